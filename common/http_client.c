@@ -103,20 +103,6 @@ static size_t on_answer(char *bytes, size_t size, size_t count, void *data)
 	return length;
 }
 
-/* Without line breaks and other control characters, as messages are one line; the caller frees. */
-static char *one_line(const char *text)
-{
-	g_autoptr(GString) line = g_string_new(NULL);
-
-	for (; *text; text++) {
-		if (g_ascii_isgraph(*text) || (unsigned char)*text >= 0x80)
-			g_string_append_c(line, *text);
-		else if (line->len && line->str[line->len - 1] != ' ')
-			g_string_append_c(line, ' ');
-	}
-	return g_utf8_make_valid(g_strchomp(line->str), -1);
-}
-
 /* The answer's body; NULL without `error` if it is empty. */
 static json_t *parse_answer(const struct transfer *transfer, GError **error)
 {
@@ -132,7 +118,21 @@ static json_t *parse_answer(const struct transfer *transfer, GError **error)
 	return body;
 }
 
-/* The same, of the operation that was asked for. */
+/* Without line breaks and other control characters, as messages are one line; the caller frees. */
+static char *one_line(const char *text)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	for (; *text; text++) {
+		if (g_ascii_isgraph(*text) || (unsigned char)*text >= 0x80)
+			g_string_append_c(line, *text);
+		else if (line->len && line->str[line->len - 1] != ' ')
+			g_string_append_c(line, ' ');
+	}
+	return g_utf8_make_valid(g_strchomp(line->str), -1);
+}
+
+/* The body of an answer, of the operation that was asked for; NULL without `error` if any will do, and it is empty. */
 static json_t *read_answer(const struct transfer *transfer, int status, GError **error)
 {
 	const char *content_type = NULL;
@@ -179,8 +179,8 @@ static void set_refusal(const struct transfer *transfer, long status, GError **e
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_STATUS, "%s: status %ld: %s", transfer->title, status,
 			    said ?: start);
 	else
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: status %ld without a reason%s%s%s", transfer->title,
-			    status, *start ? ", but \"" : "", start, *start ? "\"" : "");
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: status %ld without a reason%s%s%s",
+			    transfer->title, status, *start ? ", but \"" : "", start, *start ? "\"" : "");
 }
 
 /* Of a status below 400 that no request asks for. */
@@ -308,7 +308,8 @@ static bool check_url(CURLU *url, const char *address, GError **error)
 
 	if ((!secure && !g_str_has_prefix(address, "http://")) || host[strlen("://")] == '/' ||
 	    curl_url_set(url, CURLUPART_URL, address, CURLU_NO_DEFAULT_PORT) != CURLUE_OK)
-		return refuse_address(address, "expected unix:/PATH, https://HOST:PORT or http://127.0.0.1:PORT", error);
+		return refuse_address(address, "expected unix:/PATH, https://HOST:PORT or http://127.0.0.1:PORT",
+				      error);
 	if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) || has_part(url, CURLUPART_OPTIONS))
 		return refuse_address(address, "nobody is named in it, before \"@\"; write SCHEME://HOST:PORT", error);
 	if (strpbrk(address, "?#"))

@@ -24,7 +24,7 @@ GQuark http_error_quark(void);
 enum http_error {
 	HTTP_ERROR_TRANSPORT = 1, /* no answer: refused, timed out, reset; try again */
 	HTTP_ERROR_STATUS,        /* refused with status 400 or above; the message holds its reason */
-	HTTP_ERROR_BODY,          /* none of the API's answers (http_client_expect()), not JSON, or larger than 64 MiB */
+	HTTP_ERROR_BODY,          /* no answer of the API (http_client_expect()), not JSON, or larger than 64 MiB */
 	HTTP_ERROR_ADDRESS,       /* the address of a client or server makes no sense, or is in the clear elsewhere */
 	HTTP_ERROR_TRUST,         /* TLS: the server's certificate is not one that we trust */
 };
@@ -62,8 +62,8 @@ void http_client_identify(struct http_client *client, const struct http_client_i
 /*
  * Says which API the peer has (borrowed; ends with a row without method). From now on an answer to a request that the
  * table has is that of its operation, or a refusal of status 400 or above with {"error": "reason"}, else the request
- * fails with HTTP_ERROR_BODY. Without a table, and for what it has not, any JSON or nothing with a status from 200 to 299
- * is an answer, and any document with one of 400 or above a refusal.
+ * fails with HTTP_ERROR_BODY. Without a table, and for what it has not, any JSON or nothing with a status from 200 to
+ * 299 is an answer, and any document with one of 400 or above a refusal.
  */
 void http_client_expect(struct http_client *client, const struct http_operation *operations);
 

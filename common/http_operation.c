@@ -91,8 +91,8 @@ static bool is_about(const struct http_operation *operation, const char *path, c
 	return true;
 }
 
-bool http_operation_check(const struct http_operation *operation, const char *path, int status, const char *content_type,
-			  const json_t *body, GError **error)
+bool http_operation_check(const struct http_operation *operation, const char *path, int status,
+			  const char *content_type, const json_t *body, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 

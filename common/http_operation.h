@@ -13,8 +13,8 @@
 struct http_operation {
 	const char *method;
 	/*
-	 * Parts in braces are any, "/v1/tasks/{task}/hold". Where an object that is answered has such a key, its value is
-	 * that part of the request's path.
+	 * Parts in braces are any, "/v1/tasks/{task}/hold". Where an object that is answered has such a key, its value
+	 * is that part of the request's path.
 	 */
 	const char *path;
 	int status;	   /* of an answer */
@@ -30,5 +30,5 @@ const struct http_operation *http_operation_find(const struct http_operation *op
  * Whether an answer to a request for `path` is one of the operation: `content_type` and `body` are NULL where it had
  * none. Returns true, or false with HTTP_ERROR_BODY, which says what is wrong in words that follow "ADDRESS: ".
  */
-bool http_operation_check(const struct http_operation *operation, const char *path, int status, const char *content_type,
-			  const json_t *body, GError **error);
+bool http_operation_check(const struct http_operation *operation, const char *path, int status,
+			  const char *content_type, const json_t *body, GError **error);

@@ -36,8 +36,9 @@ static bool read_type(struct reader *reader, const json_t *value, bool checks);
 static const char *type_name(const json_t *value)
 {
 	static const char *const names[] = {
-		[JSON_OBJECT] = "object", [JSON_ARRAY] = "array",    [JSON_STRING] = "string", [JSON_INTEGER] = "integer",
-		[JSON_REAL] = "number",	  [JSON_TRUE] = "boolean", [JSON_FALSE] = "boolean", [JSON_NULL] = "null",
+		[JSON_OBJECT] = "object", [JSON_ARRAY] = "array", [JSON_STRING] = "string",
+		[JSON_INTEGER] = "integer", [JSON_REAL] = "number", [JSON_TRUE] = "boolean",
+		[JSON_FALSE] = "boolean", [JSON_NULL] = "null",
 	};
 
 	return value ? names[json_typeof(value)] : "nothing";

@@ -53,7 +53,10 @@ json_t *client_post(struct client *client, const char *path, json_t *body);
  */
 int client_fail(struct client *client, int http_status, const GError *error);
 
-/* The words of a controller that refused (HTTP_ERROR_STATUS), without its address and the status; borrowed from `error`. */
+/*
+ * The words of a controller that refused (HTTP_ERROR_STATUS), without its address and the status; borrowed from
+ * `error`.
+ */
 const char *client_reason(const struct client *client, int http_status, const GError *error);
 
 /*

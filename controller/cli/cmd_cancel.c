@@ -37,8 +37,8 @@ static int tell(const struct client *client, const struct verb *verb, const json
 	const char *state = field_text(task, "state");
 
 	if (!is_done(verb, task))
-		return command_fail(COMMAND_FAILED, client->name, "the controller does not say that task %" PRIu64 " %s",
-				    number, verb->done);
+		return command_fail(COMMAND_FAILED, client->name,
+				    "the controller does not say that task %" PRIu64 " %s", number, verb->done);
 	if (client->json)
 		return COMMAND_DONE;
 	if (verb == &cancel && !field_state_ended(state))

@@ -17,7 +17,10 @@
 #define WAIT_S 5
 #define AGAIN_MS 500
 
-/* A controller that is away for longer than so many times that for an answer, ten minutes by default, is not waited for. */
+/*
+ * A controller that is away for longer than so many times that for an answer, ten minutes by default, is not waited
+ * for.
+ */
 #define PATIENCE_TIMES 20
 
 /* Reading it piece by piece: of which attempt, how far. */
@@ -78,10 +81,10 @@ static int judge(const struct client *client, const json_t *task, const char *mi
 	if (field_integer(task, "attempts") == 0) /* it was never started: there is none */
 		missing = NULL;
 	if (g_strcmp0(field_text(task, "state"), "completed") == 0)
-		return missing ? command_fail(COMMAND_FAILED, client->name,
-					      "what task %" JSON_INTEGER_FORMAT " has printed cannot be had: %s", number,
-					      missing)
-			       : COMMAND_DONE;
+		return !missing ? COMMAND_DONE
+				: command_fail(COMMAND_FAILED, client->name,
+					       "what task %" JSON_INTEGER_FORMAT " has printed cannot be had: %s",
+					       number, missing);
 	return command_fail(COMMAND_FAILED, client->name,
 			    "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s%s%s", number,
 			    field_text(task, "state") ?: "?", field_text(task, "reason") ? ": " : "",
@@ -144,7 +147,7 @@ static bool follow_once(struct reading *reading, int *ret_status)
 		*ret_status = client_fail(reading->client, http, error);
 	if (*ret_status != 0)
 		return false;
-	/* A controller that is away may be asked again; one that says that it has no output of what has ended need not. */
+	/* A controller that is away may be asked again; one that has no output of what has ended need not be. */
 	if (ended && (answer ? reading->whole || !reading->fresh : http != 0)) {
 		*ret_status = judge(reading->client, task, answer ? NULL : client_reason(reading->client, http, error));
 		return false;

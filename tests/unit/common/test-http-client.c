@@ -114,6 +114,8 @@ static const struct http_operation operations[] = {
 	{NULL, NULL, 0, 0, NULL},
 };
 
+#define GOOD "{\"task\": 5, \"state\": \"x\"}"
+
 /* With the API of the peer nothing else is an answer; without it any JSON is, but no redirection. */
 static void test_client_takes_answers_of_the_api_alone(void)
 {
@@ -126,32 +128,34 @@ static void test_client_takes_answers_of_the_api_alone(void)
 		int code_of_any;    /* the same where no API is known */
 		const char *words;
 	} cases[] = {
-		{"200 OK\r\n", type, "{\"task\": 5, \"state\": \"x\"}", 0, 0, ""},
-		{"201 Created\r\n", "content-type: Application/JSON; charset=utf-8\r\n", "{\"task\": 5, \"state\": \"x\"}", 0,
+		{"200 OK\r\n", type, GOOD, 0, 0, ""},
+		{"201 Created\r\n", "content-type: Application/JSON; charset=utf-8\r\n", GOOD, 0,
 		 0, ""},
-		{"202 Accepted\r\n", type, "{\"task\": 5, \"state\": \"x\"}", HTTP_ERROR_BODY, 0, "status 202 instead of 200"},
+		{"202 Accepted\r\n", type, GOOD, HTTP_ERROR_BODY, 0, "status 202 instead of 200"},
 		{"200 OK\r\n", type, "{\"task\": 6, \"state\": \"x\"}", HTTP_ERROR_BODY, 0,
 		 "asked about task 5 it answers about 6"},
-		{"200 OK\r\n", type, "{\"task\": \"x\", \"state\": \"x\"}", HTTP_ERROR_BODY, 0, "task: expected integer"},
+		{"200 OK\r\n", type, "{\"task\": \"x\", \"state\": \"x\"}", HTTP_ERROR_BODY, 0,
+		 "task: expected integer"},
 		{"200 OK\r\n", type, "{\"task\": 5}", HTTP_ERROR_BODY, 0, "state: expected string, got nothing"},
 		{"200 OK\r\n", type, "null", HTTP_ERROR_BODY, 0, "expected object, got null"},
 		{"200 OK\r\n", type, "[]", HTTP_ERROR_BODY, 0, "expected object, got array"},
 		{"200 OK\r\n", type, "", HTTP_ERROR_BODY, 0, "empty"},
-		{"200 OK\r\n", "", "{\"task\": 5, \"state\": \"x\"}", HTTP_ERROR_BODY, 0, "content type is not told"},
-		{"200 OK\r\n", "Content-Type: text/html\r\n", "{\"task\": 5, \"state\": \"x\"}", HTTP_ERROR_BODY, 0,
+		{"200 OK\r\n", "", GOOD, HTTP_ERROR_BODY, 0, "content type is not told"},
+		{"200 OK\r\n", "Content-Type: text/html\r\n", GOOD, HTTP_ERROR_BODY, 0,
 		 "content type is \"text/html\""},
-		{"200 OK\r\n", "Content-Type: application/jsonx\r\n", "{\"task\": 5, \"state\": \"x\"}", HTTP_ERROR_BODY, 0,
+		{"200 OK\r\n", "Content-Type: application/jsonx\r\n", GOOD, HTTP_ERROR_BODY, 0,
 		 "content type"},
 		{"204 No Content\r\n", type, "", HTTP_ERROR_BODY, 0, "status 204"},
 		{"301 Moved\r\nLocation: http://192.0.2.1/x\r\n", type, "", HTTP_ERROR_BODY, HTTP_ERROR_BODY,
 		 "status 301, a redirection to \"http://192.0.2.1/x\", which is not followed"},
-		{"308 Moved\r\nLocation: /x\r\n", type, "{\"task\": 5, \"state\": \"x\"}", HTTP_ERROR_BODY, HTTP_ERROR_BODY,
+		{"308 Moved\r\nLocation: /x\r\n", type, GOOD, HTTP_ERROR_BODY, HTTP_ERROR_BODY,
 		 "status 308"},
-		{"300 Choose\r\n", type, "{\"task\": 5, \"state\": \"x\"}", HTTP_ERROR_BODY, HTTP_ERROR_BODY, "status 300"},
+		{"300 Choose\r\n", type, GOOD, HTTP_ERROR_BODY, HTTP_ERROR_BODY, "status 300"},
 		{"304 Same\r\n", type, "", HTTP_ERROR_BODY, HTTP_ERROR_BODY, "status 304"},
 		{"404 No\r\n", type, "{\"error\": \"there is no task 5\"}", HTTP_ERROR_STATUS, HTTP_ERROR_STATUS,
 		 "status 404: there is no task 5"},
-		{"404 No\r\n", "Content-Type: text/html\r\n", "<html>no</html>", HTTP_ERROR_BODY, HTTP_ERROR_STATUS, "<html>no"},
+		{"404 No\r\n", "Content-Type: text/html\r\n", "<html>no</html>", HTTP_ERROR_BODY,
+		 HTTP_ERROR_STATUS, "<html>no"},
 		{"404 No\r\n", type, "", HTTP_ERROR_BODY, HTTP_ERROR_STATUS, "status 404"},
 		{"500 Oops\r\n", type, "null", HTTP_ERROR_BODY, HTTP_ERROR_STATUS, "status 500"},
 	};
@@ -184,20 +188,30 @@ static void test_client_takes_answers_of_the_api_alone(void)
 static void test_client_speaks_in_the_clear_at_loopback_alone(void)
 {
 	static const char *const good[] = {
-		"unix:/x", "http://127.0.0.1", "http://127.0.0.1:8080", "http://127.0.0.1:8080/", "http://127.1.2.3:1", "http://[::1]:1",
-		"http://localhost:1", "http://LOCALHOST:1", "https://192.0.2.1:1", "https://example.org", "https://[2001:db8::1]:1/x",
+		"unix:/x", "http://127.0.0.1", "http://127.0.0.1:8080", "http://127.0.0.1:8080/",
+		"http://127.1.2.3:1", "http://[::1]:1",
+		"http://localhost:1", "http://LOCALHOST:1", "https://192.0.2.1:1", "https://example.org",
+		"https://[2001:db8::1]:1/x",
 	};
 	static const char *const bad[] = {
-		"http://192.0.2.1:1", "http://example.org", "http://0.0.0.0:1", "http://[::]:1", "http://[2001:db8::1]:1",
+		"http://192.0.2.1:1", "http://example.org", "http://0.0.0.0:1", "http://[::]:1",
+		"http://[2001:db8::1]:1",
 		"http://[::ffff:10.0.0.1]:1", "http://[::ffff:192.0.2.1]", "http://127.0.0.1.nip.io:1",
-		"http://localhost.evil.org:1", "http://localhost.:1", "http://xlocalhost", "http://127.0.0.1.:1", "http://128.0.0.1",
-		"http://0xC0000201:1", "http://3221225985:1", "http://192.513:1", "http://127.0.0.1@192.0.2.1:1",
+		"http://localhost.evil.org:1", "http://localhost.:1", "http://xlocalhost",
+		"http://127.0.0.1.:1", "http://128.0.0.1",
+		"http://0xC0000201:1", "http://3221225985:1", "http://192.513:1",
+		"http://127.0.0.1@192.0.2.1:1",
 		"http://127.0.0.1:80@192.0.2.1:1", "http://user@127.0.0.1:1", "http://user:word@127.0.0.1:1",
-		"https://user:word@192.0.2.1", "https://user@192.0.2.1", "http://@127.0.0.1:1", "http://127.0.0.1\\@192.0.2.1/",
-		"http://192.0.2.1\\@127.0.0.1/", "http://192.0.2.1#@127.0.0.1/", "http://192.0.2.1?@127.0.0.1/", "http://127.0.0.1:1?x",
-		"http://127.0.0.1:1#x", "http:/127.0.0.1", "http:127.0.0.1", "http:///127.0.0.1", "HTTP://127.0.0.1", "HTTPS://192.0.2.1",
-		"ftp://127.0.0.1", "http://127.0.0.1:x", "http://127.0.0.1:70000", "http://127.0.0.1 :1", "http://127.0.0.1\t:1",
-		"http://127.0.0.1\n192.0.2.1", "http://", "https://", "http://:80", "unix:x", "127.0.0.1:80", "//127.0.0.1", "",
+		"https://user:word@192.0.2.1", "https://user@192.0.2.1", "http://@127.0.0.1:1",
+		"http://127.0.0.1\\@192.0.2.1/",
+		"http://192.0.2.1\\@127.0.0.1/", "http://192.0.2.1#@127.0.0.1/",
+		"http://192.0.2.1?@127.0.0.1/", "http://127.0.0.1:1?x",
+		"http://127.0.0.1:1#x", "http:/127.0.0.1", "http:127.0.0.1", "http:///127.0.0.1",
+		"HTTP://127.0.0.1", "HTTPS://192.0.2.1",
+		"ftp://127.0.0.1", "http://127.0.0.1:x", "http://127.0.0.1:70000", "http://127.0.0.1 :1",
+		"http://127.0.0.1\t:1",
+		"http://127.0.0.1\n192.0.2.1", "http://", "https://", "http://:80", "unix:x", "127.0.0.1:80",
+		"//127.0.0.1", "",
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(good); i++) {
