@@ -7,16 +7,9 @@
 #include <string.h>
 
 #include "common/config_parts.h"
+#include "common/loopback.h"
 
 #define BRIDGE_NAME_MAX 15 /* IFNAMSIZ, less the terminating zero */
-
-static bool is_loopback(const char *host)
-{
-	g_autoptr(GInetAddress) address = host ? g_inet_address_new_from_string(host) : NULL;
-
-	return g_strcmp0(host, "localhost") == 0 ||
-	       (address && g_inet_address_get_is_loopback(address));
-}
 
 static char *check_uri(const char *key, const char *uri)
 {
@@ -27,7 +20,7 @@ static char *check_uri(const char *key, const char *uri)
 				       "qemu+ssh://USER@HOST/system",
 				       key, uri);
 	if (g_str_has_suffix(g_uri_get_scheme(parts), "+tcp") &&
-	    !is_loopback(g_uri_get_host(parts)))
+	    !loopback_is(g_uri_get_host(parts)))
 		return g_strdup_printf("%s: '%s' goes over the network in the clear; use qemu+ssh "
 				       "or qemu+tls",
 				       key, uri);

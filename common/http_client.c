@@ -3,8 +3,14 @@
 
 #include <string.h>
 
+#include "common/duration.h"
 #include "common/http_hub.h"
 #include "common/json.h"
+#include "common/loopback.h"
+
+/* What people may have a command wait for an answer. */
+#define TIMEOUT_MIN_S 1e-3
+#define TIMEOUT_MAX_S 86400.0
 
 enum {
 	BODY_MAX = 64 << 20,
@@ -18,6 +24,7 @@ struct http_client {
 	char *address;     /* as given, for messages */
 	char *base;        /* what paths are appended to */
 	char *socket_path; /* Unix socket, or NULL */
+	const struct http_operation *operations; /* of the peer's API; NULL: any */
 	GQueue active;     /* struct transfer, not handed over yet */
 	CURL *answered;    /* whose answer a callback looks at now, or NULL */
 	/* The identity. */
@@ -35,6 +42,8 @@ struct transfer {
 	struct http_hub_transfer in_hub; /* first: callbacks cast back */
 	struct http_client *client;
 	struct curl_slist *headers;
+	const struct http_operation *operation; /* NULL: any answer in JSON will do */
+	char *path;
 	char *title; /* for messages: ADDRESS, or "GET /x on ADDRESS" where the API is not ours */
 	GString *answer;
 	bool too_large;
@@ -57,6 +66,7 @@ static void transfer_free(struct transfer *transfer)
 {
 	curl_easy_cleanup(transfer->in_hub.easy);
 	curl_slist_free_all(transfer->headers);
+	g_free(transfer->path);
 	g_free(transfer->title);
 	if (transfer->answer)
 		g_string_free(transfer->answer, TRUE);
@@ -122,24 +132,72 @@ static char *one_line(const char *text)
 	return g_utf8_make_valid(g_strchomp(line->str), -1);
 }
 
-/*
- * What an answer of status 400 or above says: its "error" (Redfish: an object with a "message"),
- * else its beginning.
- */
+/* The body of an answer, of the operation that was asked for; NULL without `error` if any will do, and it is empty. */
+static json_t *read_answer(const struct transfer *transfer, int status, GError **error)
+{
+	const char *content_type = NULL;
+	g_autoptr(GError) reason = NULL;
+	g_autoptr(json_t) body = parse_answer(transfer, error);
+
+	if (*error || !transfer->operation)
+		return g_steal_pointer(&body);
+	curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_CONTENT_TYPE, &content_type);
+	if (http_operation_check(transfer->operation, transfer->path, status, content_type, body, &reason))
+		return g_steal_pointer(&body);
+	g_autofree char *why = one_line(reason->message);
+
+	g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: %s", transfer->title, why);
+	return NULL;
+}
+
+/* The beginning of an answer that is none of ours, which the caller frees. */
+static char *beginning(const struct transfer *transfer)
+{
+	g_autofree char *start = g_strndup(transfer->answer->str, MIN(transfer->answer->len, QUOTE_MAX));
+
+	return one_line(start);
+}
+
+/* The reason in a refusal: its "error" (Redfish: an object with a "message"); NULL: it has none. The caller frees. */
 static char *complaint(const struct transfer *transfer)
 {
-	const char *text = transfer->answer->str;
-	g_autoptr(json_t) body = json_parse(text, transfer->answer->len, "answer", NULL);
+	g_autoptr(json_t) body = json_parse(transfer->answer->str, transfer->answer->len, "answer", NULL);
 	const json_t *said = json_object_get(body, "error");
 
 	if (json_is_object(said))
 		said = json_object_get(said, "message");
-	if (json_is_string(said))
-		return one_line(json_string_value(said));
+	return json_is_string(said) ? one_line(json_string_value(said)) : NULL;
+}
 
-	g_autofree char *start = g_strndup(text, MIN(transfer->answer->len, QUOTE_MAX));
+/* A refusal without a reason comes from who stands between us and the API, or has another one. */
+static void set_refusal(const struct transfer *transfer, long status, GError **error)
+{
+	g_autofree char *said = complaint(transfer);
+	g_autofree char *start = said ? NULL : beginning(transfer);
 
-	return one_line(start);
+	if (said || !transfer->operation)
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_STATUS, "%s: status %ld: %s", transfer->title, status,
+			    said ?: start);
+	else
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: status %ld without a reason%s%s%s",
+			    transfer->title, status, *start ? ", but \"" : "", start, *start ? "\"" : "");
+}
+
+/* Of a status below 400 that no request asks for. */
+static void set_unexpected(const struct transfer *transfer, long status, GError **error)
+{
+	char *target = NULL;
+
+	curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_REDIRECT_URL, &target);
+	g_autofree char *shown = target ? one_line(target) : NULL;
+
+	if (shown)
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,
+			    "%s: status %ld, a redirection to \"%s\", which is not followed", transfer->title, status,
+			    shown);
+	else
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: status %ld, which is no answer", transfer->title,
+			    status);
 }
 
 /* Whether a transfer failed because of the server's certificate, or of our list of trusted ones. */
@@ -179,13 +237,12 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 			    is_trust(transfer->in_hub.result) ? HTTP_ERROR_TRUST : HTTP_ERROR_TRANSPORT,
 			    "%s: %s", transfer->title, reason);
 	} else if (status >= 400) {
-		g_autofree char *said = complaint(transfer);
-
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_STATUS, "%s: status %ld: %s",
-			    transfer->title, status, said);
+		set_refusal(transfer, status, error);
+	} else if (status < 200 || status >= 300) {
+		set_unexpected(transfer, status, error);
 	}
 	*ret_status = (int)status;
-	return *error ? NULL : parse_answer(transfer, error);
+	return *error ? NULL : read_answer(transfer, (int)status, error);
 }
 
 /* Hands one answer to whom it is for, who may wait for another, and may free the client. */
@@ -216,21 +273,78 @@ static void deliver(struct http_hub_transfer *in_hub)
 		call->body = body ? json_incref(body) : json_null();
 }
 
+static bool refuse_address(const char *address, const char *why, GError **error)
+{
+	const char *at = strrchr(address, '@'); /* what is before it may be a password */
+
+	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS, "address \"%s%s\": %s", at ? "..." : "", at ?: address, why);
+	return false;
+}
+
+/* Whether a URL, as libcurl reads it that will ask there, has a part. */
+static bool has_part(CURLU *url, CURLUPart part)
+{
+	char *text = NULL;
+	const bool has = curl_url_get(url, part, &text, 0) == CURLUE_OK;
+
+	curl_free(text);
+	return has;
+}
+
+/* Whether what is sent to a URL's host stays in this machine. */
+static bool is_here(CURLU *url)
+{
+	char *host = NULL;
+	const bool here = curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK && loopback_is(host);
+
+	curl_free(host);
+	return here;
+}
+
+static bool check_url(CURLU *url, const char *address, GError **error)
+{
+	const bool secure = g_str_has_prefix(address, "https://");
+	const char *host = strstr(address, "://");
+
+	if ((!secure && !g_str_has_prefix(address, "http://")) || host[strlen("://")] == '/' ||
+	    curl_url_set(url, CURLUPART_URL, address, CURLU_NO_DEFAULT_PORT) != CURLUE_OK)
+		return refuse_address(address, "expected unix:/PATH, https://HOST:PORT or http://127.0.0.1:PORT",
+				      error);
+	if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) || has_part(url, CURLUPART_OPTIONS))
+		return refuse_address(address, "nobody is named in it, before \"@\"; write SCHEME://HOST:PORT", error);
+	if (strpbrk(address, "?#"))
+		return refuse_address(address, "nothing follows the host and port; write SCHEME://HOST:PORT", error);
+	return secure || is_here(url) ||
+	       refuse_address(address, "what is sent there could be read on its way, as http to another machine is not "
+				       "encrypted; use https, or http://127.0.0.1:PORT in this machine", error);
+}
+
 bool http_client_check_address(const char *address, GError **error)
 {
-	g_autoptr(GUri) uri = NULL;
+	CURLU *url;
+	bool good;
 
 	if (g_str_has_prefix(address, "unix:/"))
 		return true;
-	uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
-	if (uri &&
-	    (strcmp(g_uri_get_scheme(uri), "http") == 0 ||
-	     strcmp(g_uri_get_scheme(uri), "https") == 0) &&
-	    g_uri_get_host(uri) && *g_uri_get_host(uri))
-		return true;
-	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-		    "address \"%s\": expected unix:/PATH or http(s)://HOST:PORT", address);
-	return false;
+	url = curl_url();
+	good = check_url(url, address, error);
+	curl_url_cleanup(url);
+	return good;
+}
+
+bool http_client_timeout(double usual_s, double *ret_s, GError **error)
+{
+	const char *given = g_getenv("VIRTBED_TIMEOUT");
+	double seconds = usual_s;
+
+	if (given && *given &&
+	    (!duration_parse(given, &seconds) || !(seconds >= TIMEOUT_MIN_S && seconds <= TIMEOUT_MAX_S))) {
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			    "VIRTBED_TIMEOUT: \"%s\" is no time from 1 ms to a day; write 30, 90s or 2m", given);
+		return false;
+	}
+	*ret_s = seconds;
+	return true;
 }
 
 /* Splits `address` into what libcurl wants. */
@@ -262,6 +376,11 @@ struct http_client *http_client_new(const char *address, GError **error)
 	}
 	client->hub = http_hub_join(client->context);
 	return client;
+}
+
+void http_client_expect(struct http_client *client, const struct http_operation *operations)
+{
+	client->operations = operations;
 }
 
 static void replace(char **text, const char *by)
@@ -393,6 +512,8 @@ static void start_transfer(struct http_client *client, const char *method, const
 	/* Of our own daemons the paths mean nothing to people, who know commands. */
 	transfer->title = g_str_has_prefix(path, "/v1/") ? g_strdup(client->address)
 							 : g_strdup_printf("%s %s on %s", method, path, client->address);
+	transfer->operation = http_operation_find(client->operations, method, path);
+	transfer->path = g_strdup(path);
 	transfer->answer = g_string_new(NULL);
 	if (body)
 		set_body(transfer, body);

@@ -5,10 +5,12 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "common/http_operation.h"
+
 /*
- * JSON over HTTP on the GLib main loop, by libcurl's multi interface. An address is
- * "unix:/path/to/socket" or "http(s)://host:port"; TLS is 1.2 or later. Proxies in the environment are ignored and
- * redirections are not followed.
+ * JSON over HTTP on the GLib main loop, by libcurl's multi interface. An address is "unix:/path/to/socket",
+ * "https://host:port", or "http://host:port" at loopback: nothing goes to another machine in the clear. TLS is 1.2 or
+ * later. Proxies in the environment are ignored; a redirection is not followed and is no answer.
  *
  * Clients of one main context share their connections: a request takes one that is idle, to the same server and made
  * with the same `ca_file`, `certificate` (both by name) and `insecure`, whoever made it; `user`, `password` and
@@ -21,9 +23,9 @@ typedef struct http_client http_client_t; /* for g_autoptr() */
 GQuark http_error_quark(void);
 enum http_error {
 	HTTP_ERROR_TRANSPORT = 1, /* no answer: refused, timed out, reset; try again */
-	HTTP_ERROR_STATUS,        /* answered with status 400 or above; the message holds its text */
-	HTTP_ERROR_BODY,          /* the answer was not JSON, or larger than 64 MiB */
-	HTTP_ERROR_ADDRESS,       /* the address of a client or server makes no sense */
+	HTTP_ERROR_STATUS,        /* refused with status 400 or above; the message holds its reason */
+	HTTP_ERROR_BODY,          /* no answer of the API (http_client_expect()), not JSON, or larger than 64 MiB */
+	HTTP_ERROR_ADDRESS,       /* the address of a client or server makes no sense, or is in the clear elsewhere */
 	HTTP_ERROR_TRUST,         /* TLS: the server's certificate is not one that we trust */
 };
 
@@ -34,7 +36,10 @@ enum http_error {
  */
 typedef void (*http_client_done_f)(int status, json_t *body, const GError *error, void *data);
 
-/* Whether `address` can be one of a client. Returns true, or false with HTTP_ERROR_ADDRESS. */
+/*
+ * Whether `address` can be one of a client. It has no user, query or fragment, and with http a host at loopback
+ * (loopback.h). Returns true, or false with HTTP_ERROR_ADDRESS.
+ */
 bool http_client_check_address(const char *address, GError **error);
 
 /* Creates a client of `address` on the calling thread's default main context. */
@@ -53,6 +58,20 @@ struct http_client_identity {
 
 /* Sets the identity of the requests from now on; everything is copied. */
 void http_client_identify(struct http_client *client, const struct http_client_identity *identity);
+
+/*
+ * Says which API the peer has (borrowed; ends with a row without method). From now on an answer to a request that the
+ * table has is that of its operation, or a refusal of status 400 or above with {"error": "reason"}, else the request
+ * fails with HTTP_ERROR_BODY. Without a table, and for what it has not, any JSON or nothing with a status from 200 to
+ * 299 is an answer, and any document with one of 400 or above a refusal.
+ */
+void http_client_expect(struct http_client *client, const struct http_operation *operations);
+
+/*
+ * The time for an answer: `usual_s`, or what the environment's VIRTBED_TIMEOUT says, as people write times
+ * (duration.h). Returns false, with HTTP_ERROR_ADDRESS, where that is no time from 1 ms to a day. For commands.
+ */
+bool http_client_timeout(double usual_s, double *ret_s, GError **error);
 
 /*
  * A header of the answer, by name; NULL if it has none. Borrowed, and only to be asked for by the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/peer_tls.h"
 
+#include "common/peer_api.h"
 #include "common/tls_files.h"
 
 static bool is_secure(const char *address)
@@ -34,13 +35,14 @@ struct http_client *peer_tls_client(const struct config_tls *tls, const char *ad
 	struct http_client_identity identity = {0};
 	struct http_client *client;
 
-	if (!tls || !is_secure(address))
-		return http_client_new(address, error);
-	if (!peer_tls_check(tls, error))
+	if (tls && is_secure(address) && !peer_tls_check(tls, error))
 		return NULL;
 	client = http_client_new(address, error);
 	if (!client)
 		return NULL;
+	http_client_expect(client, peer_api);
+	if (!tls || !is_secure(address))
+		return client;
 	identity.ca_file = tls->ca;
 	identity.certificate = tls->certificate;
 	identity.key = tls->key;

@@ -21,8 +21,8 @@ const struct http_tls *peer_tls_server(const struct config_tls *tls, const char 
 bool peer_tls_check(const struct config_tls *tls, GError **error);
 
 /*
- * A client of the local scheduler at `address`, which shows who it is where that is one of https. `tls` may
- * be NULL. Returns NULL with `error` as http_client_new(), or as peer_tls_check().
+ * A client of the local scheduler at `address`, which expects its API (peer_api.h) and shows who it is where that is one
+ * of https. `tls` may be NULL. Returns NULL with `error` as http_client_new(), or as peer_tls_check().
  */
 struct http_client *peer_tls_client(const struct config_tls *tls, const char *address,
 				    GError **error);

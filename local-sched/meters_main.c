@@ -70,26 +70,47 @@ static int refuse_hostless(const char *path)
 	return fail(message);
 }
 
+/* Says which host has no watts, beside the table or document that has them all. */
+static int tell_silent(const json_t *document)
+{
+	const json_t *hosts = json_object_get(document, "hosts");
+	const json_t *silent = NULL;
+	const json_t *host;
+	size_t count = 0;
+	size_t i;
+
+	json_array_foreach (hosts, i, host) {
+		if (json_is_number(json_object_get(host, "watts")))
+			continue;
+		silent = silent ?: host;
+		count++;
+	}
+	fprintf(stderr, "virtbed energy: %zu of %zu hosts have no watts: cluster '%s'%s%s: %s\n", count,
+		json_array_size(hosts), json_string_value(json_object_get(silent, "cluster")),
+		json_is_string(json_object_get(silent, "host")) ? ", host " : "",
+		json_string_value(json_object_get(silent, "host")) ?: "",
+		json_string_value(json_object_get(silent, "error")) ?: "not known yet");
+	return STATUS_FAILED;
+}
+
 /* Reads and prints `count` times (0: until a signal comes). */
 static int watch(const struct config *config, const struct options *options)
 {
 	g_autoptr(live_t) live = live_new(config);
 	bool interrupted = false;
-	bool all = true;
+	g_autoptr(json_t) document = NULL;
 
 	g_unix_signal_add(SIGINT, on_signal, &interrupted);
 	g_unix_signal_add(SIGTERM, on_signal, &interrupted);
 	live_settle(live, SETTLE_S);
 	for (uint32_t i = 0; !interrupted && (i < options->count || options->count == 0); i++) {
-		g_autoptr(json_t) document = NULL;
-
 		if (i > 0)
 			live_wait(live, options->interval_s, &interrupted);
+		json_decref(document);
 		document = live_json(live);
-		all = live_all_answered(document);
 		print(document, options->json);
 	}
-	return all ? STATUS_DONE : STATUS_FAILED;
+	return !document || live_all_answered(document) ? STATUS_DONE : tell_silent(document);
 }
 
 int main(int argc, char **argv)

@@ -10,7 +10,9 @@
 #include "controller/cli/client_token.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/run_address.h"
+#include "controller/run/run_api.h"
 
+/* Where VIRTBED_TIMEOUT says nothing. */
 #define ASK_TIMEOUT_S 30.0
 
 /* The status of a controller that was asked too often, and how often it is asked again. */
@@ -102,10 +104,12 @@ bool client_open(struct client *client)
 		return false;
 	}
 	client->address = run_address_find(client->uri, client->dir, &error);
-	if (client->address)
+	if (client->address && http_client_timeout(ASK_TIMEOUT_S, &client->timeout_s, &error))
 		client->http = http_client_new(client->address, &error);
-	if (client->http && identify(client, &error))
+	if (client->http && identify(client, &error)) {
+		http_client_expect(client->http, run_api);
 		return true;
+	}
 	command_fail(COMMAND_BAD, client->name, "%s", error->message);
 	return false;
 }
@@ -136,7 +140,7 @@ static struct answer ask_once(struct client *client, const char *method, const c
 {
 	struct answer answer = {0};
 
-	http_client_request(client->http, method, path, body, ASK_TIMEOUT_S, answered, &answer);
+	http_client_request(client->http, method, path, body, client->timeout_s, answered, &answer);
 	while (!answer.there)
 		g_main_context_iteration(NULL, TRUE);
 	return answer;
@@ -170,12 +174,20 @@ static const char *without_address(const struct client *client, const char *mess
 		       : message;
 }
 
+const char *client_reason(const struct client *client, int http_status, const GError *error)
+{
+	g_autofree char *mark = g_strdup_printf("status %d: ", http_status);
+	const char *said = without_address(client, error->message);
+
+	return g_str_has_prefix(said, mark) ? said + strlen(mark) : said;
+}
+
 int client_fail(struct client *client, int http_status, const GError *error)
 {
-	g_autofree char *mark = g_strdup_printf(": status %d: ", http_status);
-	const char *said = strstr(error->message, mark);
+	const bool stranger = g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY);
 
-	client->status = http_status == 400 || http_status == 404 ? COMMAND_BAD : COMMAND_FAILED;
+	client->lost = http_status == 0 || stranger;
+	client->status = !stranger && (http_status == 400 || http_status == 404) ? COMMAND_BAD : COMMAND_FAILED;
 	if (http_status == 401)
 		return command_fail(COMMAND_FAILED, client->name,
 				    "the controller at %s wants a token: write yours into a file that only "
@@ -185,8 +197,11 @@ int client_fail(struct client *client, int http_status, const GError *error)
 		return command_fail(client->status, client->name,
 				    "the controller at %s gives no answer (is it running?): %s",
 				    client->address, without_address(client, error->message));
-	return command_fail(client->status, client->name, "%s",
-			    said ? said + strlen(mark) : error->message);
+	if (stranger)
+		return command_fail(client->status, client->name,
+				    "what answers at %s does not answer as a controller (is that its address?): %s",
+				    client->address, without_address(client, error->message));
+	return command_fail(client->status, client->name, "%s", client_reason(client, http_status, error));
 }
 
 static json_t *ask_or_tell(struct client *client, const char *method, const char *path,
@@ -209,6 +224,11 @@ json_t *client_get(struct client *client, const char *path)
 json_t *client_post(struct client *client, const char *path, json_t *body)
 {
 	return ask_or_tell(client, "POST", path, body);
+}
+
+double client_patience_s(const struct client *client, double times)
+{
+	return times * client->timeout_s;
 }
 
 static gboolean time_is_up(gpointer data)

@@ -18,6 +18,8 @@ struct client {
 	bool several;	  /* tasks were named by more than the number of one */
 	char *address;
 	struct http_client *http;
+	double timeout_s; /* how long it waits for an answer */
+	bool lost;  /* no answer came, or none of a controller: it is of no use to ask for more */
 	int status; /* exit status of the last thing that failed: 1, or 2 where the input was bad */
 };
 typedef struct client client_t; /* for g_auto() */
@@ -35,8 +37,8 @@ bool client_open(struct client *client);
 
 /*
  * Asks the controller: METHOD path, with a body (borrowed; NULL: none) for POST, of which {} is
- * made. Waits; other sources of the main loop run meanwhile. Returns a new reference, or NULL with
- * `error`; *ret_status is that of HTTP, 0 where there was no answer.
+ * made. Waits; other sources of the main loop run meanwhile. Returns the answer, which is one that a controller gives
+ * to that (run_api.h), a new reference, or NULL with `error`; *ret_status is that of HTTP, 0 where there was no answer.
  */
 json_t *client_ask(struct client *client, const char *method, const char *path, json_t *body,
 		   int *ret_status, GError **error);
@@ -46,10 +48,21 @@ json_t *client_get(struct client *client, const char *path);
 json_t *client_post(struct client *client, const char *path, json_t *body);
 
 /*
- * Prints why client_ask() failed, as client_get() does. Returns the exit status: COMMAND_BAD where
+ * Prints why client_ask() failed, as client_get() does, and sets `lost`. Returns the exit status: COMMAND_BAD where
  * the controller does not know what was named, or cannot make sense of it (400, 404).
  */
 int client_fail(struct client *client, int http_status, const GError *error);
+
+/*
+ * The words of a controller that refused (HTTP_ERROR_STATUS), without its address and the status; borrowed from
+ * `error`.
+ */
+const char *client_reason(const struct client *client, int http_status, const GError *error);
+
+/*
+ * How long a controller that gives no answer is asked again by those that go on asking: `times` the time for an answer.
+ */
+double client_patience_s(const struct client *client, double times);
 
 /* Lets `ms` milliseconds pass in the main loop. */
 void client_pause(guint ms);

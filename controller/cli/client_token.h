@@ -12,7 +12,8 @@
 
 /*
  * The token for the controller at `address`, or NULL: on a Unix socket none is needed, and where there is no file
- * none is shown. Returns false with `error` (G_FILE_ERROR): others can read the file, it holds no
- * token, or it would go over the network unencrypted. The caller wipes and frees *ret_token.
+ * none is shown. Returns false with `error` (G_FILE_ERROR): others can read the file, or it holds no
+ * token. The caller wipes and frees *ret_token. That it does not go over the network unencrypted the client sees to
+ * (http_client_check_address()).
  */
 bool client_token_read(const char *address, char **ret_token, GError **error);

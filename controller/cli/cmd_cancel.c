@@ -25,36 +25,49 @@ static const struct verb hold = {
 static const struct verb release = {
 	"release", "Lets tasks that are held be started. " CLIENT_TASKS_HELP, "is released"};
 
-/* A task that is under way ends a little later than it is asked to. */
-static void tell(const struct verb *verb, const json_t *task, guint64 number)
+/* Whether the answer is the task as it was asked to be. */
+static bool is_done(const struct verb *verb, const json_t *task)
+{
+	return verb == &cancel || json_is_true(json_object_get(task, "held")) == (verb == &hold);
+}
+
+/* A task that is under way ends a little later than it is asked to. The exit status. */
+static int tell(const struct client *client, const struct verb *verb, const json_t *task, guint64 number)
 {
 	const char *state = field_text(task, "state");
 
+	if (!is_done(verb, task))
+		return command_fail(COMMAND_FAILED, client->name,
+				    "the controller does not say that task %" PRIu64 " %s", number, verb->done);
+	if (client->json)
+		return COMMAND_DONE;
 	if (verb == &cancel && !field_state_ended(state))
 		printf("task %" PRIu64 " is being cancelled: it is %s\n", number, state ?: "-");
 	else
 		printf("task %" PRIu64 " %s\n", number, verb->done);
+	return COMMAND_DONE;
 }
 
-/* Asks for all, also where one is refused; the worst exit status. */
+/* Asks for all, also where one is refused, until nobody answers; the worst exit status. */
 static int ask_all(struct client *client, const struct verb *verb, const GArray *numbers)
 {
 	g_autoptr(json_t) answers = json_array();
 	int status = COMMAND_DONE;
 
-	for (guint i = 0; i < numbers->len; i++) {
+	for (guint i = 0; i < numbers->len && !client->lost; i++) {
 		guint64 number = g_array_index(numbers, guint64, i);
 		g_autofree char *path =
 			g_strdup_printf("/v1/tasks/%" PRIu64 "/%s", number, verb->path);
 		g_autoptr(json_t) task = client_post(client, path, NULL);
+		int outcome;
 
 		if (!task) {
 			status = MAX(status, client->status);
 			continue;
 		}
 		json_array_append(answers, task);
-		if (!client->json)
-			tell(verb, task, number);
+		outcome = tell(client, verb, task, number);
+		status = MAX(status, outcome);
 	}
 	if (client->json) {
 		g_autoptr(json_t) document = json_pack("{s:O}", "tasks", answers);

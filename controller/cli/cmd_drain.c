@@ -135,7 +135,7 @@ static int ask(struct client *client, const struct place *place, guint64 node, j
 	return COMMAND_DONE;
 }
 
-/* Asks for all, also where one is refused; the worst exit status. */
+/* Asks for all, also where one is refused, until nobody answers; the worst exit status. */
 static int ask_all(struct client *client, const GArray *places, json_t *body)
 {
 	g_autoptr(json_t) answers = json_array();
@@ -144,7 +144,7 @@ static int ask_all(struct client *client, const GArray *places, json_t *body)
 	for (guint i = 0; i < places->len; i++) {
 		const struct place *place = &g_array_index(places, struct place, i);
 
-		for (guint64 node = place->first; node <= place->last; node++) {
+		for (guint64 node = place->first; node <= place->last && !client->lost; node++) {
 			const int outcome = ask(client, place, node, body, answers);
 
 			status = MAX(status, outcome);

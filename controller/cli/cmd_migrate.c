@@ -96,14 +96,14 @@ static json_t *migrate(struct asking *asking, guint64 number, json_t *hosts)
 	return task;
 }
 
-/* All of them, also where one is refused; the worst exit status. */
+/* All of them, also where one is refused, until nobody answers; the worst exit status. */
 static int migrate_all(struct asking *asking, const GArray *numbers, char **more)
 {
 	g_autoptr(json_t) hosts = list_hosts(asking, more);
 	g_autoptr(json_t) answers = json_array();
 	int status = COMMAND_DONE;
 
-	for (guint i = 0; i < numbers->len; i++) {
+	for (guint i = 0; i < numbers->len && !asking->client.lost; i++) {
 		const guint64 number = g_array_index(numbers, guint64, i);
 		json_t *task = migrate(asking, number, hosts);
 		const int outcome = task ? tell(asking, number, task) : asking->client.status;

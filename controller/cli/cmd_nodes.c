@@ -21,13 +21,11 @@ static json_t *ask(const struct config_tls *tls, const char *address, GError **e
 {
 	g_autoptr(http_client_t) client = peer_tls_client(tls, address, error);
 	g_autoptr(json_t) answer = NULL;
-	json_t *nodes;
+	double timeout_s;
 
-	if (client)
-		answer = http_client_call(client, "GET", "/v1/nodes", NULL, ASK_TIMEOUT_S, error);
-	if (!answer || !json_get_array(answer, "nodes", address, &nodes, error))
-		return NULL;
-	return json_incref(nodes);
+	if (client && http_client_timeout(ASK_TIMEOUT_S, &timeout_s, error))
+		answer = http_client_call(client, "GET", "/v1/nodes", NULL, timeout_s, error);
+	return answer ? json_incref(json_object_get(answer, "nodes")) : NULL;
 }
 
 static const char *text_of(const json_t *object, const char *key)

@@ -17,8 +17,11 @@
 #define WAIT_S 5
 #define AGAIN_MS 500
 
-/* A controller that is away for longer is not waited for. */
-#define PATIENCE_S 600.0
+/*
+ * A controller that is away for longer than so many times that for an answer, ten minutes by default, is not waited
+ * for.
+ */
+#define PATIENCE_TIMES 20
 
 /* Reading it piece by piece: of which attempt, how far. */
 struct reading {
@@ -28,7 +31,7 @@ struct reading {
 	json_int_t next;    /* byte */
 	bool fresh;         /* the last answer brought some */
 	bool whole;         /* all of this attempt was read, and it has ended */
-	int64_t answered_ns;
+	int64_t answered_ns; /* when the controller answered last; 0: not yet */
 };
 
 /*
@@ -69,25 +72,40 @@ static void print_piece(struct reading *reading, const json_t *answer)
 
 /* Following. */
 
-/* The exit status of a task that has ended. */
-static int judge(const struct client *client, const json_t *task)
+/* The exit status of a task that has ended. `missing` says why its output cannot be had; NULL: it can. */
+static int judge(const struct client *client, const json_t *task, const char *missing)
 {
+	const json_int_t number = field_integer(task, "task");
 	g_autofree char *reason = field_line(task, "reason");
 
+	if (field_integer(task, "attempts") == 0) /* it was never started: there is none */
+		missing = NULL;
 	if (g_strcmp0(field_text(task, "state"), "completed") == 0)
-		return COMMAND_DONE;
+		return !missing ? COMMAND_DONE
+				: command_fail(COMMAND_FAILED, client->name,
+					       "what task %" JSON_INTEGER_FORMAT " has printed cannot be had: %s",
+					       number, missing);
 	return command_fail(COMMAND_FAILED, client->name,
-			    "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s",
-			    field_integer(task, "task"), field_text(task, "state") ?: "?",
-			    field_text(task, "reason") ? ": " : "",
-			    field_text(task, "reason") ? reason : "");
+			    "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s%s%s", number,
+			    field_text(task, "state") ?: "?", field_text(task, "reason") ? ": " : "",
+			    field_text(task, "reason") ? reason : "",
+			    missing ? "; what it has printed cannot be had: " : "", missing ?: "");
 }
 
-/* Whether a request that failed is to be made again. */
+/* Whether a request that failed is to be made again: of a controller that was there, which may come back. */
 static bool is_patient(const struct reading *reading, int http)
 {
-	return (http == 0 || http == 503) &&
-	       clock_elapsed_s(reading->answered_ns, clock_now_ns()) < PATIENCE_S;
+	return (http == 0 || http == 503) && reading->answered_ns > 0 &&
+	       clock_elapsed_s(reading->answered_ns, clock_now_ns()) <
+		       client_patience_s(reading->client, PATIENCE_TIMES);
+}
+
+/* Whether a request for output that failed ends it all, whatever became of the task. */
+static bool is_over(const struct reading *reading, bool ended, int http, const GError *error)
+{
+	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_STATUS) && (ended || http == 404))
+		return false;
+	return !is_patient(reading, http);
 }
 
 /* How the task is, or NULL: not known (*ret_status 0: to be asked again). */
@@ -125,12 +143,13 @@ static bool follow_once(struct reading *reading, int *ret_status)
 	if (answer)
 		print_piece(reading, answer);
 	/* 404: it has not been started, or its VMs have not yet: there is nothing to print. */
-	else if (http != 404 && !is_patient(reading, http))
+	else if (is_over(reading, ended, http, error))
 		*ret_status = client_fail(reading->client, http, error);
 	if (*ret_status != 0)
 		return false;
-	if (ended && (!answer || reading->whole || !reading->fresh)) {
-		*ret_status = judge(reading->client, task);
+	/* A controller that is away may be asked again; one that has no output of what has ended need not be. */
+	if (ended && (answer ? reading->whole || !reading->fresh : http != 0)) {
+		*ret_status = judge(reading->client, task, answer ? NULL : client_reason(reading->client, http, error));
 		return false;
 	}
 	if (!answer || reading->whole)
@@ -251,7 +270,6 @@ int cmd_output(int argc, char **argv)
 				    "give --files, which writes them, or --json, not both");
 	if (!client_open_for_task(&client, argv + 1, &reading.task))
 		return client.status;
-	reading.answered_ns = clock_now_ns();
 	if (files)
 		return fetch_files(&reading, files);
 	return (follows ? follow : print)(&reading);

@@ -18,7 +18,8 @@
  * for again under the same key.
  */
 
-#define AGAIN_S 60.0
+/* So many times the time for an answer: a minute, by default. */
+#define AGAIN_TIMES 2
 #define AGAIN_EVERY_MS 500
 
 /* Whether a request that failed may have been taken up all the same; libcurl's words tell. */
@@ -47,7 +48,8 @@ static json_t *hand_over(struct client *client, json_t *body)
 			client_fail(client, status, error);
 			return NULL;
 		}
-		if (clock_elapsed_s(from_ns, clock_now_ns()) > AGAIN_S) {
+		if (clock_elapsed_s(from_ns, clock_now_ns()) >
+		    client_patience_s(client, AGAIN_TIMES)) {
 			client->status = command_fail(
 				COMMAND_FAILED, client->name,
 				"%s; whether the tasks were taken is not known: the same "
@@ -59,15 +61,17 @@ static json_t *hand_over(struct client *client, json_t *body)
 	}
 }
 
-/* The numbers of the answer, or NULL. */
-static GArray *numbers_of(struct client *client, const json_t *answer)
+/* The numbers of the answer, or NULL where it has not one for each of `count` tasks. */
+static GArray *numbers_of(struct client *client, const json_t *answer, json_int_t count)
 {
 	g_autoptr(GArray) numbers = g_array_new(FALSE, FALSE, sizeof(guint64));
-	g_autoptr(GError) error = NULL;
-	json_t *list;
+	const json_t *list = json_object_get(answer, "tasks");
 
-	if (!json_get_array(answer, "tasks", "answer", &list, &error)) {
-		client->status = command_fail(COMMAND_FAILED, client->name, "%s", error->message);
+	if ((json_int_t)json_array_size(list) != count) {
+		client->status = command_fail(COMMAND_FAILED, client->name,
+					      "the controller at %s was handed %" JSON_INTEGER_FORMAT
+					      " tasks and answers with %zu numbers", client->address, count,
+					      json_array_size(list));
 		return NULL;
 	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -114,7 +118,7 @@ static int wait_for(struct client *client, const GArray *numbers)
 static int submit(struct client *client, json_t *body, bool wait)
 {
 	g_autoptr(json_t) answer = hand_over(client, body);
-	g_autoptr(GArray) numbers = answer ? numbers_of(client, answer) : NULL;
+	g_autoptr(GArray) numbers = answer ? numbers_of(client, answer, field_integer(body, "count")) : NULL;
 
 	if (!numbers)
 		return client->status;

@@ -96,7 +96,7 @@ static json_t *ask(struct asking *asking, guint64 number)
 	return client_post(&asking->client, path, NULL);
 }
 
-/* Asks for all nodes, also where one is refused, and waits for the others. Returns the worst exit status. */
+/* Asks for all, also where one is refused, and waits for the others, until nobody answers; the worst exit status. */
 static int ask_all(struct asking *asking, const GArray *numbers)
 {
 	g_autoptr(GPtrArray) asked = g_ptr_array_new();
@@ -104,20 +104,21 @@ static int ask_all(struct asking *asking, const GArray *numbers)
 	int status = COMMAND_DONE;
 
 	asking->from_ns = clock_now_ns();
-	for (guint i = 0; i < numbers->len; i++) {
+	for (guint i = 0; i < numbers->len && !asking->client.lost; i++) {
 		json_t *task = ask(asking, g_array_index(numbers, guint64, i));
 
 		status = MAX(status, task ? COMMAND_DONE : asking->client.status);
 		g_ptr_array_add(asked, task);
 	}
-	for (guint i = 0; i < numbers->len; i++) {
+	for (guint i = 0; i < asked->len; i++) {
 		const guint64 number = g_array_index(numbers, guint64, i);
 		json_t *task = asked->pdata[i];
 		int outcome;
 
 		if (!task)
 			continue;
-		task = follow(asking, number, task);
+		if (!asking->client.lost)
+			task = follow(asking, number, task);
 		outcome = task ? tell(asking, number, task) : asking->client.status;
 		status = MAX(status, outcome);
 		if (task)

@@ -13,8 +13,11 @@
 #define FIRST_PAUSE_MS 100
 #define LONGEST_PAUSE_MS 1000
 
-/* A controller that is away for longer is not waited for: restarts take seconds. */
-#define PATIENCE_S 600.0
+/*
+ * A controller that is away for longer than so many times that for an answer, ten minutes by default, is not waited
+ * for: restarts take seconds.
+ */
+#define PATIENCE_TIMES 20
 
 struct counts {
 	guint ended, running;
@@ -75,7 +78,8 @@ static bool ask(struct waiting *waiting)
 		return true;
 	}
 	if ((status != 0 && status != 503) ||
-	    clock_elapsed_s(waiting->answered_ns, clock_now_ns()) > PATIENCE_S) {
+	    clock_elapsed_s(waiting->answered_ns, clock_now_ns()) >
+		    client_patience_s(waiting->client, PATIENCE_TIMES)) {
 		show("%s", "");
 		client_fail(waiting->client, status, error);
 		return false;

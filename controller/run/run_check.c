@@ -41,6 +41,7 @@ struct subject {
 	char *task_path; /* NULL: not started */
 	uint32_t ranks;
 	int64_t ready_ns; /* when all nodes were ready; 0: not yet */
+	char *silence; /* why it gave no answer last; NULL: it did */
 	char *trouble;
 	bool done;
 };
@@ -71,6 +72,7 @@ static void free_subject(gpointer data)
 	json_decref(subject->events);
 	json_decref(subject->task);
 	g_free(subject->task_path);
+	g_free(subject->silence);
 	g_free(subject->trouble);
 	g_free(subject);
 }
@@ -125,11 +127,14 @@ static bool add_subject(struct inspection *inspection, uint32_t index, GError **
 /* Keeps the last good answer. */
 static void ask(struct subject *subject, const char *path, json_t **answer)
 {
+	g_autoptr(GError) error = NULL;
 	json_t *body;
 
 	if (subject->done)
 		return;
-	body = http_client_call(subject->client, "GET", path, NULL, ASK_TIMEOUT_S, NULL);
+	body = http_client_call(subject->client, "GET", path, NULL, ASK_TIMEOUT_S, &error);
+	g_free(subject->silence);
+	subject->silence = error ? g_strdup(error->message) : NULL;
 	if (!body)
 		return;
 	json_decref(*answer);
@@ -317,8 +322,8 @@ static void add_silence(struct subject *subject)
 {
 	if (!subject->trouble && !subject->capabilities)
 		subject->trouble = g_strdup_printf(
-			"the local scheduler of cluster '%s' did not answer",
-			subject->cluster->name);
+			"the local scheduler of cluster '%s' did not answer: %s", subject->cluster->name,
+			subject->silence ?: "it had no time");
 }
 
 static GPtrArray *inspect(struct inspection *inspection, GError **error)

@@ -12,6 +12,7 @@
 #include "common/http_client.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "controller/run/run_api.h"
 
 #define ASK_S 1
 #define LIVE_COLUMNS 80
@@ -226,6 +227,7 @@ struct run_watch *run_watch_new(const char *address, bool shows, GError **error)
 
 	if (!client)
 		return NULL;
+	http_client_expect(client, run_api);
 	watch = g_new0(struct run_watch, 1);
 	watch->client = client;
 	watch->shows = shows;

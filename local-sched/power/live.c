@@ -226,12 +226,12 @@ static void add_remote(json_t *hosts, const struct config *config,
 	g_autoptr(json_t) capabilities = NULL;
 	const json_t *host;
 	size_t index;
+	double timeout_s;
 
-	if (client)
-		capabilities = http_client_call(client, "GET", "/v1/capabilities", NULL,
-						ASK_TIMEOUT_S, &error);
+	if (client && http_client_timeout(ASK_TIMEOUT_S, &timeout_s, &error))
+		capabilities = http_client_call(client, "GET", "/v1/capabilities", NULL, timeout_s, &error);
 	if (capabilities)
-		energy = http_client_call(client, "GET", "/v1/energy", NULL, ASK_TIMEOUT_S, &error);
+		energy = http_client_call(client, "GET", "/v1/energy", NULL, timeout_s, &error);
 	if (!energy) {
 		json_array_append_new(hosts, failed_cluster_json(cluster, error->message));
 		return;

@@ -102,8 +102,8 @@ END
 	[[ "$output" == *"note: watts of a model"* ]]
 	kill -9 "$(lab_get "$lab" '.blades[1].bmc_pid')"
 	within 20 bmc_is_gone
-	run "$virtbed" energy --live "$config" --lab "$lab" --json
-	[ "$status" -eq 1 ]
+	run --separate-stderr -1 "$virtbed" energy --live "$config" --lab "$lab" --json
+	[[ "$stderr" == "virtbed energy: 1 of 2 hosts have no watts: cluster 'c2', host b2: "* ]]
 	[ "$(jq -r '.hosts[1].watts' <<<"$output")" = null ]
 	[[ "$(jq -r '.hosts[1].error' <<<"$output")" == *"https://127.0.0.1:"* ]]
 	[ "$(jq -r '.hosts[0].watts' <<<"$output")" = 60 ]

@@ -254,7 +254,7 @@ is_not_found() {
 	[[ $output == *"others can read the token"*"chmod 600"* ]]
 	chmod 600 "$XDG_CONFIG_HOME/virtbed/token"
 	run -2 "$virtbed" queue --uri http://192.0.2.1:1
-	[[ $output == *"not sent to http://192.0.2.1:1"*"use https"* ]]
+	[[ $output == *"\"http://192.0.2.1:1\": what is sent there could be read on its way"*"use https"* ]]
 	# A directory that somebody left there does not say where a token goes, nor who the controller is.
 	mkdir -p runs/left
 	jq --arg api "$address" '.api = $api' "$state/plan.json" >runs/left/plan.json

@@ -109,6 +109,154 @@ static void test_client_survives_a_peer_that_misbehaves(void)
 	}
 }
 
+static const struct http_operation operations[] = {
+	{"GET", "/v1/tasks/{task}", 200, 201, "{task: integer, state: string}"},
+	{NULL, NULL, 0, 0, NULL},
+};
+
+#define GOOD "{\"task\": 5, \"state\": \"x\"}"
+
+/* With the API of the peer nothing else is an answer; without it any JSON is, but no redirection. */
+static void test_client_takes_answers_of_the_api_alone(void)
+{
+	static const char type[] = "Content-Type: application/json\r\n";
+	static const struct {
+		const char *head;   /* status and lines */
+		const char *type;
+		const char *body;
+		int code;           /* 0: an answer */
+		int code_of_any;    /* the same where no API is known */
+		const char *words;
+	} cases[] = {
+		{"200 OK\r\n", type, GOOD, 0, 0, ""},
+		{"201 Created\r\n", "content-type: Application/JSON; charset=utf-8\r\n", GOOD, 0,
+		 0, ""},
+		{"202 Accepted\r\n", type, GOOD, HTTP_ERROR_BODY, 0, "status 202 instead of 200"},
+		{"200 OK\r\n", type, "{\"task\": 6, \"state\": \"x\"}", HTTP_ERROR_BODY, 0,
+		 "asked about task 5 it answers about 6"},
+		{"200 OK\r\n", type, "{\"task\": \"x\", \"state\": \"x\"}", HTTP_ERROR_BODY, 0,
+		 "task: expected integer"},
+		{"200 OK\r\n", type, "{\"task\": 5}", HTTP_ERROR_BODY, 0, "state: expected string, got nothing"},
+		{"200 OK\r\n", type, "null", HTTP_ERROR_BODY, 0, "expected object, got null"},
+		{"200 OK\r\n", type, "[]", HTTP_ERROR_BODY, 0, "expected object, got array"},
+		{"200 OK\r\n", type, "", HTTP_ERROR_BODY, 0, "empty"},
+		{"200 OK\r\n", "", GOOD, HTTP_ERROR_BODY, 0, "content type is not told"},
+		{"200 OK\r\n", "Content-Type: text/html\r\n", GOOD, HTTP_ERROR_BODY, 0,
+		 "content type is \"text/html\""},
+		{"200 OK\r\n", "Content-Type: application/jsonx\r\n", GOOD, HTTP_ERROR_BODY, 0,
+		 "content type"},
+		{"204 No Content\r\n", type, "", HTTP_ERROR_BODY, 0, "status 204"},
+		{"301 Moved\r\nLocation: http://192.0.2.1/x\r\n", type, "", HTTP_ERROR_BODY, HTTP_ERROR_BODY,
+		 "status 301, a redirection to \"http://192.0.2.1/x\", which is not followed"},
+		{"308 Moved\r\nLocation: /x\r\n", type, GOOD, HTTP_ERROR_BODY, HTTP_ERROR_BODY,
+		 "status 308"},
+		{"300 Choose\r\n", type, GOOD, HTTP_ERROR_BODY, HTTP_ERROR_BODY, "status 300"},
+		{"304 Same\r\n", type, "", HTTP_ERROR_BODY, HTTP_ERROR_BODY, "status 304"},
+		{"404 No\r\n", type, "{\"error\": \"there is no task 5\"}", HTTP_ERROR_STATUS, HTTP_ERROR_STATUS,
+		 "status 404: there is no task 5"},
+		{"404 No\r\n", "Content-Type: text/html\r\n", "<html>no</html>", HTTP_ERROR_BODY,
+		 HTTP_ERROR_STATUS, "<html>no"},
+		{"404 No\r\n", type, "", HTTP_ERROR_BODY, HTTP_ERROR_STATUS, "status 404"},
+		{"500 Oops\r\n", type, "null", HTTP_ERROR_BODY, HTTP_ERROR_STATUS, "status 500"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases) * 2; i++) {
+		const bool any = i >= G_N_ELEMENTS(cases);
+		const gsize k = i % G_N_ELEMENTS(cases);
+		const int code = any ? cases[k].code_of_any : cases[k].code;
+		g_autofree char *answer = g_strdup_printf("HTTP/1.1 %s%sContent-Length: %zu\r\n\r\n%s", cases[k].head,
+							  cases[k].type, strlen(cases[k].body), cases[k].body);
+		struct peer peer = { .answer = answer, .length = strlen(answer), .close = true };
+		g_autoptr(GError) error = NULL;
+		g_autoptr(json_t) body = NULL;
+		g_autoptr(http_client_t) client = NULL;
+
+		peer_start(&peer);
+		client = http_client_new(peer.address, NULL);
+		http_client_expect(client, any ? NULL : operations);
+		body = http_client_call(client, "GET", "/v1/tasks/5?x=6", NULL, 10, &error);
+		if (code == 0)
+			g_assert_no_error(error);
+		else
+			g_assert_error(error, HTTP_ERROR, code);
+		g_assert_true(code == 0 || any || strstr(error->message, cases[k].words));
+		peer_stop(&peer);
+	}
+}
+
+/* In the clear nothing goes but to this machine, by whatever name. */
+static void test_client_speaks_in_the_clear_at_loopback_alone(void)
+{
+	static const char *const good[] = {
+		"unix:/x", "http://127.0.0.1", "http://127.0.0.1:8080", "http://127.0.0.1:8080/",
+		"http://127.1.2.3:1", "http://[::1]:1",
+		"http://localhost:1", "http://LOCALHOST:1", "https://192.0.2.1:1", "https://example.org",
+		"https://[2001:db8::1]:1/x",
+	};
+	static const char *const bad[] = {
+		"http://192.0.2.1:1", "http://example.org", "http://0.0.0.0:1", "http://[::]:1",
+		"http://[2001:db8::1]:1",
+		"http://[::ffff:10.0.0.1]:1", "http://[::ffff:192.0.2.1]", "http://127.0.0.1.nip.io:1",
+		"http://localhost.evil.org:1", "http://localhost.:1", "http://xlocalhost",
+		"http://127.0.0.1.:1", "http://128.0.0.1",
+		"http://0xC0000201:1", "http://3221225985:1", "http://192.513:1",
+		"http://127.0.0.1@192.0.2.1:1",
+		"http://127.0.0.1:80@192.0.2.1:1", "http://user@127.0.0.1:1", "http://user:word@127.0.0.1:1",
+		"https://user:word@192.0.2.1", "https://user@192.0.2.1", "http://@127.0.0.1:1",
+		"http://127.0.0.1\\@192.0.2.1/",
+		"http://192.0.2.1\\@127.0.0.1/", "http://192.0.2.1#@127.0.0.1/",
+		"http://192.0.2.1?@127.0.0.1/", "http://127.0.0.1:1?x",
+		"http://127.0.0.1:1#x", "http:/127.0.0.1", "http:127.0.0.1", "http:///127.0.0.1",
+		"HTTP://127.0.0.1", "HTTPS://192.0.2.1",
+		"ftp://127.0.0.1", "http://127.0.0.1:x", "http://127.0.0.1:70000", "http://127.0.0.1 :1",
+		"http://127.0.0.1\t:1",
+		"http://127.0.0.1\n192.0.2.1", "http://", "https://", "http://:80", "unix:x", "127.0.0.1:80",
+		"//127.0.0.1", "",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(good); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(http_client_t) client = http_client_new(good[i], &error);
+
+		g_assert_no_error(error);
+		g_assert_true(http_client_check_address(good[i], NULL));
+	}
+	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(http_client_t) client = http_client_new(bad[i], &error);
+
+		g_test_message("%s", bad[i]);
+		g_assert_null(client);
+		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS);
+		g_assert_null(strstr(error->message, "word"));
+		g_assert_false(http_client_check_address(bad[i], NULL));
+	}
+}
+
+static void test_the_time_for_an_answer_can_be_chosen(void)
+{
+	static const struct {
+		const char *given;
+		double timeout_s; /* 0: refused */
+	} cases[] = {
+		{NULL, 30}, {"", 30}, {"5", 5}, {"0.25", 0.25}, {"2m", 120}, {"86400", 86400},
+		{"0", 0}, {"-1", 0}, {"x", 0}, {"inf", 0}, {"nan", 0}, {"86401", 0}, {"1e-9", 0},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		double timeout_s = 0;
+
+		if (cases[i].given)
+			g_setenv("VIRTBED_TIMEOUT", cases[i].given, TRUE);
+		else
+			g_unsetenv("VIRTBED_TIMEOUT");
+		g_assert_true(http_client_timeout(30, &timeout_s, &error) == (cases[i].timeout_s > 0));
+		g_assert_cmpfloat(timeout_s, ==, cases[i].timeout_s);
+	}
+	g_unsetenv("VIRTBED_TIMEOUT");
+}
+
 static void test_client_refuses_an_endless_answer(void)
 {
 	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 80000000\r\n\r\n";
@@ -360,6 +508,9 @@ static void test_tls_and_names(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/http-client/api", test_client_takes_answers_of_the_api_alone);
+	g_test_add_func("/http-client/in-the-clear", test_client_speaks_in_the_clear_at_loopback_alone);
+	g_test_add_func("/http-client/timeout", test_the_time_for_an_answer_can_be_chosen);
 	g_test_add_func("/http-client/peer", test_client_survives_a_peer_that_misbehaves);
 	g_test_add_func("/http-client/endless", test_client_refuses_an_endless_answer);
 	g_test_add_func("/http-client/not-there", test_client_reports_what_is_not_there);

@@ -25,6 +25,9 @@ static bool answer_by(enum scripted_mood mood, struct http_request *request, boo
 	case SCRIPTED_RUBBISH:
 		http_request_reply(request, 200, json_pack("[s, i]", "rubbish", -1));
 		return true;
+	case SCRIPTED_ELSEWHERE:
+		scripted_reply(request, 302, json_object());
+		return true;
 	case SCRIPTED_SILENT:
 		return true;
 	case SCRIPTED_BUSY:

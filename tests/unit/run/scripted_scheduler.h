@@ -16,6 +16,7 @@ struct scripted_scheduler;
 enum scripted_mood {
 	SCRIPTED_FINE = 0,
 	SCRIPTED_RUBBISH, /* JSON, but not what was asked for */
+	SCRIPTED_ELSEWHERE, /* as a proxy: 302 and no word about where */
 	SCRIPTED_SILENT,  /* takes requests and never answers */
 	SCRIPTED_BUSY,    /* 503 to every PUT and DELETE */
 	SCRIPTED_BROKEN,  /* 500 */

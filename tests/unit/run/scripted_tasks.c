@@ -317,15 +317,17 @@ void scripted_delete_task(struct http_request *request, const char *const *argum
 {
 	struct scripted_scheduler *scheduler = data;
 	json_t *held = json_object_get(scheduler->held, arguments[0]);
+	json_t *task;
 
 	if (scripted_task_moody(scheduler, request, true))
 		return;
 	scheduler->deletes++;
-	if (!scripted_find_task(scheduler, request, arguments[0]))
+	task = scripted_find_task(scheduler, request, arguments[0]);
+	if (!task)
 		return;
 	end_task(scheduler, arguments[0], held ? "completed" : "killed",
 		 held ? json_integer_value(held) : clock_now_ns(), 1);
-	scripted_reply(request, 200, json_object());
+	scripted_reply(request, 200, json_copy(task));
 }
 
 void scripted_scheduler_refuse(struct scripted_scheduler *scheduler, uint32_t count)

@@ -1054,6 +1054,7 @@ struct wrong_start {
 
 static const struct wrong_start wrong_starts[] = {
 	{"rubbish", "c1", SCRIPTED_RUBBISH, "answers rubbish: "},
+	{"redirection", "c1", SCRIPTED_ELSEWHERE, "answers rubbish: "},
 	{"another-cluster", "c9", SCRIPTED_FINE, "it serves cluster 'c9', not 'c1'"},
 };
 
