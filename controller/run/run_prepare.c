@@ -551,6 +551,9 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	    !make_dirs(prepared, error) ||
 	    !run_fit(request, prepared->dir, prepared->config, &prepared->fit, error))
 		return false;
+	/* The plan was made before the configuration was fitted. */
+	if (!request->resume && !request->serve && !request->profile_repeats)
+		prepared->plan->profile_repeats = prepared->config->experiment->profile_repeats;
 	prepared->socket_dir =
 		run_paths_socket_dir(prepared->dir, &prepared->own_socket_dir, error);
 	if (!prepared->socket_dir)

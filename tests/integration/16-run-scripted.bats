@@ -72,6 +72,20 @@ add_lab_to_fit() {
 	cmp "$out/probe.json" "$out-2/probe.json"
 }
 
+@test "a run measures as often, and has as many tasks, as its fitted configuration says" {
+	sed -i 's/repetitions: 5/repetitions: 1/; s/repetitions: 10/repetitions: 1/; s/profile_repeats: .*/profile_repeats: 12/
+		s/^workload: .*/workload: {load: 1.2, tasks: 60, seed: 1, utility_max: [1, 2, 3, 4]}/
+		s/mapping_interval_s: .*/mapping_interval: 0.2/; s/ duration_s: .*/ duration: 1.2/' "$config"
+	add_lab_to_fit "$config"
+	echo '{"cores": 2, "speed": 0.5}' >"$BATS_TEST_TMPDIR/probe.json"
+	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out" \
+		--probe "$BATS_TEST_TMPDIR/probe.json"
+	run_wait_for "2.0 times as long here as elsewhere: 30 in a run instead of 60, and 6 measurements"
+	within 60 jq -e ".profile_repeats == 6" "$out/plan.json"
+	kill -TERM "$run_pid"
+	run_wait
+}
+
 # A blade of 3000 cores that the first cluster is on. use_huge_blade FILE
 use_huge_blade() {
 	sed -i '/- name: h1/,/meter:/c\      - blade: b1' "$1"
