@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "common/http_connections.h"
 #include "common/http_private.h"
 #include "common/json.h"
 
@@ -65,7 +66,7 @@ static gboolean on_hangup(int fd, GIOCondition condition, gpointer data)
 
 GSocket *http_message_socket(SoupServerMessage *message)
 {
-	return http_listener_socket(soup_server_message_get_remote_address(message));
+	return http_connections_socket(soup_server_message_get_remote_address(message));
 }
 
 /*
@@ -79,7 +80,7 @@ static void request_wait(struct http_request *request)
 	GSocket *socket = http_message_socket(request->message);
 
 	request->paused = true;
-	http_listener_give_time(soup_server_message_get_remote_address(request->message),
+	http_connections_give_time(soup_server_message_get_remote_address(request->message),
 				(double)INFINITY);
 	soup_server_message_pause(request->message);
 	request->disconnected_id = g_signal_connect(request->message, "disconnected",
@@ -165,7 +166,7 @@ static void request_finish(struct http_request *request)
 	const bool paused = request->paused;
 
 	http_guard_answered(request->server, message);
-	http_listener_give_time(soup_server_message_get_remote_address(message), ANSWER_S);
+	http_connections_give_time(soup_server_message_get_remote_address(message), ANSWER_S);
 	request_free(request);
 	if (paused)
 		soup_server_message_unpause(message);
