@@ -139,10 +139,18 @@ void http_request_set_header(struct http_request *request, const char *name, con
 
 /* Answering. */
 
+/* Nothing is the message's answer but what is put into it now: libsoup adds up. */
+static void begin_answer(SoupServerMessage *message, int status)
+{
+	soup_server_message_set_status(message, (guint)status, NULL);
+	soup_server_message_set_response(message, NULL, SOUP_MEMORY_STATIC, NULL, 0);
+	soup_message_body_truncate(soup_server_message_get_response_body(message));
+}
+
 /* Puts `body` (borrowed, may be NULL) into the message. */
 static void set_answer(SoupServerMessage *message, int status, json_t *body)
 {
-	soup_server_message_set_status(message, (guint)status, NULL);
+	begin_answer(message, status);
 	if (body) {
 		char *text = json_text(body);
 
@@ -188,7 +196,7 @@ void http_request_reply_bytes(struct http_request *request, int status, const ch
 	const char *bytes = g_bytes_get_data(body, &length);
 
 	if (!request->paused || http_guard_still_knows(request->server, message)) {
-		soup_server_message_set_status(message, (guint)status, NULL);
+		begin_answer(message, status);
 		soup_server_message_set_response(message, type, SOUP_MEMORY_COPY, bytes, length);
 	}
 	request_finish(request);

@@ -14,7 +14,8 @@
  * a stale socket file is replaced), on loopback ("http://127.0.0.1:port") or, with TLS, on any address of this
  * machine ("https://0.0.0.0:port"). Request bodies larger than 1 MiB are refused with 413, bodies that are not
  * JSON with 400, unknown paths with 404, known paths with another method with 405; every error body is
- * {"error": "..."}. Who is refused is answered at the latest after 64 MiB of the body (http_refusal.h), whom the
+ * {"error": "..."}. A request of which it is not plain where it ends, or that has a header twice which we go by, is
+ * refused at once, with 400. Who is refused is answered at the latest after 64 MiB of the body (http_refusal.h), whom the
  * guard does not know after 1 MiB.
  *
  * Browsers may be among the peers. Answers forbid them to guess types, to load anything from elsewhere,
