@@ -120,11 +120,6 @@ void http_request_on_cancel(struct http_request *request,
 
 /* Headers. */
 
-const char *http_request_query(struct http_request *request, const char *key)
-{
-	return request->query ? g_hash_table_lookup(request->query, key) : NULL;
-}
-
 const char *http_request_header(struct http_request *request, const char *name)
 {
 	return soup_message_headers_get_one(

@@ -152,6 +152,7 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 	const struct http_route *route;
 	g_auto(GStrv) arguments = NULL;
 	g_autofree char *allowed = NULL;
+	g_autofree char *fault = NULL;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(json_t) body = NULL;
 
@@ -164,6 +165,11 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 	}
 	if (!http_guard_opens(server, message, route, (const char *const *)arguments))
 		return;
+	fault = http_query_fault(g_uri_get_query(soup_server_message_get_uri(message)), route->query);
+	if (fault) {
+		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, fault);
+		return;
+	}
 	body = parse_body(message, &error);
 	if (error) {
 		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, error->message);

@@ -60,6 +60,7 @@ struct http_route {
 	http_handler_f handler;
 	enum http_role role; /* that a guard asks for */
 	http_keep_out_f keep_out; /* NULL: the role is enough */
+	const char *query; /* parameters that it knows, with a space between two; NULL: none */
 };
 
 /* Who asks, by the word of a guard. */
@@ -129,8 +130,22 @@ bool http_server_share(struct http_server *server, gid_t group, GError **error);
 /* Where it listens, for http_client_new(): with the real port where 0 was given. Borrowed. */
 const char *http_server_address(const struct http_server *server);
 
-/* A query parameter as text (borrowed), or NULL. */
+/*
+ * A query parameter as text (borrowed), or NULL. A request with one that its route does not know, or with one twice, was
+ * answered 400 before.
+ */
 const char *http_request_query(struct http_request *request, const char *key);
+
+/*
+ * A query parameter as a whole number in digits, from `least` to `most`; `otherwise` where it is not given. Returns false
+ * after it has answered the request with 400: it is something else.
+ */
+bool http_request_query_integer(struct http_request *request, const char *key, uint64_t least, uint64_t most,
+				uint64_t otherwise, uint64_t *ret_value);
+
+/* The same of a decimal number, which may have an exponent. */
+bool http_request_query_real(struct http_request *request, const char *key, double least, double most,
+			     double otherwise, double *ret_value);
 
 /* A header of the request (borrowed), or NULL. */
 const char *http_request_header(struct http_request *request, const char *name);

@@ -26,12 +26,12 @@ static void get_status(struct http_request *request, const char *const *argument
 		       void *data)
 {
 	struct status_api *api = data;
-	double after;
+	uint64_t after;
 	json_t *status;
 
-	if (!api_query_number(request, "after", 0, 1e15, 0, &after))
+	if (!http_request_query_integer(request, "after", 0, INT64_MAX, 0, &after))
 		return;
-	status = run_progress_json(api->session->progress, (uint64_t)after);
+	status = run_progress_json(api->session->progress, after);
 	owner_leave_out_notices(request, json_object_get(status, "notices"));
 	json_object_set_new(status, "directory",
 			    json_string_or_null(http_request_role(request) == HTTP_ROLE_OPERATOR
@@ -199,15 +199,15 @@ static void undrain_node(struct http_request *request, const char *const *argume
 }
 
 static const struct http_route routes[] = {
-	{"GET", "/v1/status", get_status, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/status", get_status, HTTP_ROLE_VIEWER, NULL, "after"},
 	{"GET", "/v1/runs", get_runs, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/tasks", get_tasks, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/tasks", get_tasks, HTTP_ROLE_VIEWER, NULL, "state user after ended limit"},
 	{"GET", "/v1/tasks/*", get_task, HTTP_ROLE_VIEWER, owner_keep_out},
 	{"POST", "/v1/tasks/*/suspend", suspend_task, HTTP_ROLE_USER, owner_keep_out},
 	{"POST", "/v1/tasks/*/resume", resume_task, HTTP_ROLE_USER, owner_keep_out},
 	{"POST", "/v1/tasks/*/migrate", migrate_task, HTTP_ROLE_USER, owner_keep_out},
 	{"POST", "/v1/tasks", post_tasks, HTTP_ROLE_USER},
-	{"GET", "/v1/tasks/*/output", get_output, HTTP_ROLE_USER, owner_keep_out},
+	{"GET", "/v1/tasks/*/output", get_output, HTTP_ROLE_USER, owner_keep_out, "from attempt wait_s"},
 	{"GET", "/v1/tasks/*/files", get_files, HTTP_ROLE_USER, owner_keep_out},
 	{"GET", "/v1/tasks/*/decisions", get_decisions, HTTP_ROLE_VIEWER, owner_keep_out},
 	{"POST", "/v1/tasks/*/cancel", cancel_task, HTTP_ROLE_USER, owner_keep_out},
@@ -218,11 +218,11 @@ static const struct http_route routes[] = {
 	{"POST", "/v1/notices", post_notice, HTTP_ROLE_OPERATOR},
 	{"POST", "/v1/stop", post_stop, HTTP_ROLE_OPERATOR},
 	{"GET", "/v1/clusters", fleet_api_clusters, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/nodes", nodes_api_get, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/power", power_api_power, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/energy", energy_api_get, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/utility", power_api_utility, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/events", events_api_get, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/nodes", nodes_api_get, HTTP_ROLE_VIEWER, NULL, "cluster"},
+	{"GET", "/v1/power", power_api_power, HTTP_ROLE_VIEWER, NULL, "after_s"},
+	{"GET", "/v1/energy", energy_api_get, HTTP_ROLE_VIEWER, NULL, "by"},
+	{"GET", "/v1/utility", power_api_utility, HTTP_ROLE_VIEWER, NULL, "after_s"},
+	{"GET", "/v1/events", events_api_get, HTTP_ROLE_VIEWER, NULL, "after wait_s"},
 	{"GET", "/metrics", metrics_api_get, HTTP_ROLE_VIEWER},
 	{"GET", "/openapi.json", page_api_document, HTTP_ROLE_ANYBODY},
 	{"GET", "/", page_api_index, HTTP_ROLE_ANYBODY},
