@@ -5,6 +5,7 @@
 
 #include "common/http_hub.h"
 #include "common/json.h"
+#include "common/visible.h"
 
 enum {
 	BODY_MAX = 64 << 20,
@@ -108,20 +109,6 @@ static json_t *parse_answer(const struct transfer *transfer, GError **error)
 	return body;
 }
 
-/* Without line breaks and other control characters, as messages are one line; the caller frees. */
-static char *one_line(const char *text)
-{
-	g_autoptr(GString) line = g_string_new(NULL);
-
-	for (; *text; text++) {
-		if (g_ascii_isgraph(*text) || (unsigned char)*text >= 0x80)
-			g_string_append_c(line, *text);
-		else if (line->len && line->str[line->len - 1] != ' ')
-			g_string_append_c(line, ' ');
-	}
-	return g_utf8_make_valid(g_strchomp(line->str), -1);
-}
-
 /*
  * What an answer of status 400 or above says: its "error" (Redfish: an object with a "message"),
  * else its beginning.
@@ -135,11 +122,11 @@ static char *complaint(const struct transfer *transfer)
 	if (json_is_object(said))
 		said = json_object_get(said, "message");
 	if (json_is_string(said))
-		return one_line(json_string_value(said));
+		return visible_line(json_string_value(said));
 
 	g_autofree char *start = g_strndup(text, MIN(transfer->answer->len, QUOTE_MAX));
 
-	return one_line(start);
+	return visible_line(start);
 }
 
 /* Whether a transfer failed because of the server's certificate, or of our list of trusted ones. */

@@ -16,6 +16,7 @@
 #define LOG_SUBSYSTEM "controller"
 #include "common/log.h"
 #include "common/output.h"
+#include "common/visible.h"
 #include "controller/api/status_api.h"
 #include "controller/run/run_service.h"
 #include "controller/run/run_session.h"
@@ -142,8 +143,7 @@ int main(int argc, char **argv)
 	output_plain_help();
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error) || !run_dir || argc > 1) {
-		g_printerr("virtbed-controller: %s\n",
-			   error ? error->message : "--run DIR is needed, nothing else");
+		visible_complain("virtbed-controller", error ? error->message : "--run DIR is needed, nothing else");
 		return EXIT_INPUT;
 	}
 	session = run_session_open(run_dir, &error);

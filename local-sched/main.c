@@ -14,6 +14,7 @@
 #include "common/notify.h"
 #include "common/output.h"
 #include "common/peer_tls.h"
+#include "common/visible.h"
 #include "local-sched/api/api.h"
 #include "local-sched/hypervisor/boot_watch.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -257,7 +258,7 @@ int main(int argc, char **argv)
 
 	output_plain_help();
 	if (!parse_options(argc, argv, &options, &error)) {
-		fprintf(stderr, "virtbed-local-sched: %s\n", error->message);
+		visible_complain("virtbed-local-sched", error->message);
 	} else if (options.version) {
 		puts("virtbed-local-sched " VIRTBED_VERSION);
 		status = STATUS_DONE;

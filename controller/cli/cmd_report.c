@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/visible.h"
 #include "controller/cli/commands.h"
 #include "controller/report/charts.h"
 #include "controller/report/page.h"
@@ -53,7 +54,7 @@ static char *text_of_all(GPtrArray *summaries, GError **error)
 			return NULL;
 		g_string_append_printf(all, "%s%s", i ? "\n" : "", text);
 	}
-	return g_strdup(all->str);
+	return visible_lines(all->str);
 }
 
 /* The report in one of the text formats, or NULL. */

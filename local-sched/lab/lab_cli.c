@@ -12,6 +12,7 @@
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/output.h"
+#include "common/visible.h"
 #include "local-sched/cpu/cap_originals.h"
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_paths.h"
@@ -57,7 +58,7 @@ static void on_signal(int number)
 
 static int fail(const GError *error, int status)
 {
-	fprintf(stderr, "virtbed lab: %s\n", error->message);
+	visible_complain("virtbed lab", error->message);
 	return status;
 }
 
