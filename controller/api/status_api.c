@@ -3,8 +3,10 @@
 
 #include <grp.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/json.h"
+#include "common/visible.h"
 #include "controller/api/access.h"
 #include "controller/api/energy_api.h"
 #include "controller/api/events_api.h"
@@ -21,6 +23,10 @@
 #include "controller/backend/remote_curve.h"
 #include "controller/run/run_utc.h"
 #include "controller/store/store_reader.h"
+
+/* Of what a notice is made. */
+#define NOTICE_KIND_MAX 64
+#define NOTICE_TEXT_MAX 4096
 
 static void get_status(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data)
@@ -83,17 +89,46 @@ static void get_runs(struct http_request *request, const char *const *arguments,
 	http_request_reply(request, 200, json_pack("{s:o}", "runs", list));
 }
 
+/* A word for programs: those that we use are such. */
+static bool is_notice_kind(const char *kind)
+{
+	static const char good[] = G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "-_.";
+	const size_t length = strlen(kind);
+
+	return length >= 1 && length <= NOTICE_KIND_MAX && strspn(kind, good) == length;
+}
+
+/* Returns NULL, or what is wrong with the body of a notice; freed by the caller. */
+static char *notice_fault(const json_t *body, const char **ret_kind, const char **ret_text)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!json_get_string(body, "kind", "notice", ret_kind, &error) ||
+	    !json_get_string(body, "text", "notice", ret_text, &error))
+		return g_strdup(error->message);
+	if (json_string_length(json_object_get(body, "text")) != strlen(*ret_text))
+		return g_strdup("text: it holds a NUL");
+	if (json_object_size(body) != 2)
+		return g_strdup("notice: it has kind and text, and nothing else");
+	if (!is_notice_kind(*ret_kind))
+		return g_strdup_printf("kind: give a word of 1 to %d letters, digits, '-', '_' and '.'",
+				       NOTICE_KIND_MAX);
+	if (!**ret_text || strlen(*ret_text) > NOTICE_TEXT_MAX || !visible_ok(*ret_text))
+		return g_strdup_printf("text: give a line of 1 to %d bytes without control characters",
+				       NOTICE_TEXT_MAX);
+	return NULL;
+}
+
 static void post_notice(struct http_request *request, const char *const *arguments, json_t *body,
 			void *data)
 {
 	struct status_api *api = data;
-	g_autoptr(GError) error = NULL;
 	const char *kind;
 	const char *text;
+	g_autofree char *fault = notice_fault(body, &kind, &text);
 
-	if (!json_get_string(body, "kind", "notice", &kind, &error) ||
-	    !json_get_string(body, "text", "notice", &text, &error)) {
-		http_request_fail(request, 400, "%s", error->message);
+	if (fault) {
+		http_request_fail(request, 400, "%s", fault);
 		return;
 	}
 	run_session_note(api->session, (double)NAN, kind, text);

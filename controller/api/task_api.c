@@ -636,6 +636,10 @@ static GArray *read_hosts(struct http_request *request, const struct config_clus
 	g_autoptr(GArray) hosts = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	const json_t *list = json_object_get(body, "to");
 
+	if (json_object_size(body) > 1) {
+		http_request_fail(request, 400, "give {\"to\": [...]}, and nothing else");
+		return NULL;
+	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *name = json_string_value(json_array_get(list, i)) ?: "";
 		uint32_t host = 0;
