@@ -11,6 +11,7 @@
 #include "common/config.h"
 #include "common/config_schema.h"
 #include "common/read_number.h"
+#include "common/visible.h"
 
 /* No configuration nests deeper; a hostile file must not exhaust the stack. */
 #define MAX_DEPTH 16
@@ -91,6 +92,14 @@ static bool check_word(const struct walk *walk, const yaml_node_t *node,
 	return refuse(walk, node, "%s: '%s' is not one of %s", key, scalar(node), known->str);
 }
 
+/* Lines may be several. */
+static bool is_visible(const char *text)
+{
+	g_autofree char *shown = visible_lines(text);
+
+	return strcmp(shown, text) == 0;
+}
+
 static bool check_scalar(const struct walk *walk, const yaml_node_t *node,
 			 const cyaml_schema_value_t *schema, const char *key)
 {
@@ -110,6 +119,9 @@ static bool check_scalar(const struct walk *walk, const yaml_node_t *node,
 	if (schema->type == CYAML_BOOL && strcmp(scalar(node), "true") != 0 &&
 	    strcmp(scalar(node), "false") != 0)
 		return refuse(walk, node, "%s: '%s' is neither true nor false", key, scalar(node));
+	if (schema->type == CYAML_STRING && !is_visible(scalar(node)))
+		return refuse(walk, node, "%s: '%s' has a character that is not shown and changes how it reads", key,
+			      scalar(node));
 	return schema->type != CYAML_ENUM || check_word(walk, node, schema, key);
 }
 

@@ -9,15 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/visible.h"
+
 bool file_name_ok(const char *name)
 {
 	g_auto(GStrv) parts = NULL;
 
-	if (!*name || strlen(name) > FILE_NAME_MAX || !g_utf8_validate(name, -1, NULL))
+	if (!*name || strlen(name) > FILE_NAME_MAX || !visible_ok(name))
 		return false;
-	for (const char *c = name; *c; c++)
-		if (g_ascii_iscntrl(*c))
-			return false;
 	parts = g_strsplit(name, "/", -1);
 	for (char **part = parts; *part; part++)
 		if (!**part || strlen(*part) > NAME_MAX || g_str_equal(*part, ".") ||

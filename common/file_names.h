@@ -12,7 +12,7 @@
 #define FILE_NAME_MAX 1000 /* bytes */
 
 /*
- * Whether `name` stays below the directory that it is used in: UTF-8 without control characters, not
+ * Whether `name` stays below the directory that it is used in: UTF-8 that is visible_ok(), not
  * absolute, no part of it empty, "." or "..", and none longer than a file name may be.
  */
 bool file_name_ok(const char *name);

@@ -7,6 +7,7 @@
 #include "common/http_hub.h"
 #include "common/json.h"
 #include "common/loopback.h"
+#include "common/visible.h"
 
 /* What people may have a command wait for an answer. */
 #define TIMEOUT_MIN_S 1e-3
@@ -118,20 +119,6 @@ static json_t *parse_answer(const struct transfer *transfer, GError **error)
 	return body;
 }
 
-/* Without line breaks and other control characters, as messages are one line; the caller frees. */
-static char *one_line(const char *text)
-{
-	g_autoptr(GString) line = g_string_new(NULL);
-
-	for (; *text; text++) {
-		if (g_ascii_isgraph(*text) || (unsigned char)*text >= 0x80)
-			g_string_append_c(line, *text);
-		else if (line->len && line->str[line->len - 1] != ' ')
-			g_string_append_c(line, ' ');
-	}
-	return g_utf8_make_valid(g_strchomp(line->str), -1);
-}
-
 /* The body of an answer, of the operation that was asked for; NULL without `error` if any will do, and it is empty. */
 static json_t *read_answer(const struct transfer *transfer, int status, GError **error)
 {
@@ -144,7 +131,7 @@ static json_t *read_answer(const struct transfer *transfer, int status, GError *
 	curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_CONTENT_TYPE, &content_type);
 	if (http_operation_check(transfer->operation, transfer->path, status, content_type, body, &reason))
 		return g_steal_pointer(&body);
-	g_autofree char *why = one_line(reason->message);
+	g_autofree char *why = visible_line(reason->message);
 
 	g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: %s", transfer->title, why);
 	return NULL;
@@ -155,7 +142,7 @@ static char *beginning(const struct transfer *transfer)
 {
 	g_autofree char *start = g_strndup(transfer->answer->str, MIN(transfer->answer->len, QUOTE_MAX));
 
-	return one_line(start);
+	return visible_line(start);
 }
 
 /* The reason in a refusal: its "error" (Redfish: an object with a "message"); NULL: it has none. The caller frees. */
@@ -166,7 +153,7 @@ static char *complaint(const struct transfer *transfer)
 
 	if (json_is_object(said))
 		said = json_object_get(said, "message");
-	return json_is_string(said) ? one_line(json_string_value(said)) : NULL;
+	return json_is_string(said) ? visible_line(json_string_value(said)) : NULL;
 }
 
 /* A refusal without a reason comes from who stands between us and the API, or has another one. */
@@ -189,7 +176,7 @@ static void set_unexpected(const struct transfer *transfer, long status, GError 
 	char *target = NULL;
 
 	curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_REDIRECT_URL, &target);
-	g_autofree char *shown = target ? one_line(target) : NULL;
+	g_autofree char *shown = target ? visible_line(target) : NULL;
 
 	if (shown)
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,

@@ -11,9 +11,7 @@
  * ("https://0.0.0.0:port"): nothing that goes over a network is unencrypted. On the
  * main context that was the thread's default when it was made.
  *
- * Peers are not trusted: beyond a number of connections, in all and of one peer, further ones are closed at
- * once, and so are those on which nothing comes. Root, and the user that we run as, are not counted on a Unix
- * socket: they could do worse, and must get through.
+ * Peers are not trusted: http_connections.h.
  *
  * libsoup has a listener of its own, but the one of 3.2 (Debian 12) keeps the descriptor of every
  * connection that its client closes between requests, and listens no more after the first accept()
@@ -36,8 +34,8 @@ struct http_tls {
 };
 
 /*
- * Somebody connected: `stream` can be read and written, `remote` is the peer's address, by which
- * http_listener_socket() finds the socket. All are borrowed for the call.
+ * Somebody connected and has begun to speak: `stream` can be read and written, `remote` is the peer's address, by which
+ * http_connections_socket() finds the socket. All are borrowed for the call.
  */
 typedef void (*http_accepted_f)(GIOStream *stream, GSocketAddress *local, GSocketAddress *remote,
 				void *data);
@@ -50,7 +48,7 @@ typedef void (*http_accepted_f)(GIOStream *stream, GSocketAddress *local, GSocke
 struct http_listener *http_listener_new(const char *address, const struct http_tls *tls,
 					http_accepted_f accepted, void *data, GError **error);
 
-/* Stops listening and removes the socket file; NULL is allowed. What was accepted lives on. */
+/* Stops listening and removes the socket file; NULL is allowed. What `accepted` got lives on. */
 void http_listener_free(struct http_listener *listener);
 typedef struct http_listener http_listener_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(http_listener_t, http_listener_free)
@@ -61,14 +59,5 @@ bool http_listener_share(struct http_listener *listener, gid_t group, GError **e
 /* Where it listens, with the real port where 0 was given. Borrowed. */
 const char *http_listener_address(const struct http_listener *listener);
 
-/*
- * Gives the peer with the address that `accepted` got so many seconds from now (INFINITY: for ever) before its
- * connection is closed. At first these are HTTP_LISTENER_REQUEST_S.
- */
-void http_listener_give_time(GSocketAddress *remote, double seconds);
-
 /* Whether only processes of this machine can connect. */
 bool http_listener_is_local(const struct http_listener *listener);
-
-/* The socket that an address which `accepted` got came from (borrowed), or NULL: another address. */
-GSocket *http_listener_socket(GSocketAddress *remote);

@@ -8,7 +8,7 @@
 
 /*
  * What http_server.c (requests as they come), http_guard.c (whether they may), http_route.c (whose
- * they are) and http_request.c (their answers) have in common.
+ * they are), http_framing.c (where they end), http_query.c (what they ask for) and http_request.c (their answers) have in common.
  */
 
 struct http_server {
@@ -44,6 +44,12 @@ GSocket *http_message_socket(SoupServerMessage *message);
 
 /* Answers it with {"error": reason}. */
 void http_message_fail(SoupServerMessage *message, int status, const char *reason);
+
+/*
+ * What is wrong with where a request ends, and with headers that it has more than once (RFC 9112, 6.3; freed by the
+ * caller). NULL: nothing. Nobody knows what follows such headers.
+ */
+char *http_framing_fault(SoupServerMessage *message);
 
 /* Who asks, and whether that one may. */
 
@@ -82,6 +88,12 @@ bool http_guard_is_foreign(const struct http_server *server, SoupServerMessage *
 const struct http_route *http_route_find(const struct http_route *routes, const char *method,
 					 const char *path, char ***ret_arguments,
 					 char **ret_allowed);
+
+/*
+ * What is wrong with a query, of a route that knows these parameters (as struct http_route has them); freed by the
+ * caller. NULL: nothing.
+ */
+char *http_query_fault(const char *query, const char *known);
 
 /* Says that there is none. */
 void http_route_refuse(SoupServerMessage *message, const char *method, const char *path,

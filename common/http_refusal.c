@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/http_listener.h"
+#include "common/http_connections.h"
 
 /*
  * So much is dropped: a peer that hears nothing before it has sent all gets its answer up to here, and what it
@@ -78,7 +78,7 @@ static void drop(struct http_refusal *refusal)
 static void on_written(GObject *output, GAsyncResult *result, gpointer data)
 {
 	struct http_refusal *refusal = data;
-	GSocket *socket = http_listener_socket(refusal->remote);
+	GSocket *socket = http_connections_socket(refusal->remote);
 
 	if (!g_output_stream_write_all_finish(G_OUTPUT_STREAM(output), result, NULL, NULL)) {
 		refusal_free(refusal);

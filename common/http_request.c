@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "common/http_connections.h"
 #include "common/http_private.h"
 #include "common/json.h"
 
@@ -65,7 +66,7 @@ static gboolean on_hangup(int fd, GIOCondition condition, gpointer data)
 
 GSocket *http_message_socket(SoupServerMessage *message)
 {
-	return http_listener_socket(soup_server_message_get_remote_address(message));
+	return http_connections_socket(soup_server_message_get_remote_address(message));
 }
 
 /*
@@ -79,7 +80,7 @@ static void request_wait(struct http_request *request)
 	GSocket *socket = http_message_socket(request->message);
 
 	request->paused = true;
-	http_listener_give_time(soup_server_message_get_remote_address(request->message),
+	http_connections_give_time(soup_server_message_get_remote_address(request->message),
 				(double)INFINITY);
 	soup_server_message_pause(request->message);
 	request->disconnected_id = g_signal_connect(request->message, "disconnected",
@@ -119,11 +120,6 @@ void http_request_on_cancel(struct http_request *request,
 
 /* Headers. */
 
-const char *http_request_query(struct http_request *request, const char *key)
-{
-	return request->query ? g_hash_table_lookup(request->query, key) : NULL;
-}
-
 const char *http_request_header(struct http_request *request, const char *name)
 {
 	return soup_message_headers_get_one(
@@ -138,10 +134,18 @@ void http_request_set_header(struct http_request *request, const char *name, con
 
 /* Answering. */
 
+/* Nothing is the message's answer but what is put into it now: libsoup adds up. */
+static void begin_answer(SoupServerMessage *message, int status)
+{
+	soup_server_message_set_status(message, (guint)status, NULL);
+	soup_server_message_set_response(message, NULL, SOUP_MEMORY_STATIC, NULL, 0);
+	soup_message_body_truncate(soup_server_message_get_response_body(message));
+}
+
 /* Puts `body` (borrowed, may be NULL) into the message. */
 static void set_answer(SoupServerMessage *message, int status, json_t *body)
 {
-	soup_server_message_set_status(message, (guint)status, NULL);
+	begin_answer(message, status);
 	if (body) {
 		char *text = json_text(body);
 
@@ -165,7 +169,7 @@ static void request_finish(struct http_request *request)
 	const bool paused = request->paused;
 
 	http_guard_answered(request->server, message);
-	http_listener_give_time(soup_server_message_get_remote_address(message), ANSWER_S);
+	http_connections_give_time(soup_server_message_get_remote_address(message), ANSWER_S);
 	request_free(request);
 	if (paused)
 		soup_server_message_unpause(message);
@@ -187,7 +191,7 @@ void http_request_reply_bytes(struct http_request *request, int status, const ch
 	const char *bytes = g_bytes_get_data(body, &length);
 
 	if (!request->paused || http_guard_still_knows(request->server, message)) {
-		soup_server_message_set_status(message, (guint)status, NULL);
+		begin_answer(message, status);
 		soup_server_message_set_response(message, type, SOUP_MEMORY_COPY, bytes, length);
 	}
 	request_finish(request);

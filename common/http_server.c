@@ -2,6 +2,7 @@
 #include "common/http_server.h"
 
 #include <libsoup/soup.h>
+#include <string.h>
 
 #include "common/http_first_word.h"
 #include "common/http_private.h"
@@ -13,6 +14,9 @@ enum {
 	/* A body that is refused is read up to here, then it is answered. Of strangers that is BODY_MAX. */
 	REFUSED_MAX = 64 << 20,
 };
+
+/* What is answered where libsoup cannot read a request, which it tells nobody: whoever answers replaces it. */
+static const char unreadable[] = "{\"error\":\"the headers are no request that can be read\"}";
 
 /* Bodies. */
 
@@ -81,15 +85,20 @@ static void set_answer_headers(SoupServerMessage *message)
 					     answer_headers[i].value);
 }
 
-/* Looks at a request whose headers are there. Its status is set if it is refused. */
-static void check_headers(struct http_server *server, SoupServerMessage *message)
+/*
+ * Looks at a request whose headers are there, and in which `fault` (or NULL) is wrong. Its status is set if it is
+ * refused.
+ */
+static void check_headers(struct http_server *server, SoupServerMessage *message, const char *fault)
 {
 	SoupMessageHeaders *headers = soup_server_message_get_request_headers(message);
 	const guint odd = soup_server_message_get_status(message);
 
 	if (server->guard && !http_guard_ask(server, message))
 		return;
-	if (odd) /* libsoup's word, which says no more */
+	if (fault)
+		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, fault);
+	else if (odd) /* libsoup's word, which says no more */
 		http_message_fail(message, (int)odd, "that is no target of this server");
 	else if (http_guard_is_foreign(server, message))
 		http_message_fail(message, SOUP_STATUS_FORBIDDEN,
@@ -100,10 +109,16 @@ static void check_headers(struct http_server *server, SoupServerMessage *message
 
 static void on_headers(SoupServerMessage *message, gpointer data)
 {
-	check_headers(data, message);
+	g_autofree char *fault = http_framing_fault(message);
+
+	/* libsoup would answer parts of what a handler answers. */
+	soup_message_headers_remove(soup_server_message_get_request_headers(message), "Range");
+	check_headers(data, message, fault);
 	if (soup_server_message_get_status(message))
 		soup_message_body_set_accumulate(soup_server_message_get_request_body(message),
 						 FALSE);
+	if (fault) /* no body that could be read */
+		http_refusal_begin(message);
 }
 
 /* Requests. */
@@ -115,6 +130,8 @@ static void on_headers(SoupServerMessage *message, gpointer data)
 static void on_started(SoupServer *soup, SoupServerMessage *message, gpointer data)
 {
 	set_answer_headers(message);
+	soup_server_message_set_response(message, "application/json", SOUP_MEMORY_STATIC, unreadable,
+					 strlen(unreadable));
 	g_signal_connect(message, "got-headers", G_CALLBACK(on_headers), data);
 	g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_chunk), g_new0(gsize, 1),
 			      (GClosureNotify)(void (*)(void))g_free, 0);
@@ -135,6 +152,7 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 	const struct http_route *route;
 	g_auto(GStrv) arguments = NULL;
 	g_autofree char *allowed = NULL;
+	g_autofree char *fault = NULL;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(json_t) body = NULL;
 
@@ -147,6 +165,11 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 	}
 	if (!http_guard_opens(server, message, route, (const char *const *)arguments))
 		return;
+	fault = http_query_fault(g_uri_get_query(soup_server_message_get_uri(message)), route->query);
+	if (fault) {
+		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, fault);
+		return;
+	}
 	body = parse_body(message, &error);
 	if (error) {
 		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, error->message);

@@ -14,7 +14,8 @@
  * a stale socket file is replaced), on loopback ("http://127.0.0.1:port") or, with TLS, on any address of this
  * machine ("https://0.0.0.0:port"). Request bodies larger than 1 MiB are refused with 413, bodies that are not
  * JSON with 400, unknown paths with 404, known paths with another method with 405; every error body is
- * {"error": "..."}. Who is refused is answered at the latest after 64 MiB of the body (http_refusal.h), whom the
+ * {"error": "..."}. A request of which it is not plain where it ends, or that has a header twice which we go by, is
+ * refused at once, with 400. Who is refused is answered at the latest after 64 MiB of the body (http_refusal.h), whom the
  * guard does not know after 1 MiB.
  *
  * Browsers may be among the peers. Answers forbid them to guess types, to load anything from elsewhere,
@@ -59,6 +60,7 @@ struct http_route {
 	http_handler_f handler;
 	enum http_role role; /* that a guard asks for */
 	http_keep_out_f keep_out; /* NULL: the role is enough */
+	const char *query; /* parameters that it knows, with a space between two; NULL: none */
 };
 
 /* Who asks, by the word of a guard. */
@@ -128,8 +130,22 @@ bool http_server_share(struct http_server *server, gid_t group, GError **error);
 /* Where it listens, for http_client_new(): with the real port where 0 was given. Borrowed. */
 const char *http_server_address(const struct http_server *server);
 
-/* A query parameter as text (borrowed), or NULL. */
+/*
+ * A query parameter as text (borrowed), or NULL. A request with one that its route does not know, or with one twice, was
+ * answered 400 before.
+ */
 const char *http_request_query(struct http_request *request, const char *key);
+
+/*
+ * A query parameter as a whole number in digits, from `least` to `most`; `otherwise` where it is not given. Returns false
+ * after it has answered the request with 400: it is something else.
+ */
+bool http_request_query_integer(struct http_request *request, const char *key, uint64_t least, uint64_t most,
+				uint64_t otherwise, uint64_t *ret_value);
+
+/* The same of a decimal number, which may have an exponent. */
+bool http_request_query_real(struct http_request *request, const char *key, double least, double most,
+			     double otherwise, double *ret_value);
 
 /* A header of the request (borrowed), or NULL. */
 const char *http_request_header(struct http_request *request, const char *name);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/visible.h"
 
 static const char *const level_names[] = {
 	[LOG_LEVEL_ERROR] = "error",
@@ -44,23 +45,6 @@ static enum log_level threshold(void)
 	return (enum log_level)(once - 1);
 }
 
-/* Appends `message` such that it stays on its line and cannot drive a terminal. */
-static void append_escaped(GString *line, const char *message)
-{
-	g_autofree char *valid = g_utf8_make_valid(message, -1);
-
-	for (const char *p = valid; *p; p = g_utf8_next_char(p)) {
-		const gunichar c = g_utf8_get_char(p);
-
-		if (c == '\n')
-			g_string_append(line, "\\n");
-		else if (c < 0x20 || (c >= 0x7f && c < 0xa0))
-			g_string_append_printf(line, "\\x%02x", c);
-		else
-			g_string_append_unichar(line, c);
-	}
-}
-
 /* Whether `text` reads as one word with nothing to take for something else. */
 static bool is_plain(const char *text)
 {
@@ -82,7 +66,7 @@ static void append_field(GString *line, const char *key, const char *value)
 		g_string_replace(quoted, "\\", "\\\\", 0);
 		g_string_replace(quoted, "\"", "\\\"", 0);
 		g_string_append_c(line, '"');
-		append_escaped(line, quoted->str);
+		visible_append(line, quoted->str);
 		g_string_append_c(line, '"');
 	}
 	g_string_append_c(line, ' ');
@@ -98,7 +82,7 @@ static void append_words(GString *line, const char *subsystem, const struct log_
 	append_field(line, "local", about->local);
 	append_field(line, "node", about->node);
 	append_field(line, "host", about->host);
-	append_escaped(line, message);
+	visible_append(line, message);
 }
 
 /* systemd.exec(5): the journal's device and inode, if we were started with it. */

@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "common/number_option.h"
 #include "common/output.h"
+#include "common/visible.h"
 #include "controller/api/status_api.h"
 #include "controller/run/run_service.h"
 #include "controller/run/run_session.h"
@@ -146,8 +147,7 @@ int main(int argc, char **argv)
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error) ||
 	    !number_option_integer("--words", words, 0, INT32_MAX, &descriptor, &error) || !run_dir || argc > 1) {
-		g_printerr("virtbed-controller: %s\n",
-			   error ? error->message : "--run DIR is needed, nothing else");
+		visible_complain("virtbed-controller", error ? error->message : "--run DIR is needed, nothing else");
 		return EXIT_INPUT;
 	}
 	words_fd = (int)descriptor;

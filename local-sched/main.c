@@ -16,6 +16,7 @@
 #include "common/output.h"
 #include "common/peer_tls.h"
 #include "common/version/build_version.h"
+#include "common/visible.h"
 #include "local-sched/api/api.h"
 #include "local-sched/hypervisor/boot_watch.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -284,7 +285,7 @@ int main(int argc, char **argv)
 
 	output_plain_help();
 	if (!parse_options(argc, argv, &options, &error)) {
-		fprintf(stderr, "virtbed-local-sched: %s\n", error->message);
+		visible_complain("virtbed-local-sched", error->message);
 	} else if (options.version) {
 		printf("virtbed-local-sched %s\n", build_version());
 		status = STATUS_DONE;

@@ -12,6 +12,7 @@
 #include "common/lab_state.h"
 #include "common/number_option.h"
 #include "common/output.h"
+#include "common/visible.h"
 #include "local-sched/power/live.h"
 
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
@@ -40,7 +41,7 @@ static gboolean on_signal(gpointer interrupted)
 
 static int fail(const char *message)
 {
-	fprintf(stderr, "virtbed energy: %s\n", message);
+	visible_complain("virtbed energy", message);
 	return STATUS_USAGE;
 }
 

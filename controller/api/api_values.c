@@ -1,25 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/clock.h"
 #include "common/json.h"
-#include "common/read_number.h"
 #include "controller/api/status_api_private.h"
 #include "controller/run/run_utc.h"
-
-bool api_query_number(struct http_request *request, const char *key, double min, double max,
-		      double otherwise, double *ret_value)
-{
-	const char *text = http_request_query(request, key);
-
-	if (!text) {
-		*ret_value = otherwise;
-		return true;
-	}
-	if (read_number(text, min, max, ret_value))
-		return true;
-	http_request_fail(request, 400, "%s: '%.32s' is not a number from %g to %g", key, text, min,
-			  max);
-	return false;
-}
 
 double api_now_s(const struct run_session *session)
 {

@@ -199,19 +199,19 @@ void events_api_get(struct http_request *request, const char *const *arguments, 
 		    void *data)
 {
 	struct events_api *api = ((struct status_api *)data)->events;
-	const double last = (double)store_last_event(api->session->store);
+	const uint64_t last = (uint64_t)store_last_event(api->session->store);
 	struct waiter *waiter;
-	double after;
+	uint64_t after;
 	double wait_s;
 
-	if (!api_query_number(request, "after", 0, 1e15, fmax(0, last - EVENTS_API_LAST), &after) ||
-	    !api_query_number(request, "wait_s", 0, WAIT_MOST_S, 0, &wait_s) ||
-	    answer(api, request, (int64_t)fmin(after, last), wait_s <= 0))
+	if (!http_request_query_integer(request, "after", 0, INT64_MAX, last - MIN(last, EVENTS_API_LAST), &after) ||
+	    !http_request_query_real(request, "wait_s", 0, WAIT_MOST_S, 0, &wait_s) ||
+	    answer(api, request, (int64_t)MIN(after, last), wait_s <= 0))
 		return;
 	waiter = g_new0(struct waiter, 1);
 	waiter->api = api;
 	waiter->request = request;
-	waiter->after = (int64_t)fmin(after, last);
+	waiter->after = (int64_t)MIN(after, last);
 	waiter->timeout_source = g_timeout_add((guint)ceil(wait_s * 1000), on_timeout, waiter);
 	g_queue_push_tail(&api->waiting, waiter);
 	http_request_on_cancel(request, on_cancel, waiter);

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "common/json.h"
-#include "common/read_number.h"
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
 
@@ -142,22 +141,6 @@ static void done(int status, json_t *body, const GError *error, void *data)
 	}
 }
 
-/* An optional whole number of the query; answers the request where it is none. */
-static bool query_number(struct http_request *request, const char *key, uint64_t max,
-			 uint64_t *ret_value)
-{
-	const char *text = http_request_query(request, key);
-	guint64 value = 0;
-
-	if (text && !read_number_unsigned(text, 0, max, &value)) {
-		http_request_fail(request, 400,
-				  "query: %s: must be a whole number from 0 to %" PRIu64, key, max);
-		return false;
-	}
-	*ret_value = value;
-	return true;
-}
-
 /* Finds the task whose output is asked for, if it has any. */
 static bool find(struct http_request *request, const struct run_session *session,
 		 const char *number, uint32_t *ret_task)
@@ -203,11 +186,16 @@ void output_api_get(struct http_request *request, const struct run_session *sess
 	uint64_t wait_s;
 	uint32_t index;
 
-	if (!query_number(request, "from", INT32_MAX, &from) ||
-	    !query_number(request, "attempt", UINT32_MAX, &attempt) ||
-	    !query_number(request, "wait_s", 60, &wait_s) ||
+	if (!http_request_query_integer(request, "from", 0, INT32_MAX, 0, &from) ||
+	    !http_request_query_integer(request, "attempt", 0, UINT32_MAX, 0, &attempt) ||
+	    !http_request_query_integer(request, "wait_s", 0, 60, 0, &wait_s) ||
 	    !find(request, session, number, &index))
 		return;
+	if (attempt > engine_task(session->engine, index)->attempts) {
+		http_request_fail(request, 400, "query: attempt: task %u has had %u so far", index,
+				  engine_task(session->engine, index)->attempts);
+		return;
+	}
 	if (attempt > 0 && attempt != engine_task(session->engine, index)->attempts)
 		from = 0;
 	below = g_strdup_printf("output?from=%" PRIu64 "&wait_s=%" PRIu64, from,

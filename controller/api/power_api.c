@@ -215,7 +215,7 @@ void power_api_power(struct http_request *request, const char *const *arguments,
 	g_autoptr(GBytes) answer = NULL;
 	double after_s;
 
-	if (!api_query_number(request, "after_s", -1e12, 1e12, -1e12, &after_s))
+	if (!http_request_query_real(request, "after_s", -1e12, 1e12, -1e12, &after_s))
 		return;
 	answer = power_text(data, after_s);
 	http_request_reply_bytes(request, 200, "application/json", answer);
@@ -259,7 +259,7 @@ void power_api_utility(struct http_request *request, const char *const *argument
 	json_t *answer;
 	double after_s;
 
-	if (!api_query_number(request, "after_s", -1e12, 1e12, -1e12, &after_s))
+	if (!http_request_query_real(request, "after_s", -1e12, 1e12, -1e12, &after_s))
 		return;
 	if (session->engine)
 		earnings = engine_earnings(session->engine, &count);

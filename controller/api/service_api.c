@@ -133,14 +133,14 @@ static bool G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ...)
 }
 
 /* A key that is mistyped must not be taken for one that is not given. */
-static bool check_keys(const json_t *body, GError **error)
+static bool check_keys(const json_t *body, const char *const *keys, GError **error)
 {
-	g_autofree char *known = g_strjoinv(", ", (char **)order_keys);
+	g_autofree char *known = g_strjoinv(", ", (char **)keys);
 	const char *key;
 	const json_t *value;
 
 	json_object_foreach ((json_t *)body, key, value)
-		if (!g_strv_contains(order_keys, key))
+		if (!g_strv_contains(keys, key))
 			return wrong(error, "unknown key '%.64s'; known: %s", key, known);
 	return true;
 }
@@ -264,7 +264,7 @@ static bool read_order(const struct config *config, const json_t *body,
 		.zero_s = (double)NAN,
 		.deadline_s = (double)NAN,
 	};
-	if (!check_keys(body, error) || !get_text(body, "type", &ret_order->type, error) ||
+	if (!check_keys(body, order_keys, error) || !get_text(body, "type", &ret_order->type, error) ||
 	    !get_text(body, "name", &ret_order->name, error) ||
 	    !get_text(body, "key", &ret_order->key, error) ||
 	    !get_integer(body, "count", 1, RUN_SERVICE_COUNT_MAX, &count, error) ||
@@ -420,6 +420,7 @@ static bool find_node(struct http_request *request, const struct config *config,
 void service_api_drain(struct http_request *request, const struct run_session *session,
 		       const char *const *arguments, const json_t *body, bool drain)
 {
+	static const char *const keys[] = {"reason", NULL};
 	struct service_peer peer;
 	g_autoptr(GError) error = NULL;
 	const char *reason = NULL;
@@ -431,7 +432,7 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 	    !find_node(request, session->config, arguments, &cluster, &node))
 		return;
 	peer = service_peer_of(request);
-	done = get_text(body, "reason", &reason, &error) &&
+	done = check_keys(body, keys, &error) && get_text(body, "reason", &reason, &error) &&
 	       (!drain || reason || wrong(&error, "reason: missing; say why the node is drained")) &&
 	       run_service_drain(session->service, drain, cluster, node, reason, peer.user, &error);
 	service_peer_clear(&peer);

@@ -3,8 +3,10 @@
 
 #include <grp.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/json.h"
+#include "common/visible.h"
 #include "controller/api/access.h"
 #include "controller/api/energy_api.h"
 #include "controller/api/events_api.h"
@@ -22,16 +24,20 @@
 #include "controller/run/run_utc.h"
 #include "controller/store/store_reader.h"
 
+/* Of what a notice is made. */
+#define NOTICE_KIND_MAX 64
+#define NOTICE_TEXT_MAX 4096
+
 static void get_status(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data)
 {
 	struct status_api *api = data;
-	double after;
+	uint64_t after;
 	json_t *status;
 
-	if (!api_query_number(request, "after", 0, 1e15, 0, &after))
+	if (!http_request_query_integer(request, "after", 0, INT64_MAX, 0, &after))
 		return;
-	status = run_progress_json(api->session->progress, (uint64_t)after);
+	status = run_progress_json(api->session->progress, after);
 	owner_leave_out_notices(request, json_object_get(status, "notices"));
 	json_object_set_new(status, "directory",
 			    json_string_or_null(http_request_role(request) == HTTP_ROLE_OPERATOR
@@ -83,17 +89,46 @@ static void get_runs(struct http_request *request, const char *const *arguments,
 	http_request_reply(request, 200, json_pack("{s:o}", "runs", list));
 }
 
+/* A word for programs: those that we use are such. */
+static bool is_notice_kind(const char *kind)
+{
+	static const char good[] = G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "-_.";
+	const size_t length = strlen(kind);
+
+	return length >= 1 && length <= NOTICE_KIND_MAX && strspn(kind, good) == length;
+}
+
+/* Returns NULL, or what is wrong with the body of a notice; freed by the caller. */
+static char *notice_fault(const json_t *body, const char **ret_kind, const char **ret_text)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!json_get_string(body, "kind", "notice", ret_kind, &error) ||
+	    !json_get_string(body, "text", "notice", ret_text, &error))
+		return g_strdup(error->message);
+	if (json_string_length(json_object_get(body, "text")) != strlen(*ret_text))
+		return g_strdup("text: it holds a NUL");
+	if (json_object_size(body) != 2)
+		return g_strdup("notice: it has kind and text, and nothing else");
+	if (!is_notice_kind(*ret_kind))
+		return g_strdup_printf("kind: give a word of 1 to %d letters, digits, '-', '_' and '.'",
+				       NOTICE_KIND_MAX);
+	if (!**ret_text || strlen(*ret_text) > NOTICE_TEXT_MAX || !visible_ok(*ret_text))
+		return g_strdup_printf("text: give a line of 1 to %d bytes without control characters",
+				       NOTICE_TEXT_MAX);
+	return NULL;
+}
+
 static void post_notice(struct http_request *request, const char *const *arguments, json_t *body,
 			void *data)
 {
 	struct status_api *api = data;
-	g_autoptr(GError) error = NULL;
 	const char *kind;
 	const char *text;
+	g_autofree char *fault = notice_fault(body, &kind, &text);
 
-	if (!json_get_string(body, "kind", "notice", &kind, &error) ||
-	    !json_get_string(body, "text", "notice", &text, &error)) {
-		http_request_fail(request, 400, "%s", error->message);
+	if (fault) {
+		http_request_fail(request, 400, "%s", fault);
 		return;
 	}
 	run_session_note(api->session, (double)NAN, kind, text);
@@ -199,15 +234,15 @@ static void undrain_node(struct http_request *request, const char *const *argume
 }
 
 static const struct http_route routes[] = {
-	{"GET", "/v1/status", get_status, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/status", get_status, HTTP_ROLE_VIEWER, NULL, "after"},
 	{"GET", "/v1/runs", get_runs, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/tasks", get_tasks, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/tasks", get_tasks, HTTP_ROLE_VIEWER, NULL, "state user after ended limit"},
 	{"GET", "/v1/tasks/*", get_task, HTTP_ROLE_VIEWER, owner_keep_out},
 	{"POST", "/v1/tasks/*/suspend", suspend_task, HTTP_ROLE_USER, owner_keep_out},
 	{"POST", "/v1/tasks/*/resume", resume_task, HTTP_ROLE_USER, owner_keep_out},
 	{"POST", "/v1/tasks/*/migrate", migrate_task, HTTP_ROLE_USER, owner_keep_out},
 	{"POST", "/v1/tasks", post_tasks, HTTP_ROLE_USER},
-	{"GET", "/v1/tasks/*/output", get_output, HTTP_ROLE_USER, owner_keep_out},
+	{"GET", "/v1/tasks/*/output", get_output, HTTP_ROLE_USER, owner_keep_out, "from attempt wait_s"},
 	{"GET", "/v1/tasks/*/files", get_files, HTTP_ROLE_USER, owner_keep_out},
 	{"GET", "/v1/tasks/*/decisions", get_decisions, HTTP_ROLE_VIEWER, owner_keep_out},
 	{"POST", "/v1/tasks/*/cancel", cancel_task, HTTP_ROLE_USER, owner_keep_out},
@@ -218,11 +253,11 @@ static const struct http_route routes[] = {
 	{"POST", "/v1/notices", post_notice, HTTP_ROLE_OPERATOR},
 	{"POST", "/v1/stop", post_stop, HTTP_ROLE_OPERATOR},
 	{"GET", "/v1/clusters", fleet_api_clusters, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/nodes", nodes_api_get, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/power", power_api_power, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/energy", energy_api_get, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/utility", power_api_utility, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/events", events_api_get, HTTP_ROLE_VIEWER},
+	{"GET", "/v1/nodes", nodes_api_get, HTTP_ROLE_VIEWER, NULL, "cluster"},
+	{"GET", "/v1/power", power_api_power, HTTP_ROLE_VIEWER, NULL, "after_s"},
+	{"GET", "/v1/energy", energy_api_get, HTTP_ROLE_VIEWER, NULL, "by"},
+	{"GET", "/v1/utility", power_api_utility, HTTP_ROLE_VIEWER, NULL, "after_s"},
+	{"GET", "/v1/events", events_api_get, HTTP_ROLE_VIEWER, NULL, "after wait_s"},
 	{"GET", "/metrics", metrics_api_get, HTTP_ROLE_VIEWER},
 	{"GET", "/openapi.json", page_api_document, HTTP_ROLE_ANYBODY},
 	{"GET", "/", page_api_index, HTTP_ROLE_ANYBODY},

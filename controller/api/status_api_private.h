@@ -29,13 +29,6 @@ struct status_api {
 	struct store_reader *reader;  /* of what takes long to sum up */
 };
 
-/*
- * The query parameter `key` as a number in [min, max], or `otherwise` where it is not given. Returns
- * false after it has answered the request with 400.
- */
-bool api_query_number(struct http_request *request, const char *key, double min, double max,
-		      double otherwise, double *ret_value);
-
 /* Seconds since the start of the run under way, or of the last one; before the first one 0. */
 double api_now_s(const struct run_session *session);
 /* A reading of our clock on that scale. */

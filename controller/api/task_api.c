@@ -484,35 +484,22 @@ static bool read_states(struct http_request *request, struct filter *filter)
 	return true;
 }
 
-/* A number of the query; `otherwise` where it is not there. */
-static bool query_number(struct http_request *request, const char *key, uint32_t least,
-			uint32_t most, uint32_t otherwise, uint32_t *ret_value)
-{
-	const char *text = http_request_query(request, key);
-	guint64 value = otherwise;
-
-	if (text && !read_number_unsigned(text, least, most, &value)) {
-		http_request_fail(request, 400, "%s: '%.32s' is not a number from %u to %u", key,
-				  text, least, most);
-		return false;
-	}
-	*ret_value = (uint32_t)value;
-	return true;
-}
-
 static bool read_filter(struct http_request *request, struct filter *filter)
 {
 	const bool after = http_request_query(request, "after") != NULL;
+	uint64_t from;
+	uint64_t ended;
+	uint64_t limit;
 
 	filter->user = http_request_query(request, "user");
 	filter->lately = http_request_query(request, "ended") != NULL;
 	if (!read_states(request, filter) ||
-	    !query_number(request, "after", 0, UINT32_MAX - 1, 0, &filter->from) ||
-	    !(filter->lately ? query_number(request, "ended", 1, LATELY_MAX, 1, &filter->most)
-			     : query_number(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT,
-					   &filter->most)))
+	    !http_request_query_integer(request, "after", 0, UINT32_MAX - 1, 0, &from) ||
+	    !http_request_query_integer(request, "ended", 1, LATELY_MAX, 1, &ended) ||
+	    !http_request_query_integer(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, &limit))
 		return false;
-	filter->from += after;
+	filter->from = (uint32_t)from + after;
+	filter->most = (uint32_t)(filter->lately ? ended : limit);
 	return true;
 }
 
@@ -653,6 +640,10 @@ static GArray *read_hosts(struct http_request *request, const struct config_clus
 	g_autoptr(GArray) hosts = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	const json_t *list = json_object_get(body, "to");
 
+	if (json_object_size(body) > 1) {
+		http_request_fail(request, 400, "give {\"to\": [...]}, and nothing else");
+		return NULL;
+	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *name = json_string_value(json_array_get(list, i)) ?: "";
 		uint32_t host = 0;

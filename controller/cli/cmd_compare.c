@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "common/json.h"
+#include "common/visible.h"
 #include "controller/cli/commands.h"
 #include "controller/report/compare.h"
 #include "controller/report/compare_brief.h"
@@ -25,11 +26,11 @@ static int print(const struct compare *compare, const struct overhead *overhead,
 	} else {
 		g_autofree char *text = compare_text(compare);
 
-		fputs(text, stdout);
+		visible_print(text);
 		if (overhead) {
 			g_autofree char *more = overhead_text(overhead);
 
-			fputs(more, stdout);
+			visible_print(more);
 		}
 	}
 	return COMMAND_DONE;
@@ -49,8 +50,10 @@ static void print_brief(const struct summary *measured, const struct summary *si
 		return;
 	}
 	lines = compare_brief_lines(measured, simulated, compare);
-	for (guint i = 0; i < lines->len; i++)
-		puts(g_ptr_array_index(lines, i));
+	for (guint i = 0; i < lines->len; i++) {
+		visible_print(g_ptr_array_index(lines, i));
+		putchar('\n');
+	}
 }
 
 struct options {

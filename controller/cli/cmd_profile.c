@@ -157,7 +157,7 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 		/* What was measured is stored, also where it is not enough for an experiment. */
 		if (g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED) &&
 		    is_measured(dir) && !show(dir, arguments, &target, &unshown))
-			fprintf(stderr, "%s: %s\n", request.command, unshown->message);
+			command_fail(COMMAND_DONE, request.command, "%s", unshown->message);
 		return command_fail(run_supervisor_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
 				    request.command, "%s", error->message);
 	}

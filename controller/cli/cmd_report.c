@@ -7,6 +7,7 @@
 
 #include "common/json.h"
 #include "common/read_number.h"
+#include "common/visible.h"
 #include "controller/cli/commands.h"
 #include "controller/report/charts.h"
 #include "controller/report/page.h"
@@ -54,7 +55,7 @@ static char *text_of_all(GPtrArray *summaries, GError **error)
 			return NULL;
 		g_string_append_printf(all, "%s%s", i ? "\n" : "", text);
 	}
-	return g_strdup(all->str);
+	return visible_lines(all->str);
 }
 
 /* The report in one of the text formats, or NULL. */

@@ -6,6 +6,7 @@
 
 #include "common/duration.h"
 #include "common/json.h"
+#include "common/visible.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
@@ -79,8 +80,10 @@ static char *vm_hosts(const json_t *place)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach (json_object_get(place, "hosts"), i, one)
-		g_string_append_printf(text, "%s%s", i ? " " : "", json_string_value(one) ?: "?");
+	json_array_foreach (json_object_get(place, "hosts"), i, one) {
+		g_string_append(text, i ? " " : "");
+		visible_append(text, json_string_value(one) ?: "?");
+	}
 	return g_strdup(text->str);
 }
 

@@ -56,7 +56,7 @@ static bool ask_directory(struct arguments *arguments, char **ret_dir)
 
 	if (!client_open(&arguments->client))
 		return false;
-	status = client_get(&arguments->client, "/v1/status?after=1e15");
+	status = client_get(&arguments->client, "/v1/status?after=1000000000000000");
 	*ret_dir = g_strdup(field_text(status, "directory"));
 	return status != NULL;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/visible.h"
 #include "controller/engine/experiment.h"
 #include "controller/run/run_paths.h"
 #include "controller/workload/workload.h"
@@ -66,30 +67,16 @@ void command_place(GError **error, const char *path, bool policies_given)
 	}
 }
 
-/* One line of plain text, whatever the input that it quotes holds. Takes over `text`. */
-static char *one_line(char *text)
-{
-	char *valid = g_utf8_make_valid(g_strchomp(text), -1);
-
-	g_free(text);
-	for (char *c = valid; *c; c++)
-		if (g_ascii_isspace(*c))
-			*c = ' ';
-		else if (g_ascii_iscntrl(*c))
-			*c = '?';
-	return valid;
-}
-
 int command_fail(int status, const char *name, const char *format, ...)
 {
 	g_autofree char *text = NULL;
 	va_list arguments;
 
 	va_start(arguments, format);
-	text = one_line(g_strdup_vprintf(format, arguments));
+	text = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
 	fflush(stdout);
-	fprintf(stderr, "%s: %s\n", name, text);
+	visible_complain(name, text);
 	return status;
 }
 

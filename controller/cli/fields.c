@@ -4,27 +4,16 @@
 #include <glib.h>
 #include <math.h>
 
+#include "common/visible.h"
+
 const char *field_text(const json_t *object, const char *key)
 {
 	return json_string_value(json_object_get(object, key));
 }
 
-/* Replaces the control characters of C0 and C1, which jansson's UTF-8 may still hold. */
-static char *plain(const char *text)
-{
-	GString *line = g_string_new(NULL);
-
-	for (; *text; text = g_utf8_next_char(text)) {
-		gunichar c = g_utf8_get_char(text);
-
-		g_string_append_unichar(line, g_unichar_iscntrl(c) ? '?' : c);
-	}
-	return g_string_free(line, FALSE);
-}
-
 char *field_line(const json_t *object, const char *key)
 {
-	return plain(field_text(object, key) ?: "-");
+	return visible_text(field_text(object, key) ?: "-");
 }
 
 double field_number(const json_t *object, const char *key)
@@ -72,7 +61,7 @@ char *field_names(const json_t *object, const char *key)
 
 		if (!name || !g_hash_table_add(seen, (gpointer)name))
 			continue;
-		line = plain(name);
+		line = visible_text(name);
 		g_string_append_printf(text, "%s%s", text->len ? " " : "", line);
 	}
 	return g_string_free(text, FALSE);

@@ -7,6 +7,7 @@
 
 #include "common/duration.h"
 #include "common/json.h"
+#include "common/visible.h"
 #include "controller/cli/energy_window.h"
 #include "controller/cli/fields.h"
 #include "controller/cli/tables.h"
@@ -227,9 +228,9 @@ static char *fit(const char *text, int columns, int rows)
 	guint shown = rows > 0 && count > (guint)rows ? (guint)rows - 1 : count;
 
 	for (guint i = 0; i < shown; i++) {
-		glong length = g_utf8_strlen(lines[i], -1);
-		g_autofree char *line =
-			g_utf8_substring(lines[i], 0, columns > 0 ? MIN(length, columns) : length);
+		g_autofree char *whole = visible_text(lines[i]);
+		glong length = g_utf8_strlen(whole, -1);
+		g_autofree char *line = g_utf8_substring(whole, 0, columns > 0 ? MIN(length, columns) : length);
 
 		g_string_append_printf(fitting, "%s\n", line);
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/subprocess.h"
+#include "common/visible.h"
 #include "controller/report/origin.h"
 
 /*
@@ -170,10 +171,11 @@ void chart_free(struct chart *chart)
 
 char *chart_quoted(const char *text)
 {
-	g_auto(GStrv) parts = g_strsplit(text, "'", -1);
+	g_autofree char *plain = g_strdelimit(g_strdup(text), "\n\r", ' ');
+	g_autofree char *line = visible_text(plain);
+	g_auto(GStrv) parts = g_strsplit(line, "'", -1);
 	g_autofree char *doubled = g_strjoinv("''", parts);
 
-	g_strdelimit(doubled, "\n\r", ' ');
 	return g_strdup_printf("'%s'", doubled);
 }
 

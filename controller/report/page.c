@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/visible.h"
 #include "controller/report/compare.h"
 #include "controller/report/migrations.h"
 #include "controller/report/noise.h"
@@ -66,8 +67,8 @@ struct page {
 
 static void put_escaped(GString *text, const char *content)
 {
-	g_autofree char *valid = g_utf8_make_valid(content, -1);
-	g_autofree char *escaped = g_markup_escape_text(valid, -1);
+	g_autofree char *shown = visible_lines(content);
+	g_autofree char *escaped = g_markup_escape_text(shown, -1);
 
 	g_string_append(text, escaped);
 }

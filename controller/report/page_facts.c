@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/visible.h"
 #include "controller/report/table.h"
 
 /* Facts of the whole experiment (docs/store.md, "meta") and what a reader calls them. */
@@ -111,7 +112,8 @@ static void add_capabilities(GString *text, const struct summary *summary)
 static void add_config(GString *text, const struct summary *summary)
 {
 	g_autofree char *config = store_get_meta(summary->store, "config_yaml");
-	g_autofree char *escaped = config ? g_markup_escape_text(config, -1) : NULL;
+	g_autofree char *shown = config ? visible_lines(config) : NULL;
+	g_autofree char *escaped = shown ? g_markup_escape_text(shown, -1) : NULL;
 
 	if (escaped)
 		g_string_append_printf(text,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "common/visible.h"
+
 /* `text` with every match of a pattern replaced (\1 refers to its first group). */
 static char *replace(const char *text, const char *pattern, const char *by)
 {
@@ -26,7 +28,8 @@ char *page_svg(const char *svg, const char *name, const char *title)
 {
 	g_autofree char *body = body_of(svg);
 	const char *box = strstr(svg, "viewBox=\"");
-	g_autofree char *escaped = g_markup_escape_text(title, -1);
+	g_autofree char *shown = visible_text(title);
+	g_autofree char *escaped = g_markup_escape_text(shown, -1);
 	g_autofree char *names = g_strdup_printf("\\g<1>%s-\\g<2>", name);
 	g_autofree char *view = NULL;
 	g_autofree char *named = NULL;

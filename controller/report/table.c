@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/visible.h"
+
 /* Blanks between columns. */
 #define GAP 2
 
@@ -79,7 +81,8 @@ static void add_cell(struct table *table, char *text)
 	g_assert(table->rows->len);
 	row = g_ptr_array_index(table->rows, table->rows->len - 1);
 	g_assert(row && row->len < table->columns->len);
-	g_ptr_array_add(row, text);
+	g_ptr_array_add(row, visible_text(text));
+	g_free(text);
 }
 
 void table_text(struct table *table, const char *text)
@@ -221,8 +224,8 @@ void table_print(const struct table *table, int indent, FILE *file)
 static void append_html_cell(GString *text, const char *element, const char *content,
 			     enum table_align align)
 {
-	g_autofree char *valid = g_utf8_make_valid(content, -1);
-	g_autofree char *escaped = g_markup_escape_text(valid, -1);
+	g_autofree char *shown = visible_text(content);
+	g_autofree char *escaped = g_markup_escape_text(shown, -1);
 
 	g_string_append_printf(text, "<%s%s>%s</%.2s>", element,
 			       align == TABLE_RIGHT ? " class=\"number\"" : "", escaped, element);
@@ -240,7 +243,8 @@ static void append_html_row(const struct table *table, GString *text, guint row)
 char *table_html(const struct table *table, const char *caption)
 {
 	GString *text = g_string_new("<div class=\"wide\"><table>\n");
-	g_autofree char *escaped = g_markup_escape_text(caption, -1);
+	g_autofree char *shown = visible_text(caption);
+	g_autofree char *escaped = g_markup_escape_text(shown, -1);
 
 	g_string_append_printf(text, "<caption>%s</caption>\n<thead><tr>", escaped);
 	for (guint i = 0; i < table->columns->len; i++) {

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/visible.h"
 #include "controller/run/run_service_private.h"
 #include "controller/run/run_service_scripts.h"
 
@@ -169,11 +170,8 @@ static bool check_text(const char *key, const char *text, GError **error)
 	if (!*text || strlen(text) > RUN_SERVICE_TEXT_MAX || !g_utf8_validate(text, -1, NULL))
 		return refuse(error, RUN_SERVICE_ERROR_INPUT,
 			      "%s: give 1 to %d bytes of UTF-8 text", key, RUN_SERVICE_TEXT_MAX);
-	for (const char *c = text; *c; c++)
-		if (g_ascii_iscntrl(*c))
-			return refuse(error, RUN_SERVICE_ERROR_INPUT,
-				      "%s: holds a control character", key);
-	return true;
+	return visible_ok(text) ||
+	       refuse(error, RUN_SERVICE_ERROR_INPUT, "%s: holds a control character", key);
 }
 
 static bool check_time(const char *key, double value, GError **error)

@@ -12,6 +12,7 @@
 #include "common/http_client.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/visible.h"
 #include "controller/run/run_api.h"
 
 #define ASK_S 1
@@ -48,13 +49,16 @@ static void wipe(struct run_watch *watch)
 
 void run_watch_say(struct run_watch *watch, const char *format, ...)
 {
+	g_autofree char *text = NULL;
+	g_autofree char *shown = NULL;
 	va_list arguments;
 
 	wipe(watch);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	text = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
+	shown = visible_lines(text);
+	fprintf(stderr, "%s\n", shown);
 	fflush(stderr);
 }
 
@@ -150,15 +154,13 @@ static void print_live(const char *line)
 {
 	struct winsize size = {0};
 	long columns = LIVE_COLUMNS;
+	g_autofree char *shown = visible_text(line);
+	g_autofree char *fits = NULL;
 
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
 		columns = size.ws_col;
-	if (g_utf8_validate(line, -1, NULL)) {
-		g_autofree char *fits =
-			g_utf8_substring(line, 0, MIN(columns - 1, g_utf8_strlen(line, -1)));
-
-		fprintf(stderr, "\r\033[K%s", fits);
-	}
+	fits = g_utf8_substring(shown, 0, MIN(columns - 1, g_utf8_strlen(shown, -1)));
+	fprintf(stderr, "\r\033[K%s", fits);
 }
 
 static void show_line(struct run_watch *watch, const json_t *status)
@@ -270,7 +272,8 @@ static void told(int status, json_t *body, const GError *error, void *data)
 
 void run_watch_tell(struct run_watch *watch, const char *words)
 {
-	g_autoptr(json_t) body = json_pack("{s:s, s:s}", "kind", RUN_WATCH_TOLD, "text", words);
+	g_autofree char *line = visible_line(words);
+	g_autoptr(json_t) body = json_pack("{s:s, s:s}", "kind", RUN_WATCH_TOLD, "text", line);
 
 	if (body)
 		http_client_request(watch->client, "POST", "/v1/notices", body, ASK_TIMEOUT_S, told,

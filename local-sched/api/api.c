@@ -7,7 +7,6 @@
 #include "common/clock.h"
 #include "common/http_server.h"
 #include "common/json.h"
-#include "common/read_number.h"
 #include "local-sched/api/output_api.h"
 
 #define EVENTS_MAX 1000
@@ -56,25 +55,6 @@ static void fail(struct http_request *request, const GError *error)
 	http_request_fail(request, status, "%s", error->message);
 }
 
-/* An optional whole number of the query in [0, max]; answers the request with 400 if it is not. */
-static bool query_number(struct http_request *request, const char *key, uint64_t max,
-			 uint64_t *ret_value)
-{
-	const char *text = http_request_query(request, key);
-	guint64 value = 0;
-
-	*ret_value = 0;
-	if (!text)
-		return true;
-	if (!read_number_unsigned(text, 0, max, &value)) {
-		http_request_fail(request, 400, "query: %s: must be a whole number from 0 to %lu",
-				  key, (unsigned long)max);
-		return false;
-	}
-	*ret_value = value;
-	return true;
-}
-
 static void get_capabilities(struct http_request *request, const char *const *arguments,
 			     json_t *body, void *data)
 {
@@ -105,7 +85,7 @@ static void get_samples(struct http_request *request, const char *const *argumen
 	struct api *api = data;
 	uint64_t after;
 
-	if (query_number(request, "after", INT64_MAX, &after))
+	if (http_request_query_integer(request, "after", 0, INT64_MAX, 0, &after))
 		reply(request, 200, scheduler_samples(api->scheduler, after));
 }
 
@@ -115,7 +95,7 @@ static void get_usage(struct http_request *request, const char *const *arguments
 	struct api *api = data;
 	uint64_t after;
 
-	if (query_number(request, "after", INT64_MAX, &after))
+	if (http_request_query_integer(request, "after", 0, INT64_MAX, 0, &after))
 		reply(request, 200, scheduler_usage(api->scheduler, after));
 }
 
@@ -216,8 +196,8 @@ static void get_output(struct http_request *request, const char *const *argument
 	uint64_t from;
 	uint64_t wait_s;
 
-	if (query_number(request, "from", INT32_MAX, &from) &&
-	    query_number(request, "wait_s", WAIT_MAX_S, &wait_s))
+	if (http_request_query_integer(request, "from", 0, INT32_MAX, 0, &from) &&
+	    http_request_query_integer(request, "wait_s", 0, WAIT_MAX_S, 0, &wait_s))
 		output_api_get(api->outputs, request, arguments[0], from, wait_s);
 }
 
@@ -318,9 +298,9 @@ static void get_events(struct http_request *request, const char *const *argument
 	uint64_t taken;
 	uint64_t wait_s;
 
-	if (!query_number(request, "after", INT64_MAX, &after) ||
-	    !query_number(request, "taken", INT64_MAX, &taken) ||
-	    !query_number(request, "wait_s", WAIT_MAX_S, &wait_s))
+	if (!http_request_query_integer(request, "after", 0, INT64_MAX, 0, &after) ||
+	    !http_request_query_integer(request, "taken", 0, INT64_MAX, 0, &taken) ||
+	    !http_request_query_integer(request, "wait_s", 0, WAIT_MAX_S, 0, &wait_s))
 		return;
 	if (http_request_query(request, "taken"))
 		scheduler_taken(api->scheduler, taken);
@@ -356,9 +336,9 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/capabilities", get_capabilities},
 	{"GET", "/v1/nodes", get_nodes},
 	{"GET", "/v1/energy", get_energy},
-	{"GET", "/v1/samples", get_samples},
-	{"GET", "/v1/usage", get_usage},
-	{"GET", "/v1/events", get_events},
+	{"GET", "/v1/samples", get_samples, .query = "after"},
+	{"GET", "/v1/usage", get_usage, .query = "after"},
+	{"GET", "/v1/events", get_events, .query = "after wait_s taken"},
 	{"GET", "/v1/tasks", get_tasks},
 	{"PUT", "/v1/tasks/*", put_task},
 	{"PUT", "/v1/tasks/*/suspensions/*", put_suspension},
@@ -366,7 +346,7 @@ static const struct http_route routes[] = {
 	{"PUT", "/v1/tasks/*/migrations/*", put_migration},
 	{"PUT", "/v1/tasks/*/shares/*", put_share},
 	{"GET", "/v1/tasks/*", get_task},
-	{"GET", "/v1/tasks/*/output", get_output},
+	{"GET", "/v1/tasks/*/output", get_output, .query = "from wait_s"},
 	{"GET", "/v1/tasks/*/files", get_files},
 	{"DELETE", "/v1/tasks/*", delete_task},
 	{NULL, NULL, NULL},

@@ -14,6 +14,7 @@
 #include "common/lab_state.h"
 #include "common/output.h"
 #include "common/read_number.h"
+#include "common/visible.h"
 #include "local-sched/cpu/cap_originals.h"
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_paths.h"
@@ -59,7 +60,7 @@ static void on_signal(int number)
 
 static int fail(const GError *error, int status)
 {
-	fprintf(stderr, "virtbed lab: %s\n", error->message);
+	visible_complain("virtbed lab", error->message);
 	return status;
 }
 

@@ -181,7 +181,7 @@ refused() {
 	refused 'field 4, "12x", is no number' virtbed replay word.swf
 	# What is quoted of it must not reach the terminal as it is.
 	printf '\033[31m\377 2 3\n' >odd.swf
-	refused 'odd.swf:1: field 1, "?[31m' virtbed replay odd.swf
+	refused 'odd.swf:1: field 1, "\x1b[31m' virtbed replay odd.swf
 }
 
 @test "parts of jobs are no jobs of a trace" {

@@ -191,7 +191,6 @@ has_completed() {
 	ok POST /v1/tasks/1/suspend 409 '{}'
 	ok POST /v1/tasks/1/resume 409 '{}'
 	ok POST /v1/tasks/1/migrate 409 '{}'
-	assert_posts_documented
 	stop_service
 	"$virtbed" report "$state" --format swf | awk '/^[12] / && ($4 < 1 || $11 != 5) {exit 1}'
 	"$virtbed" report "$state" | grep "easy .* 63 .* 60 .* open "
@@ -281,8 +280,46 @@ refused_as() {
 	done
 	ok POST /v1/tasks 409 '{"type": "SHORT", "key": "k"}' >refusal
 	ok GET /v1/tasks 200 | jq -e '.tasks | length == 4'
-	assert_posts_documented
 	stop_service
+}
+
+refuse_queries() {
+	local path
+	for path in '/v1/status?after=1.5' '/v1/status?after=-1' '/v1/status?after=nan' '/v1/status?after=0x10' \
+		'/v1/status?after=1&after=1' '/v1/status?befor=1' '/v1/runs?after=1' '/v1/tasks?after=1e3' '/v1/tasks?limit=0' \
+		'/v1/tasks?ended=3&limit=x' '/v1/tasks?ended=%2B3' '/v1/tasks/0?wait_s=1' '/v1/tasks/0/output?attempt=99' \
+		'/v1/tasks/0/output?attempt=-1' '/v1/tasks/0/output?attempt=x' '/v1/tasks/0/output?from=1.0' \
+		'/v1/tasks/0/output?wait_s=0.5' '/v1/events?after=1.5' '/v1/events?after=' '/v1/events?wait_s=nan' \
+		'/v1/events?wait_s=-1' '/v1/events?wait_s=61' '/v1/power?after_s=inf' '/v1/utility?after_s=0x1p3' \
+		'/v1/energy?by=user&by=task' '/v1/nodes?cluster=s1&cluster=s2' '/v1/clusters?x' '/openapi.json?a=1'; do
+		ok GET "$path" 400 | jq -e '.error | startswith("query: ")' || { echo "$path"; return 1; }
+	done
+}
+
+refuse_notices() {
+	local long body
+	long=$(printf '%065d' 0)
+	for body in '{"kind": "", "text": "t"}' '{"kind": "a\nb", "text": "t"}' '{"kind": "a b", "text": "t"}' \
+		'{"kind": "a\u202eb", "text": "t"}' "{\"kind\": \"$long\", \"text\": \"t\"}" '{"kind": 7, "text": "t"}' \
+		'{"kind": "a"}' '{"text": "t"}' '{"kind": "a", "text": ""}' '{"kind": "a", "text": "b\nc"}' \
+		'{"kind": "a", "text": "\u001b[2J"}' '{"kind": "a", "text": "\u202e"}' '{"kind": "a", "text": "t", "task": 1}' \
+		"{\"kind\": \"a\", \"text\": \"$(printf '%04097d' 0)\"}" '[]' 'null' '"a"'; do
+		ok POST /v1/notices 400 "$body" || { echo "$body"; return 1; }
+	done
+	ok POST /v1/notices 201 '{"kind": "kind-of_7.test", "text": "said \u00e4 word"}'
+	ok GET '/v1/status?after=0' 200 | jq -e '[.notices[] | select(.kind == "kind-of_7.test") | .text] == ["said \u00e4 word"]'
+}
+
+# What would change how the rest of a line reads is in no name and no reason.
+refuse_what_is_not_shown() {
+	local mark
+	for mark in '\u202e' '\u2066' '\u200f' '\u061c' '\u0085' '\u009b' '\u001b' '\n'; do
+		ok POST /v1/tasks 400 "{\"type\": \"SHORT\", \"name\": \"a${mark}b\"}" | grep "name: holds a control character"
+		ok POST /v1/nodes/s2/0/drain 400 "{\"reason\": \"a${mark}b\"}" | grep "reason: holds a control character"
+	done
+	# What commands quote is shown.
+	run -2 "$virtbed" queue --state $'a\u202eb\u009b'
+	[[ $output == *"a\\u202eb\\x9b"* ]]
 }
 
 @test "people's orders take many tasks, say what became of each, and refuse what makes no sense" {
@@ -341,7 +378,11 @@ refused_as() {
 	ok POST /v1/nodes/s2/0/drain 400 '{}' | grep "reason: missing"
 	run -2 "$virtbed" drain s2/0
 	ok GET '/v1/nodes?cluster=s2' 200 | jq -e '[.nodes[] | select(.state == "drained" or .state == "draining")] == []'
-	assert_posts_documented
+	ok POST /v1/nodes/s2/0/drain 400 '{"reason": "x", "raeson": "y"}' | grep "unknown key 'raeson'; known: reason"
+	ok POST /v1/tasks/6/migrate 400 '{"to": ["s2-left"], "from": ["s2-right"]}' | grep "nothing else"
+	refuse_queries
+	refuse_notices
+	refuse_what_is_not_shown
 	"$virtbed" cancel 0-2 6,7
 	stop_service
 }
@@ -785,7 +826,6 @@ later_than() {
 	ok POST /v1/tasks/99/hold 404 '{}'
 	ok POST /v1/nodes/none/0/undrain 404 '{}'
 	ok POST /v1/nodes/c1/0/drain 400 '{"reason": 5}'
-	assert_posts_documented
 	stop_service
 	[ "$(run_query "$state" "SELECT count(*) FROM run WHERE ended_by IS NULL")" -eq 1 ]
 	[ "$(run_query "$state" "SELECT count(*) FROM drain")" -eq 4 ]

@@ -7,11 +7,23 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
+/*
+ * A text that others may have written, as it is shown: what would change how the rest is read (control characters, those
+ * that turn the direction of text) has its number instead. As visible_lines() has it for terminals.
+ */
+function shown(text) {
+  return text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]/g, (one) => {
+    const number = one.charCodeAt(0);
+    return number < 256 ? `\\x${number.toString(16).padStart(2, '0')}` : `\\u${number.toString(16).padStart(4, '0')}`;
+  });
+}
+
 /* Adds attributes and children (texts or nodes); what is null or undefined is left out. */
 function dress(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {}))
-    if (value !== null && value !== undefined) node.setAttribute(name, value);
-  node.append(...children.filter((child) => child !== null && child !== undefined));
+    if (value !== null && value !== undefined) node.setAttribute(name, typeof value === 'string' ? shown(value) : value);
+  node.append(...children.filter((child) => child !== null && child !== undefined)
+    .map((child) => (typeof child === 'string' ? shown(child) : child)));
   return node;
 }
 
@@ -132,7 +144,7 @@ class Chart {
 
   draw(data) {
     this.data = data;
-    this.note.textContent = data.note || '';
+    this.note.textContent = shown(data.note || '');
     this.redraw();
     this.tabulate();
   }

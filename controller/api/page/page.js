@@ -138,7 +138,8 @@ function sync(parent, items, keyOf, create, update) {
 }
 
 function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  const plain = shown(`${text ?? ''}`);
+  if (node.textContent !== plain) node.textContent = plain;
 }
 
 /* Of a task that is another user's, whose page says no more than that, the number alone. */
@@ -191,7 +192,7 @@ function showNotes(answer) {
   setText($('name'), answer.name || '');
   $('notes').hidden = answer.notes.length === 0;
   sync($('notes'), answer.notes, (note) => note, (note) => el('li', null, note), () => {});
-  document.title = answer.name ? `${answer.name} – virtbed` : 'virtbed';
+  document.title = answer.name ? `${shown(answer.name)} – virtbed` : 'virtbed';
 }
 
 /* "modelled " or "simulated " where watts of any cluster come from a model, or are simulated; "" where all are metered. */
@@ -258,7 +259,7 @@ function clusterFacts(cluster) {
 
 function showNode(node, one) {
   node.dataset.state = one.state;
-  node.title = [one.host, one.reason].filter(Boolean).join(': ');
+  node.title = shown([one.host, one.reason].filter(Boolean).join(': '));
   setText(node.children[0], one.name);
   const task = one.task === null || one.task === undefined ? '' : `${one.task}`;
   const hidden = known.hidden.has(one.task);

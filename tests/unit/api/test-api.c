@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The controller's API beside its document, and what it serves to browsers and to Prometheus. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/http_server.h"
@@ -82,6 +83,57 @@ static void every_route_says_its_role(void)
 		g_assert_true(json_is_array(security));
 		g_assert_cmpint(json_array_size(security), ==, route->role > HTTP_ROLE_ANYBODY);
 	}
+}
+
+static int compare_words(const void *one, const void *other)
+{
+	return strcmp(*(char *const *)one, *(char *const *)other);
+}
+
+/* The parameters of a query, sorted, with a space between two. */
+static char *sorted_words(const char *words)
+{
+	g_auto(GStrv) all = g_strsplit(words ?: "", " ", -1);
+
+	qsort(all, g_strv_length(all), sizeof(*all), compare_words);
+	return g_strjoinv(" ", all);
+}
+
+static void every_route_knows_its_parameters(void)
+{
+	g_autoptr(json_t) document = read_document();
+	json_t *paths = json_object_get(document, "paths");
+
+	for (const struct http_route *route = status_api_routes(); route->method; route++) {
+		g_autoptr(GString) told = g_string_new(NULL);
+		g_autofree char *known = sorted_words(route->query);
+		g_autofree char *described = NULL;
+		json_t *parameter;
+		size_t i;
+
+		json_array_foreach(json_object_get(documented(paths, route), "parameters"), i, parameter)
+			if (g_str_equal(json_string_value(json_object_get(parameter, "in")), "query"))
+				g_string_append_printf(told, "%s%s", told->len ? " " : "",
+						       json_string_value(json_object_get(parameter, "name")));
+		described = sorted_words(told->str);
+		g_test_message("%s %s", route->method, route->path);
+		g_assert_cmpstr(known, ==, described);
+	}
+}
+
+/* What a server answers by itself, whatever it is asked for. */
+static void every_route_may_be_refused(void)
+{
+	static const char *const statuses[] = {"400", "403", "413", "429", "501", "503"};
+	g_autoptr(json_t) document = read_document();
+	json_t *paths = json_object_get(document, "paths");
+
+	for (const struct http_route *route = status_api_routes(); route->method; route++)
+		for (gsize i = 0; i < G_N_ELEMENTS(statuses); i++) {
+			g_test_message("%s %s: %s", route->method, route->path, statuses[i]);
+			g_assert_nonnull(json_object_get(
+				json_object_get(documented(paths, route), "responses"), statuses[i]));
+		}
 }
 
 /* What names a task is its owner's. */
@@ -218,6 +270,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/api/document/has-every-route", every_route_is_documented);
 	g_test_add_func("/api/document/has-every-role", every_route_says_its_role);
+	g_test_add_func("/api/document/has-every-parameter", every_route_knows_its_parameters);
+	g_test_add_func("/api/document/has-every-refusal", every_route_may_be_refused);
 	g_test_add_func("/api/routes/of-a-task", every_route_of_a_task_keeps_others_out);
 	g_test_add_func("/api/document/has-no-other", every_documented_request_has_a_route);
 	g_test_add_func("/api/document/whole", the_document_is_whole);

@@ -38,7 +38,7 @@ static void test_control_characters(void)
 	g_autoptr(json_t) object = document("{\"name\": \"a\\u001b[2Jb\\nc\\u009bd\\u00e9\"}");
 	g_autofree char *line = field_line(object, "name");
 
-	g_assert_cmpstr(line, ==, "a?[2Jb?c?d\303\251");
+	g_assert_cmpstr(line, ==, "a\\x1b[2Jb\\nc\\x9bd\303\251");
 }
 
 static void test_unknown(void)

@@ -79,7 +79,7 @@ static void test_client_survives_a_peer_that_misbehaves(void)
 		{ "HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops", true, HTTP_ERROR_STATUS,
 		  "status 500: oops" },
 		{ "HTTP/1.1 404 No\r\nContent-Length: 25\r\n\r\n<html>\n  <b>\r\n\tno </b>\n\x1b[", true,
-		  HTTP_ERROR_STATUS, "status 404: <html> <b> no </b> [" },
+		  HTTP_ERROR_STATUS, "status 404: <html> <b> no </b> \\x1b[" },
 		{ "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n", true, HTTP_ERROR_STATUS,
 		  "status 400" },
 		{ "SSH-2.0-OpenSSH\r\n", true, HTTP_ERROR_TRANSPORT, "" },

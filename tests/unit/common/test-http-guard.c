@@ -225,6 +225,73 @@ static void a_strangers_body_is_not_read_for_ever(struct fixture *fixture, gcons
 	}
 }
 
+/* Headers of which nobody can tell where the request ends, or whose it is. */
+static const struct {
+	const char *headers;
+	const char *stranger; /* what both are told, before anybody is asked: libsoup refuses it; NULL: 401 */
+} faults[] = {
+	{ "Content-Length: 2\r\nContent-Length: 44\r\n" },
+	{ "Content-Length: 2\r\nContent-Length: 2\r\n" },
+	{ "Content-Length: 2\r\ncontent-length: 44\r\n" },
+	{ "Content-Length: -1\r\n" },
+	{ "Content-Length: +2\r\n" },
+	{ "Content-Length: 0x2\r\n", "HTTP/1.1 400" },
+	{ "Content-Length: 2, 2\r\n", "HTTP/1.1 400" },
+	{ "Content-Length: 2 2\r\n", "HTTP/1.1 400" },
+	{ "Content-Length: two\r\n", "HTTP/1.1 400" },
+	{ "Content-Length: 2.5\r\n", "HTTP/1.1 400" },
+	{ "Content-Length: 1e3\r\n", "HTTP/1.1 400" },
+	{ "Content-Length: \r\n" },
+	{ "Content-Length: 9223372036854775808\r\n" },
+	{ "Content-Length: 18446744073709551617\r\n" },
+	{ "Content-Length: 99999999999999999999999999\r\n" },
+	{ "Content-Length: 7\r\nTransfer-Encoding: chunked\r\n" },
+	{ "Transfer-Encoding: chunked\r\nContent-Length: 7\r\n" },
+	{ "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n" },
+	{ "Transfer-Encoding: gzip, chunked\r\n", "HTTP/1.1 501" },
+	{ "Transfer-Encoding: identity\r\n" },
+	{ "Transfer-Encoding: xchunked\r\n", "HTTP/1.1 501" },
+	{ "Content-Type: text/plain\r\nContent-Type: application/json\r\n" },
+	{ "Host: 127.0.0.1\r\n" },
+	{ "Origin: http://127.0.0.1\r\nOrigin: http://127.0.0.1\r\n" },
+};
+
+static void who_does_not_say_where_a_request_ends_is_refused(struct fixture *fixture, gconstpointer data)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(faults) * 2; i++) {
+		const char *stranger = faults[i / 2].stranger;
+		g_autofree char *request =
+			g_strconcat("PUT /secret HTTP/1.1\r\nHost: 127.0.0.1\r\n", faults[i / 2].headers,
+				    i & 1 ? VIEWER : "", "\r\n2\r\n{}\r\n", NULL);
+		g_autofree char *answer = ask(fixture, request);
+
+		g_test_message("%s\n%s", request, answer);
+		g_assert_true(g_str_has_prefix(answer, stranger ?: i & 1 ? "HTTP/1.1 400" : STRANGER));
+		g_assert_nonnull(strstr(answer, "\r\n\r\n{\"error\":\""));
+		g_assert_nonnull(strstr(answer, "\r\nContent-Type: application/json\r\n"));
+		g_assert_cmpint(fixture->handled, ==, 0);
+	}
+}
+
+/* What is asked for is answered whole. */
+static void nothing_is_had_in_part(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *answer = ask(fixture, "GET /secret HTTP/1.1\r\nHost: 127.0.0.1\r\nRange: bytes=1-2\r\n" VIEWER "\r\n");
+
+	g_assert_true(g_str_has_prefix(answer, "HTTP/1.1 200"));
+	g_assert_true(g_str_has_suffix(answer, "\r\n\r\n\"secret\""));
+}
+
+/* Nor are there two who ask. */
+static void nobody_is_two(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *answer = ask(fixture, "PUT /secret HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: other\r\n" VIEWER
+					       "Content-Length: 0\r\n\r\n");
+
+	g_assert_true(g_str_has_prefix(answer, "HTTP/1.1 400"));
+	g_assert_cmpint(fixture->handled, ==, 0);
+}
+
 /* Whoever listens only when all is sent is answered as well. */
 static void a_stranger_with_a_large_body_is_answered(struct fixture *fixture, gconstpointer data)
 {
@@ -377,6 +444,9 @@ int main(int argc, char **argv)
 	ADD("targets/known", who_is_known_is_told_what_is_wrong);
 	ADD("endless", a_strangers_body_is_not_read_for_ever);
 	ADD("large-strangers", a_stranger_with_a_large_body_is_answered);
+	ADD("where-it-ends", who_does_not_say_where_a_request_ends_is_refused);
+	ADD("two", nobody_is_two);
+	ADD("part", nothing_is_had_in_part);
 	ADD("refused-goes", who_is_refused_may_go);
 	ADD("large", nobodys_body_is_too_large);
 	ADD("ends/waiting", a_token_that_ends_gets_no_answer_that_comes_later);

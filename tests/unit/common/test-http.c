@@ -87,13 +87,24 @@ static void handle_peer(struct http_request *request, const char *const *argumen
 						   (json_int_t)http_request_peer_uid(request)));
 }
 
+static void handle_number(struct http_request *request, const char *const *arguments, json_t *body, void *data)
+{
+	uint64_t whole;
+	double real;
+
+	if (http_request_query_integer(request, "whole", 2, 1000, 7, &whole) &&
+	    http_request_query_real(request, "real", -10, 1e15, 0.5, &real))
+		http_request_reply(request, 200, json_pack("{s:I, s:f}", "whole", (json_int_t)whole, "real", real));
+}
+
 static const struct http_route routes[] = {
 	{ "GET", "/v1/peer", handle_peer },
 	{ "GET", "/v1/ok", handle_ok },
 	{ "GET", "/text", handle_text },
-	{ "PUT", "/v1/echo/*/x/*", handle_echo },
+	{ "PUT", "/v1/echo/*/x/*", handle_echo, .query = "after then" },
 	{ "GET", "/v1/empty", handle_empty },
 	{ "DELETE", "/v1/conflict", handle_conflict },
+	{ "GET", "/v1/number", handle_number, .query = "whole real" },
 	{ "GET", "/v1/wait", handle_wait },
 	{ NULL },
 };
@@ -182,6 +193,70 @@ static void test_calls_get_what_the_handler_answers(struct fixture *fixture, gco
 			g_assert_nonnull(strstr(error->message, cases[i].message));
 		}
 	}
+}
+
+/* What a query may say, and what it is answered. */
+static const struct {
+	const char *target;
+	const char *answer; /* or what an error of status 400 says */
+} queries[] = {
+	{ "/v1/number", "{\"real\":0.5,\"whole\":7}" },
+	{ "/v1/number?", "{\"real\":0.5,\"whole\":7}" },
+	{ "/v1/number?whole=2&real=1e12", "{\"real\":1000000000000.0,\"whole\":2}" },
+	{ "/v1/number?whole=1000&real=-0.25", "{\"real\":-0.25,\"whole\":1000}" },
+	{ "/v1/number?%77hole=8", "{\"real\":0.5,\"whole\":8}" },
+	{ "/v1/number?whole=1", "query: whole: '1' is not a whole number from 2 to 1000" },
+	{ "/v1/number?whole=1001", "'1001' is not a whole number" },
+	{ "/v1/number?whole=3.5", "'3.5' is not a whole number" },
+	{ "/v1/number?whole=3.0", "'3.0' is not a whole number" },
+	{ "/v1/number?whole=-3", "'-3' is not a whole number" },
+	{ "/v1/number?whole=%2B3", "'+3' is not a whole number" },
+	{ "/v1/number?whole=+3", "' 3' is not a whole number" },
+	{ "/v1/number?whole=3%20", "'3 ' is not a whole number" },
+	{ "/v1/number?whole=1e2", "'1e2' is not a whole number" },
+	{ "/v1/number?whole=0x10", "'0x10' is not a whole number" },
+	{ "/v1/number?whole=1,000", "'1,000' is not a whole number" },
+	{ "/v1/number?whole=nan", "'nan' is not a whole number" },
+	{ "/v1/number?whole=18446744073709551619", "'18446744073709551619' is not a whole number" },
+	{ "/v1/number?whole=", "'' is not a whole number" },
+	{ "/v1/number?whole=3%00", "query: 'whole=3%00' is not NAME=VALUE" },
+	{ "/v1/number?whole=%zz", "the headers are no request that can be read" },
+	{ "/v1/number?real=nan", "query: real: 'nan' is not a number from -10 to 1e+15" },
+	{ "/v1/number?real=inf", "'inf' is not a number" },
+	{ "/v1/number?real=-infinity", "'-infinity' is not a number" },
+	{ "/v1/number?real=1e999", "'1e999' is not a number" },
+	{ "/v1/number?real=0x10", "'0x10' is not a number" },
+	{ "/v1/number?real=1,5", "'1,5' is not a number" },
+	{ "/v1/number?real=-11", "'-11' is not a number" },
+	{ "/v1/number?real=e", "'e' is not a number" },
+	{ "/v1/number?real=+1", "' 1' is not a number" },
+	{ "/v1/number?real=", "'' is not a number" },
+	{ "/v1/number?whole=3&whole=3", "query: whole: it is given twice" },
+	{ "/v1/number?whole=3&wh%6fle=4", "query: whole: it is given twice" },
+	{ "/v1/number?hole=3", "query: unknown parameter 'hole'; known: whole real" },
+	{ "/v1/number?Whole=3", "query: unknown parameter 'Whole'" },
+	{ "/v1/number?whole=3&real", "query: 'real' is not NAME=VALUE" },
+	{ "/v1/ok?whole=3", "query: unknown parameter 'whole'; this takes none" },
+};
+
+static void test_a_query_is_what_its_route_knows(struct fixture *fixture, gconstpointer data)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(queries); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(json_t) answer =
+			http_client_call(fixture->client, "GET", queries[i].target, NULL, 10, &error);
+		g_autofree char *text = answer ? json_text(answer) : NULL;
+
+		g_test_message("%s: %s", queries[i].target, error ? error->message : text);
+		if (*queries[i].answer == '{') {
+			g_assert_cmpstr(text, ==, queries[i].answer);
+			continue;
+		}
+		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_STATUS);
+		g_assert_nonnull(strstr(error->message, "status 400: "));
+		g_assert_nonnull(strstr(error->message, queries[i].answer));
+	}
+	g_assert_cmpint(fixture->ok, ==, 0);
 }
 
 static void test_large_bodies_pass_up_to_the_limit(struct fixture *fixture, gconstpointer data)
@@ -679,6 +754,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	add("call", test_calls_get_what_the_handler_answers);
+	add("query", test_a_query_is_what_its_route_knows);
 	add("large-bodies", test_large_bodies_pass_up_to_the_limit);
 	add("never-before-return", test_request_never_answers_before_it_returns);
 	add("long-poll", test_long_poll_is_answered_later);

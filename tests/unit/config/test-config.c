@@ -103,6 +103,8 @@ static const struct bad_case bad_cases[] = {
 	{ "class: S", "class: Z", "types[0].class: 'Z' is not one of" },
 	{ "share: 1", "share: 0.5", "the shares sum to 0.5" },
 	{ "name: a", "name: a/b", "clusters[0].name: 'a/b' is not a name" },
+	{ "class: S", "class: \"S\\u202e\"", "is not" },
+	{ "benchmark: is", "benchmark: \"i\\u2066s\"", "has a character that is not shown" },
 	{ "etc_s: 0.1", "etc_s: 0", "estimates[0].etc_s: 0 is not a positive number" },
 	{ "etc_s: 0.1", "etc_s: 1min", ":10:34: estimates[0].etc_s: '1min' is not a number" },
 	{ "eec_j: 3", "eec_j: -3", "estimates[0].eec_j: -3 is negative" },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
 #include <math.h>
+#include <string.h>
 
 #include "controller/report/table.h"
 
@@ -34,6 +35,23 @@ static void test_alignment(void)
 			   " -------  ------\n"
 			   " easy     1234.6\n"
 			   " max-upr      -7\n");
+}
+
+/* What others wrote does not change how the rest reads. */
+static void test_steering(void)
+{
+	g_autoptr(table_t) table = two_columns();
+	g_autofree char *html = NULL;
+
+	table_row(table);
+	table_text(table, "a\u202eb\033[2J<i>");
+	table_textf(table, "%s", "\u2066" "7");
+	assert_text(table, " policy                    J\n"
+			   " ------------------  -------\n"
+			   " a\\u202eb\\x1b[2J<i>  \\u20667\n");
+	html = table_html(table, "of \u202e");
+	g_assert_nonnull(strstr(html, "<caption>of \\u202e</caption>"));
+	g_assert_nonnull(strstr(html, "<td>a\\u202eb\\x1b[2J&lt;i&gt;</td>"));
 }
 
 /* Characters are counted, not bytes. */
@@ -93,6 +111,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/table/text stands left and numbers right", test_alignment);
+	g_test_add_func("/table/what steers is shown", test_steering);
 	g_test_add_func("/table/width is counted in characters", test_utf8);
 	g_test_add_func("/table/what is unknown is a dash", test_unknown_values);
 	g_test_add_func("/table/rules stand between groups only", test_rules);

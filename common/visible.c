@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/visible.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_control(gunichar c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0);
+}
+
+static bool is_steering(gunichar c)
+{
+	return is_control(c) || c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x206f);
+}
+
+/* Most texts are. */
+static bool is_ascii(const char *text)
+{
+	for (; *text; text++)
+		if (*text < 0x20 || *text > 0x7e)
+			return false;
+	return true;
+}
+
+bool visible_ok(const char *text)
+{
+	if (!text || is_ascii(text))
+		return true;
+	if (!g_utf8_validate(text, -1, NULL))
+		return false;
+	for (; *text; text = g_utf8_next_char(text))
+		if (is_steering(g_utf8_get_char(text)))
+			return false;
+	return true;
+}
+
+/* `kept` are control characters that stay as they are. */
+static void append(GString *line, const char *text, const char *kept)
+{
+	g_autofree char *valid = is_ascii(text) ? NULL : g_utf8_make_valid(text, -1);
+
+	if (!valid) {
+		g_string_append(line, text);
+		return;
+	}
+	for (const char *p = valid; *p; p = g_utf8_next_char(p)) {
+		const gunichar c = g_utf8_get_char(p);
+
+		if (!is_steering(c) || (c < 0x80 && strchr(kept, (int)c)))
+			g_string_append_unichar(line, c);
+		else if (c == '\n')
+			g_string_append(line, "\\n");
+		else
+			g_string_append_printf(line, is_control(c) ? "\\x%02x" : "\\u%04x", c);
+	}
+}
+
+void visible_append(GString *line, const char *text)
+{
+	append(line, text, "");
+}
+
+char *visible_text(const char *text)
+{
+	GString *line = g_string_new(NULL);
+
+	append(line, text, "");
+	return g_string_free(line, FALSE);
+}
+
+char *visible_lines(const char *text)
+{
+	GString *lines = g_string_new(NULL);
+
+	append(lines, text, "\n\t");
+	return g_string_free(lines, FALSE);
+}
+
+char *visible_line(const char *text)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	for (; *text; text++)
+		if (!g_ascii_isspace(*text))
+			g_string_append_c(line, *text);
+		else if (line->len > 0 && line->str[line->len - 1] != ' ')
+			g_string_append_c(line, ' ');
+	return visible_text(g_strchomp(line->str));
+}
+
+void visible_print(const char *text)
+{
+	g_autofree char *lines = visible_lines(text);
+
+	fputs(lines, stdout);
+}
+
+void visible_complain(const char *name, const char *message)
+{
+	g_autofree char *line = visible_line(message);
+
+	fprintf(stderr, "%s: %s\n", name, line);
+}
