@@ -181,7 +181,8 @@ static void enter_creating(struct machine *machine)
 	machine->agent_up = false;
 	machine->doubtful = false;
 	machine->boot_start_ns = clock_now_ns();
-	domain_create(machine->settings.host, machine->xml, answered, ask(machine, created_answer));
+	domain_create(machine->settings.host, machine->settings.domain, machine->xml, answered,
+		      ask(machine, created_answer));
 }
 
 static uint64_t cpu_time_of(const struct machine *machine, const GPtrArray *times)
@@ -368,9 +369,8 @@ static void enter_capping(struct machine *machine)
 		return;
 	}
 	cap = machine_cap_at(machine, place);
-	domain_apply_cap(machine->settings.host, HOST_LANE_CONTROL, machine->settings.domain,
-			 &cap, machine_cores_at(machine, place), answered,
-			 ask(machine, capped));
+	domain_apply_cap(machine->settings.host, machine->settings.domain, &cap,
+			 machine_cores_at(machine, place), answered, ask(machine, capped));
 }
 
 static void enter_wiring(struct machine *machine)
@@ -444,8 +444,8 @@ static void enter_parking(struct machine *machine)
 {
 	machine->adopted = false;
 	machine_close_ports(machine);
-	domain_freeze(machine->settings.host, HOST_LANE_CONTROL, machine->settings.domain,
-		      answered, ask(machine, simple_answer));
+	domain_freeze(machine->settings.host, machine->settings.domain, answered,
+		      ask(machine, simple_answer));
 }
 
 static void enter_parked(struct machine *machine)
@@ -464,7 +464,7 @@ static void enter_parked(struct machine *machine)
 static void enter_unparking(struct machine *machine)
 {
 	machine->late_clock = true;
-	domain_thaw(machine->settings.host, HOST_LANE_CONTROL, machine->settings.domain, answered,
+	domain_thaw(machine->settings.host, machine->settings.domain, answered,
 		    ask(machine, simple_answer));
 }
 

@@ -124,12 +124,13 @@ static gpointer tidy_work(virConnectPtr connection, gpointer input, GError **err
 	return NULL;
 }
 
-static void submit(struct host *host, enum host_lane lane, host_work_f work, const char *text,
+static void submit(struct host *host, enum host_lane lane, host_work_f work, const char *domain,
 		   host_done_f done, gpointer data)
 {
 	const struct host_call call = {
+		.vm = lane == HOST_LANE_DISK ? domain : NULL,
 		.work = work,
-		.input = g_strdup(text),
+		.input = g_strdup(domain),
 		.input_free = g_free,
 		.done = done,
 		.data = data,
@@ -150,7 +151,7 @@ void saved_restore(struct host *host, const char *domain, host_done_f done, gpoi
 
 void saved_remove(struct host *host, const char *domain, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, remove_work, domain, done, data);
+	submit(host, HOST_LANE_STORE, remove_work, domain, done, data);
 }
 
 void saved_tidy(struct host *host, const char *prefix, const char *const *kept, host_done_f done,
@@ -167,5 +168,5 @@ void saved_tidy(struct host *host, const char *prefix, const char *const *kept, 
 
 	leftovers->prefix = g_strdup(prefix);
 	leftovers->kept = g_strdupv((GStrv)kept);
-	host_call(host, HOST_LANE_CONTROL, &call);
+	host_call(host, HOST_LANE_STORE, &call);
 }

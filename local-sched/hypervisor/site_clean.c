@@ -45,7 +45,7 @@ static void all_removed(gpointer result, const GError *error, gpointer data)
 			   saved_removed, site);
 }
 
-/* Whatever has our names, known to a node or not; the lane works in order. */
+/* Whatever has our names, known to a node or not. */
 static gpointer remove_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct site *site = input;
@@ -68,8 +68,7 @@ static gpointer remove_work(virConnectPtr connection, gpointer input, GError **e
 	return NULL;
 }
 
-void site_clean(struct site *site, void (*done)(struct site *site, const GError *error, void *data),
-		void *data)
+static void remove_rest(struct site *site)
 {
 	const struct host_call call = {
 		.work = remove_work,
@@ -78,11 +77,34 @@ void site_clean(struct site *site, void (*done)(struct site *site, const GError 
 		.data = site,
 	};
 
+	host_call(site->host, HOST_LANE_LIFE, &call);
+}
+
+static void known_removed(gpointer result, const GError *error, gpointer data)
+{
+	struct site *site = data;
+
+	if (--site->cleaning == 0)
+		remove_rest(site);
+}
+
+/* Each after what is under way for it, which may be its start; side by side, as some may hang. */
+static void remove_known(struct site *site, const char *domain)
+{
+	site->cleaning++;
+	domain_destroy(site->host, domain, known_removed, site);
+}
+
+void site_clean(struct site *site, void (*done)(struct site *site, const GError *error, void *data),
+		void *data)
+{
 	site->frozen = true;
 	site->cleaned = done;
 	site->cleaned_data = data;
 	g_clear_handle_id(&site->retry_source, g_source_remove);
-	for (guint i = 0; i < site->machines->len; i++)
+	for (guint i = 0; i < site->machines->len; i++) {
 		machine_stop(site->machines->pdata[i]);
-	host_call(site->host, HOST_LANE_CONTROL, &call);
+		remove_known(site, machine_domain(site->machines->pdata[i]));
+	}
+	remove_known(site, site->probe_name);
 }

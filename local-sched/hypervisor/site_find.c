@@ -129,14 +129,30 @@ static const struct domain_info *info_of(const GPtrArray *found, const char *dom
 	return NULL;
 }
 
-/* After VMs that were being saved were removed: the lane works in order. */
+/* After VMs that were being saved were removed. */
 static void tidy(struct site *site)
 {
 	g_auto(GStrv) kept = site_swap_names(site);
 
+	if (site->removing > 0 || site->frozen)
+		return;
 	if (!site->tidied)
 		saved_tidy(site->host, site->settings.prefix, (const char *const *)kept, NULL, NULL);
 	site->tidied = true;
+}
+
+static void leftover_removed(gpointer result, const GError *error, gpointer data)
+{
+	struct site *site = data;
+
+	site->removing--;
+	tidy(site);
+}
+
+static void remove_leftover(struct site *site, const char *domain)
+{
+	site->removing++;
+	domain_destroy(site->host, domain, leftover_removed, site);
 }
 
 static void listed(gpointer result, const GError *error, gpointer data)
@@ -150,7 +166,7 @@ static void listed(gpointer result, const GError *error, gpointer data)
 		const struct domain_info *info = found->pdata[i];
 
 		if (site_is_ours(site, info->name) && !site_machine(site, info->name))
-			domain_destroy(site->host, info->name, NULL, NULL);
+			remove_leftover(site, info->name);
 	}
 	for (guint i = 0; i < site->machines->len; i++) {
 		struct machine *machine = site->machines->pdata[i];

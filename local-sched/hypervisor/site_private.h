@@ -41,6 +41,8 @@ struct site {
 	enum step step;
 	bool stepping; /* a step is under way */
 	bool reached;  /* was connected at least once */
+	guint removing; /* VMs that nobody wants, and that are being removed before it is tidied */
+	guint cleaning; /* VMs that are being removed because all are */
 	bool tidied;   /* what a predecessor saved was removed */
 	struct host_about *about; /* NULL: not known yet */
 	struct image_paths *paths;

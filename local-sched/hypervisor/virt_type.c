@@ -167,7 +167,7 @@ static void start_probe(struct virt_type_decision *decision)
 	decision->timeout_source =
 		g_timeout_add_seconds(VIRT_TYPE_PROBE_S, probe_timeout, decision);
 	domain_destroy(decision->host, spec.name, NULL, NULL);
-	domain_create_bound(decision->host, xml, probe_created, decision);
+	domain_create_bound(decision->host, spec.name, xml, probe_created, decision);
 }
 
 static void feature_found(gpointer result, const GError *error, gpointer data)
