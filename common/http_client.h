@@ -55,6 +55,12 @@ struct http_client_identity {
 void http_client_identify(struct http_client *client, const struct http_client_identity *identity);
 
 /*
+ * From now on an answer that is JSON but for numbers that JSON has no words for, or that are too large (NaN, 1e999), is
+ * not refused: they are texts in it (json_parse_mended()).
+ */
+void http_client_mend_numbers(struct http_client *client);
+
+/*
  * A header of the answer, by name; NULL if it has none. Borrowed, and only to be asked for by the
  * callback that the answer is for, before it frees the client or waits.
  */
