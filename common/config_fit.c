@@ -110,14 +110,15 @@ static void fit_experiment(struct fitting *fitting)
 	struct config_workload *workload = fitting->config->workload;
 	struct config_experiment *experiment = fitting->config->experiment;
 	const double length = mean_length(fitting->config, fitting->fit->work);
+	const double factor = CONFIG_FIT_LONGER / length;
 	const double tasks = workload ? workload->tasks : 0;
 	const uint32_t repeats = experiment ? experiment->profile_repeats : 0;
 
-	if (!(tasks > 0) || !experiment || length < WORK_WORTH_TELLING)
+	if (!(tasks > 0) || !experiment || factor >= 1)
 		return;
-	workload->tasks = fmin(tasks, fmax(CONFIG_FIT_TASKS, round(tasks / length)));
+	workload->tasks = fmin(tasks, fmax(CONFIG_FIT_TASKS, round(tasks * factor)));
 	experiment->profile_repeats =
-		(uint32_t)fmin(repeats, fmax(CONFIG_FIT_REPEATS, round(repeats / length)));
+		(uint32_t)fmin(repeats, fmax(CONFIG_FIT_REPEATS, round(repeats * factor)));
 	if (workload->tasks < tasks || experiment->profile_repeats < repeats)
 		tell(fitting,
 		     "tasks take %.1f times as long here as elsewhere: %.0f in a run instead of %.0f, and %u measurements "

@@ -13,12 +13,16 @@
  *                 what the metronome takes
  *   repetitions   of types are multiplied by a x speed: tasks last as long as elsewhere; at least 1
  *   experiment    where types that have 1 repetition make tasks last longer all the same, and workload.tasks is given:
- *                 tasks and profile_repeats are divided by how much longer tasks last in the mean of those that
- *                 arrive; at least CONFIG_FIT_TASKS and CONFIG_FIT_REPEATS, or what the configuration has if less
+ *                 tasks and profile_repeats shrink by what tasks last longer than CONFIG_FIT_LONGER times, in the
+ *                 mean of those that arrive; to CONFIG_FIT_TASKS and CONFIG_FIT_REPEATS, or what the configuration
+ *                 has if less
  *   patience      is 1 / (a x speed), at least 1: boots and others of the machine's own take so much longer
  *
  * Memory stays as it is.
  */
+
+/* So much longer an experiment may take before it shrinks. */
+#define CONFIG_FIT_LONGER 1.5
 
 /* Fewer tasks in a run, or measurements of a pair of type and cluster, tell too little. */
 #define CONFIG_FIT_TASKS 30

@@ -36,6 +36,7 @@ struct http_client {
 	char *header;
 	char *certificate;
 	char *key;
+	bool mends_numbers;
 };
 
 /* One request on its way. */
@@ -113,6 +114,8 @@ static json_t *parse_answer(const struct transfer *transfer, GError **error)
 	if (transfer->answer->len == 0)
 		return NULL;
 	body = json_parse(transfer->answer->str, transfer->answer->len, "answer", &reason);
+	if (!body && transfer->client->mends_numbers)
+		body = json_parse_mended(transfer->answer->str, transfer->answer->len);
 	if (!body)
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: %s", transfer->title,
 			    reason->message);
@@ -387,6 +390,11 @@ void http_client_identify(struct http_client *client, const struct http_client_i
 	replace(&client->header, identity->header);
 	replace(&client->certificate, identity->certificate);
 	replace(&client->key, identity->key);
+}
+
+void http_client_mend_numbers(struct http_client *client)
+{
+	client->mends_numbers = true;
 }
 
 const char *http_client_answer_header(const struct http_client *client, const char *name)

@@ -74,6 +74,12 @@ void http_client_expect(struct http_client *client, const struct http_operation 
 bool http_client_timeout(double usual_s, double *ret_s, GError **error);
 
 /*
+ * From now on an answer that is JSON but for numbers that JSON has no words for, or that are too large (NaN, 1e999), is
+ * not refused: they are texts in it (json_parse_mended()).
+ */
+void http_client_mend_numbers(struct http_client *client);
+
+/*
  * A header of the answer, by name; NULL if it has none. Borrowed, and only to be asked for by the
  * callback that the answer is for, before it frees the client or waits.
  */

@@ -19,6 +19,46 @@ json_t *json_parse(const char *text, size_t length, const char *what, GError **e
 	return value;
 }
 
+static bool is_word(char c)
+{
+	return g_ascii_isalnum(c) || c == '+' || c == '-' || c == '.' || c == '_';
+}
+
+/* The end of the string that begins at `at`, or of the text. */
+static size_t string_end(const char *text, size_t length, size_t at)
+{
+	for (at++; at < length && text[at] != '"'; at++)
+		at += text[at] == '\\';
+	return MIN(at + 1, length);
+}
+
+/* Words outside strings that are no JSON are put in quotes. */
+json_t *json_parse_mended(const char *text, size_t length)
+{
+	g_autoptr(GString) mended = g_string_sized_new(length);
+	size_t end;
+
+	for (size_t at = 0; at < length; at = end) {
+		json_t *word = NULL;
+		const bool worded = is_word(text[at]);
+
+		end = at + 1;
+		if (text[at] == '"')
+			end = string_end(text, length, at);
+		while (worded && end < length && is_word(text[end]))
+			end++;
+		if (worded)
+			word = json_loadb(text + at, end - at, JSON_DECODE_ANY, NULL);
+		if (worded && !word)
+			g_string_append_c(mended, '"');
+		g_string_append_len(mended, text + at, (gssize)(end - at));
+		if (worded && !word)
+			g_string_append_c(mended, '"');
+		json_decref(word);
+	}
+	return json_parse(mended->str, mended->len, "answer", NULL);
+}
+
 static int append_to_string(const char *buffer, size_t size, void *data)
 {
 	g_string_append_len(data, buffer, (gssize)size);

@@ -23,6 +23,12 @@ enum json_error_kind {
 /* Parses `length` bytes; `what` names the document in errors. Returns a new reference or NULL. */
 json_t *json_parse(const char *text, size_t length, const char *what, GError **error);
 
+/*
+ * The same of a text that is no JSON because of numbers that JSON has no words for, or that are too large: NaN,
+ * -Infinity, 1e999, 0x10 become texts. NULL: it is none even so. A new reference.
+ */
+json_t *json_parse_mended(const char *text, size_t length);
+
 /* Serialises compactly (sorted keys, 17 digits); the caller frees the text with g_free(). */
 char *json_text(const json_t *value);
 

@@ -127,6 +127,18 @@ static void report_task_end(struct remote_entry *entry, const struct remote_task
 	remote_push(entry->remote, &event);
 }
 
+/* Once for what does not change from answer to answer, and once for the end. */
+static void note_doubts(struct remote_entry *entry, const struct remote_task *task)
+{
+	if (!task->doubts || (entry->doubted && task->state != REMOTE_TASK_ENDED))
+		return;
+	entry->doubted = true;
+	remote_note(entry->remote, "scheduler-rubbish",
+		    "local scheduler of cluster '%s' says of task %" PRIu32
+		    " what cannot be, and is taken as not known: %s",
+		    remote_link_cluster(remote_entry_link(entry))->name, entry->task, task->doubts);
+}
+
 /* What an earlier controller asked for on shared hosts: the local scheduler knows the nodes. */
 static void take_places(struct remote_entry *entry, const struct remote_task *task)
 {
@@ -139,6 +151,7 @@ void remote_entry_take(struct remote_entry *entry, const struct remote_task *tas
 {
 	if (entry->ended)
 		return;
+	note_doubts(entry, task);
 	if (entry->adopted && task->requested_ns)
 		entry->start_ns = task->requested_ns;
 	/* It waited for VMs that were booted anew for its user: that is none of its time. */

@@ -123,7 +123,7 @@ struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32
 				    const char *address, const struct config_tls *tls,
 				    GError **error)
 {
-	struct http_client *client = peer_tls_client(tls, address, error);
+	struct http_client *client = remote_link_client(tls, address, error);
 	struct remote_link *link;
 
 	if (!client)
@@ -132,7 +132,7 @@ struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32
 	link->address = g_strdup(address);
 	link->client = client;
 	link->tls = tls;
-	link->events_client = peer_tls_client(tls, address, NULL);
+	link->events_client = remote_link_client(tls, address, NULL);
 	link->cluster = cluster;
 	link->index = index;
 	link->away_s = REMOTE_LINK_AWAY_S;
@@ -379,6 +379,8 @@ static void translate(const struct remote_link *link, int64_t *t_ns)
 
 void remote_link_translate(const struct remote_link *link, struct remote_task *task)
 {
+	const int64_t now_ns = clock_now_ns();
+
 	translate(link, &task->queued_ns);
 	translate(link, &task->requested_ns);
 	translate(link, &task->started_ns);
@@ -399,4 +401,5 @@ void remote_link_translate(const struct remote_link *link, struct remote_task *t
 		translate(link, &one->requested_ns);
 		translate(link, &one->settled_ns);
 	}
+	remote_task_doubt_times(task, now_ns);
 }

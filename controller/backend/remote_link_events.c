@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "common/clock.h"
 #include "common/http_client.h"
 #include "common/json.h"
 #include "controller/backend/remote_link_private.h"
@@ -112,19 +113,36 @@ static const char *const task_kinds[] = {
 };
 static const char *const stayed_kinds[] = {"task-suspend-failed", "task-resume-failed", NULL};
 
+/* By the peer's clock; one that cannot be is now, and told of. */
+static int64_t event_time(struct remote_link *link, const json_t *event)
+{
+	const int64_t now_ns = clock_now_ns() - remote_clock_ours_ns(&link->clock, 0);
+	g_autoptr(GError) wrong = NULL;
+	int64_t t_ns;
+
+	if (json_get_integer(event, "t_ns", "event", 0, now_ns + REMOTE_CLOCK_AHEAD_MAX_NS, &t_ns, &wrong))
+		return t_ns;
+	remote_link_note_rubbish(link, wrong);
+	return now_ns;
+}
+
+/* One without a number that can be is read all the same. */
 static bool read_event(struct remote_link *link, const json_t *event, GError **error)
 {
 	const char *kind;
 	int64_t seq;
 	int64_t t_ns;
 
-	if (!json_get_integer(event, "seq", "event", 0, SEQ_MAX, &seq, error) ||
-	    !json_get_integer(event, "t_ns", "event", 0, INT64_MAX, &t_ns, error) ||
-	    !json_get_string(event, "kind", "event", &kind, error))
+	if (json_get_integer(event, "seq", "event", 0, SEQ_MAX, &seq, NULL)) {
+		if (seq <= link->events_after)
+			return true;
+		link->events_after = seq;
+	} else { /* they ascend one by one */
+		link->events_after++;
+	}
+	if (!json_get_string(event, "kind", "event", &kind, error))
 		return false;
-	if (seq <= link->events_after)
-		return true;
-	link->events_after = seq;
+	t_ns = event_time(link, event);
 	if (g_str_equal(kind, "node-ready") || g_str_equal(kind, "node-down"))
 		event_node(link, event, kind, t_ns);
 	else if (g_strv_contains(task_kinds, kind))
@@ -163,6 +181,8 @@ static bool read_events(struct remote_link *link, json_t *body, GError **error)
 		return false;
 	for (size_t i = 0; i < json_array_size(events); i++)
 		good = read_event(link, json_array_get(events, i), good ? error : NULL) && good;
+	if (!good) /* it may have been about any of them */
+		remote_link_doubt(link);
 	return good;
 }
 

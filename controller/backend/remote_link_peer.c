@@ -121,7 +121,7 @@ bool remote_link_usable(struct remote_link *link, json_t *body, const GError *er
 		remote_link_silence(link, error);
 		return false;
 	}
-	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0, INT64_MAX,
+	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0, REMOTE_CLOCK_MAX_NS,
 			      &now_ns, &wrong)) {
 		remote_link_note_rubbish(link, wrong);
 		remote_link_silence(link, wrong);
@@ -148,11 +148,20 @@ static bool same_text(const json_t *a, const json_t *b, const char *key)
 			 json_string_value(json_object_get(b, key))) == 0;
 }
 
+struct http_client *remote_link_client(const struct config_tls *tls, const char *address, GError **error)
+{
+	struct http_client *client = peer_tls_client(tls, address, error);
+
+	if (client)
+		http_client_mend_numbers(client);
+	return client;
+}
+
 /* The address was good before. */
 static void drop_events(struct remote_link *link)
 {
 	http_client_free(link->events_client);
-	link->events_client = peer_tls_client(link->tls, link->address, NULL);
+	link->events_client = remote_link_client(link->tls, link->address, NULL);
 	link->events_pending = false;
 }
 

@@ -102,6 +102,9 @@ bool remote_link_usable(struct remote_link *link, json_t *body, const GError *er
 /* After remote_link_usable(): the rest of the body made sense, or not. */
 void remote_link_settle(struct remote_link *link, bool good, const GError *wrong);
 
+/* A client of the local scheduler at `address`, as peer_tls_client(), of whose answers bad numbers spoil nothing else. */
+struct http_client *remote_link_client(const struct config_tls *tls, const char *address, GError **error);
+
 /* Tells the listener that what is known of its tasks may be wrong, and notes no events as read on that ground. */
 void remote_link_doubt(struct remote_link *link);
 

@@ -111,13 +111,18 @@ static bool get_cores(const json_t *object, const char *key, double *ret_cores, 
 
 bool remote_share_parse(const json_t *object, struct remote_share *ret_share, GError **error)
 {
-	*ret_share = (struct remote_share){ .asked_cores = (double)NAN,
-					    .given_cores = (double)NAN };
+	const struct remote_share none = { .asked_cores = (double)NAN, .given_cores = (double)NAN };
+
+	*ret_share = none;
 	if (!object || json_is_null(object))
 		return true;
-	ret_share->set = !remote_json_is_absent(object, "set_ns");
-	return json_get_integer(object, "n", SHARE, 0, INT64_MAX, &ret_share->n, error) &&
-	       json_get_number(object, "share", SHARE, &ret_share->share, error) &&
-	       get_cores(object, "asked_cores", &ret_share->asked_cores, error) &&
-	       get_cores(object, "given_cores", &ret_share->given_cores, error);
+	if (json_get_integer(object, "n", SHARE, 0, INT64_MAX, &ret_share->n, error) &&
+	    json_get_number(object, "share", SHARE, &ret_share->share, error) &&
+	    get_cores(object, "asked_cores", &ret_share->asked_cores, error) &&
+	    get_cores(object, "given_cores", &ret_share->given_cores, error)) {
+		ret_share->set = !remote_json_is_absent(object, "set_ns");
+		return true;
+	}
+	*ret_share = none;
+	return false;
 }

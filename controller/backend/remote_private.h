@@ -48,6 +48,7 @@ struct remote_entry {
 	bool started, ended;
 	bool abandoned; /* given up; to be killed if it turns up again */
 	bool check_open; /* it is asked how it is */
+	bool doubted;       /* it was noted that something said of it cannot be */
 	int64_t unclear_ns; /* since when the answers to that were of no use; 0: they were */
 	bool undeleted;  /* the request to end it was given up */
 	bool queued;    /* enqueue()d: it waits for its turn */

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "common/json.h"
+#include "controller/backend/remote_clock.h"
+#include "controller/backend/remote_doubt.h"
 
 #define WHAT "task of the local scheduler"
 
@@ -67,7 +69,7 @@ static bool get_time(const json_t *object, const char *key, int64_t *ret_ns, GEr
 	return json_get_integer(object, key, WHAT, 0, INT64_MAX, ret_ns, error);
 }
 
-/* An optional quantity, not negative: null and absent are NAN. */
+/* An optional quantity, of those that can be (remote_doubt_settle()): null and absent are NAN. */
 static bool get_quantity(const json_t *object, const char *key, double *ret_value, GError **error)
 {
 	json_t *value = json_object_get(object, key);
@@ -75,13 +77,7 @@ static bool get_quantity(const json_t *object, const char *key, double *ret_valu
 	*ret_value = (double)NAN;
 	if (!value || json_is_null(value))
 		return true;
-	if (!json_get_number(object, key, WHAT, ret_value, error))
-		return false;
-	if (*ret_value >= 0)
-		return true;
-	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": %s: %g is negative", key,
-		    *ret_value);
-	return false;
+	return json_get_number(object, key, WHAT, ret_value, error);
 }
 
 /* A name that is not known here is one of a later version. */
@@ -105,18 +101,37 @@ static bool parse_progress(const json_t *object, struct remote_task *task, GErro
 
 	if (!progress || json_is_null(progress))
 		return true;
-	return json_get_integer(progress, "total", WHAT, 1, INT64_MAX, &task->total, error) &&
-	       json_get_integer(progress, "done", WHAT, 0, task->total, &task->done, error);
+	if (json_get_integer(progress, "total", WHAT, 1, INT64_MAX, &task->total, error) &&
+	    json_get_integer(progress, "done", WHAT, 0, task->total, &task->done, error))
+		return true;
+	task->total = 0;
+	return false;
 }
 
-static bool parse_end(const json_t *object, struct remote_task *task, GError **error)
+/* Of a task that has ended a part that makes no sense is not known: false where it makes none otherwise. */
+static bool take(struct remote_task *task, bool good, GError **part, GString *doubts, GError **error)
 {
+	if (good)
+		return true;
+	if (task->state != REMOTE_TASK_ENDED) {
+		g_propagate_error(error, g_steal_pointer(part));
+		return false;
+	}
+	remote_doubt_add(doubts, (*part)->message);
+	g_clear_error(part);
+	return true;
+}
+
+static bool parse_end(const json_t *object, struct remote_task *task, GString *doubts, GError **error)
+{
+	g_autoptr(GError) part = NULL;
 	const char *outcome;
 
 	if (task->state != REMOTE_TASK_ENDED)
 		return true;
 	if (!json_get_string(object, "outcome", WHAT, &outcome, error) ||
-	    !parse_outcome(outcome, task, error) || !parse_cause(object, task, error))
+	    !parse_outcome(outcome, task, error) ||
+	    !take(task, parse_cause(object, task, &part), &part, doubts, error))
 		return false;
 	if (task->outcome == BACKEND_OUTCOME_FAILED && !task->reason)
 		task->reason = g_strdup(outcome);
@@ -146,20 +161,36 @@ static bool parse_nodes(const json_t *object, GArray **ret_nodes, GError **error
 	}
 	return true;
 wrong:
+	g_clear_pointer(ret_nodes, g_array_unref);
 	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": nodes: not a list of nodes");
 	return false;
 }
 
-struct remote_task *remote_task_parse(const json_t *object, GError **error)
+static bool parse_lists(const json_t *object, struct remote_task *task, GString *doubts, GError **error)
 {
-	g_autoptr(remote_task_t) task = g_new0(struct remote_task, 1);
-	const char *id;
-	const char *state;
+	g_autoptr(GError) part = NULL;
 
-	if (!json_get_string(object, "id", WHAT, &id, error) ||
-	    !json_get_string(object, "state", WHAT, &state, error) ||
-	    !parse_state(state, &task->state, error) ||
-	    !get_time(object, "queued_ns", &task->queued_ns, error) ||
+	task->suspensions = remote_suspensions_parse(json_object_get(object, "suspensions"), &part);
+	if (!take(task, task->suspensions != NULL, &part, doubts, error))
+		return false;
+	if (!task->suspensions)
+		task->suspensions = g_ptr_array_new();
+	task->migrations = remote_migrations_parse(json_object_get(object, "migrations"), &part);
+	if (!take(task, task->migrations != NULL, &part, doubts, error))
+		return false;
+	if (!task->migrations)
+		task->migrations = g_ptr_array_new();
+	if (!take(task, parse_nodes(object, &task->nodes, &part), &part, doubts, error) ||
+	    !take(task, parse_progress(object, task, &part), &part, doubts, error) ||
+	    !take(task, remote_share_parse(json_object_get(object, "share"), &task->share, &part), &part,
+		  doubts, error))
+		return false;
+	return true;
+}
+
+static bool parse(const json_t *object, struct remote_task *task, GString *doubts, GError **error)
+{
+	if (!get_time(object, "queued_ns", &task->queued_ns, error) ||
 	    !get_time(object, "requested_ns", &task->requested_ns, error) ||
 	    !get_time(object, "started_ns", &task->started_ns, error) ||
 	    !get_time(object, "ended_ns", &task->ended_ns, error) ||
@@ -167,20 +198,58 @@ struct remote_task *remote_task_parse(const json_t *object, GError **error)
 	    !get_quantity(object, "cpu_s", &task->cpu_s, error) ||
 	    !get_quantity(object, "host_cpu_s", &task->host_cpu_s, error) ||
 	    !get_quantity(object, "host_energy_uj", &task->host_energy_uj, error))
+		return false;
+	task->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
+	return parse_lists(object, task, doubts, error) && parse_end(object, task, doubts, error);
+}
+
+struct remote_task *remote_task_parse(const json_t *object, GError **error)
+{
+	g_autoptr(remote_task_t) task = g_new0(struct remote_task, 1);
+	g_autoptr(GString) doubts = g_string_new(NULL);
+	g_autoptr(json_t) settled = NULL;
+	const char *id;
+	const char *state;
+
+	if (!json_get_string(object, "id", WHAT, &id, error) ||
+	    !json_get_string(object, "state", WHAT, &state, error) ||
+	    !parse_state(state, &task->state, error))
 		return NULL;
 	task->id = g_strdup(id);
-	task->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
-	task->suspensions =
-		remote_suspensions_parse(json_object_get(object, "suspensions"), error);
-	if (!task->suspensions)
+	settled = remote_doubt_settle(object, task->state == REMOTE_TASK_ENDED, doubts);
+	if (!parse(settled, task, doubts, error))
 		return NULL;
-	task->migrations = remote_migrations_parse(json_object_get(object, "migrations"), error);
-	if (!task->migrations || !parse_nodes(object, &task->nodes, error) ||
-	    !parse_progress(object, task, error) ||
-	    !remote_share_parse(json_object_get(object, "share"), &task->share, error) ||
-	    !parse_end(object, task, error))
-		return NULL;
+	if (doubts->len)
+		task->doubts = g_strdup(doubts->str);
 	return g_steal_pointer(&task);
+}
+
+static void doubt_time(struct remote_task *task, const char *what, int64_t *t_ns)
+{
+	g_autoptr(GString) doubts = g_string_new(task->doubts);
+
+	remote_doubt_add(doubts, what);
+	*t_ns = 0;
+	g_free(task->doubts);
+	task->doubts = g_strdup(doubts->str);
+}
+
+void remote_task_doubt_times(struct remote_task *task, int64_t now_ns)
+{
+	const int64_t last_ns = now_ns + REMOTE_CLOCK_AHEAD_MAX_NS;
+
+	if (task->state != REMOTE_TASK_ENDED)
+		return;
+	if (task->queued_ns > last_ns)
+		doubt_time(task, "queued_ns has not come", &task->queued_ns);
+	if (task->requested_ns > last_ns)
+		doubt_time(task, "requested_ns has not come", &task->requested_ns);
+	if (task->started_ns > last_ns)
+		doubt_time(task, "started_ns has not come", &task->started_ns);
+	if (task->ended_ns > last_ns)
+		doubt_time(task, "ended_ns has not come", &task->ended_ns);
+	if (task->ended_ns && task->ended_ns < MAX(task->requested_ns, task->started_ns))
+		doubt_time(task, "ended_ns is before the beginning", &task->ended_ns);
 }
 
 void remote_task_free(struct remote_task *task)
@@ -195,6 +264,7 @@ void remote_task_free(struct remote_task *task)
 		g_array_unref(task->nodes);
 	g_free(task->id);
 	g_free(task->reason);
+	g_free(task->doubts);
 	g_free(task);
 }
 

@@ -40,10 +40,16 @@ struct remote_task {
 	GPtrArray *migrations;    /* of struct remote_migration, by n; NULL: none are known */
 	GArray *nodes;            /* of uint32_t: where its VMs are; NULL: not said */
 	struct remote_share share;
+	char *doubts;             /* what was said that cannot be, and is not known; NULL: nothing */
 };
 
-/* Reads a task object. Returns NULL with `error` (JSON_ERROR) naming what is wrong with it. */
+/*
+ * Reads a task object. Returns NULL with `error` (JSON_ERROR) naming what is wrong with it. Quantities that cannot be,
+ * and all that cannot be but the id, the state and the outcome of a task that has ended, are not known (`doubts`).
+ */
 struct remote_task *remote_task_parse(const json_t *object, GError **error);
+/* On our clock: an instant that has not come, or an end before the beginning, is not known either. */
+void remote_task_doubt_times(struct remote_task *task, int64_t now_ns);
 /* NULL is allowed. */
 void remote_task_free(struct remote_task *task);
 typedef struct remote_task remote_task_t;

@@ -157,7 +157,7 @@ static void opened(gpointer result, const GError *error, gpointer data)
 	channel->events->opened(channel, error, channel->data);
 }
 
-static void open_on(struct channel *channel, enum host_lane lane)
+void channel_open(struct channel *channel)
 {
 	if (channel->opening) {
 		channel->again = channel->stale;
@@ -165,17 +165,7 @@ static void open_on(struct channel *channel, enum host_lane lane)
 	}
 	drop_stream(channel);
 	channel->opening = true;
-	domain_open_port(channel->host, lane, channel->domain, channel->port, opened, channel);
-}
-
-void channel_open(struct channel *channel)
-{
-	open_on(channel, HOST_LANE_CONTROL);
-}
-
-void channel_open_now(struct channel *channel)
-{
-	open_on(channel, HOST_LANE_ACT);
+	domain_open_port(channel->host, channel->domain, channel->port, opened, channel);
 }
 
 void channel_close(struct channel *channel)

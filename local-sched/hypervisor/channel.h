@@ -35,8 +35,6 @@ void channel_free(struct channel *channel);
  * thrown away by that; one that is being opened is left alone. Ends with `opened`.
  */
 void channel_open(struct channel *channel);
-/* The same, without waiting for what else is done on the host, such as booting VMs. */
-void channel_open_now(struct channel *channel);
 
 /* Closes the channel; nothing is told. What is to be opened is closed when it is. */
 void channel_close(struct channel *channel);

@@ -72,7 +72,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(claim_result_t, claim_result_free)
  * Takes the claim in volume `name`, or renews it. One whose text is `lapsed` (NULL: none) counts as ended. Result:
  * struct claim_result. Fails with VIRT_ERROR_FOREIGN where the volume is somebody else's.
  */
-void claim_take(struct host *host, enum host_lane lane, const char *name, const struct claim *own, const char *lapsed,
+void claim_take(struct host *host, const char *name, const struct claim *own, const char *lapsed,
 		host_done_f done, gpointer data);
 
 /* Gives it up, if it is this one's. No result. */

@@ -155,7 +155,7 @@ static void free_result(gpointer data)
 	claim_result_free(data);
 }
 
-static void submit(struct host *host, enum host_lane lane, host_work_f work, const char *name, const struct claim *own,
+static void submit(struct host *host, host_work_f work, const char *name, const struct claim *own,
 		   const char *lapsed, host_done_f done, gpointer data)
 {
 	struct order *order = g_new0(struct order, 1);
@@ -169,16 +169,16 @@ static void submit(struct host *host, enum host_lane lane, host_work_f work, con
 	};
 
 	*order = (struct order){.name = g_strdup(name), .text = claim_text(own), .lapsed = g_strdup(lapsed)};
-	host_call(host, lane, &call);
+	host_call(host, HOST_LANE_CLAIM, &call);
 }
 
-void claim_take(struct host *host, enum host_lane lane, const char *name, const struct claim *own, const char *lapsed,
+void claim_take(struct host *host, const char *name, const struct claim *own, const char *lapsed,
 		host_done_f done, gpointer data)
 {
-	submit(host, lane, take_work, name, own, lapsed, done, data);
+	submit(host, take_work, name, own, lapsed, done, data);
 }
 
 void claim_release(struct host *host, const char *name, const struct claim *own, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, release_work, name, own, NULL, done, data);
+	submit(host, release_work, name, own, NULL, done, data);
 }

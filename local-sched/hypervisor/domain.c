@@ -16,6 +16,19 @@
 
 enum { MEMORY_STATS_MAX = 8 };
 
+/* For what hangs. An agent has as much more as its question may take; the end of a task waits for a reading. */
+#define CALL_LIMIT_S 60
+#define CREATE_LIMIT_S 120
+#define STATS_LIMIT_S 8
+
+static const guint limits_s[] = {
+	[HOST_LANE_CONTROL] = 0,
+	[HOST_LANE_LIFE] = CREATE_LIMIT_S,
+	[HOST_LANE_ACT] = CALL_LIMIT_S,
+	[HOST_LANE_AGENT] = CALL_LIMIT_S,
+	[HOST_LANE_STATS] = STATS_LIMIT_S,
+};
+
 /* The input of most calls; strings are owned. */
 struct input {
 	char *name;
@@ -49,17 +62,22 @@ static struct input *input_new(const char *name, const char *text)
 	return input;
 }
 
-/* Takes over `input`. */
+static gpointer list_work(virConnectPtr connection, gpointer data, GError **error);
+
+/* Takes over `input`. A list is of the VM of that very name as well. */
 static void submit(struct host *host, enum host_lane lane, host_work_f work, struct input *input,
 		   GDestroyNotify result_free, host_done_f done, gpointer data)
 {
+	const char *vm = lane == HOST_LANE_CONTROL ? NULL : input->name;
 	const struct host_call call = {
+		.vm = work == list_work ? input->text : vm,
 		.work = work,
 		.input = input,
 		.input_free = input_free,
 		.result_free = result_free,
 		.done = done,
 		.data = data,
+		.limit_s = limits_s[lane] ? limits_s[lane] + (guint)input->timeout_s : 0,
 	};
 
 	host_call(host, lane, &call);
@@ -154,7 +172,7 @@ static struct input *kept_input(const char *name, const char *keeper, const char
 void domain_create(struct host *host, const char *name, const char *keeper, const char *xml, host_done_f done,
 		   gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, create_work, kept_input(name, keeper, xml), NULL, done, data);
+	submit(host, HOST_LANE_LIFE, create_work, kept_input(name, keeper, xml), NULL, done, data);
 }
 
 /* A driver that does not know the flag refuses it before it does anything. */
@@ -172,7 +190,7 @@ static gpointer create_bound_work(virConnectPtr connection, gpointer data, GErro
 void domain_create_bound(struct host *host, const char *name, const char *keeper, const char *xml, host_done_f done,
 			 gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, create_bound_work, kept_input(name, keeper, xml), NULL, done, data);
+	submit(host, HOST_LANE_LIFE, create_bound_work, kept_input(name, keeper, xml), NULL, done, data);
 }
 
 static gpointer destroy_work(virConnectPtr connection, gpointer data, GError **error)
@@ -194,7 +212,7 @@ static gpointer destroy_work(virConnectPtr connection, gpointer data, GError **e
 
 void domain_destroy(struct host *host, const char *name, const char *keeper, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, destroy_work, kept_input(name, keeper, NULL), NULL, done, data);
+	submit(host, HOST_LANE_LIFE, destroy_work, kept_input(name, keeper, NULL), NULL, done, data);
 }
 
 static void info_free(gpointer data)
@@ -282,7 +300,7 @@ static gpointer list_work(virConnectPtr connection, gpointer data, GError **erro
 
 void domain_list(struct host *host, const char *prefix, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, list_work, input_new(NULL, prefix), free_array, done, data);
+	submit(host, HOST_LANE_LIFE, list_work, input_new(NULL, prefix), free_array, done, data);
 }
 
 /*
@@ -409,10 +427,10 @@ static void drop_stream(gpointer data)
 	virStreamFree(stream);
 }
 
-void domain_open_port(struct host *host, enum host_lane lane, const char *name, const char *port,
-		      host_done_f done, gpointer data)
+void domain_open_port(struct host *host, const char *name, const char *port, host_done_f done,
+		      gpointer data)
 {
-	submit(host, lane, open_port_work, input_new(name, port), drop_stream, done, data);
+	submit(host, HOST_LANE_CONTROL, open_port_work, input_new(name, port), drop_stream, done, data);
 }
 
 static gpointer close_stream_work(virConnectPtr connection, gpointer data, GError **error)
@@ -439,13 +457,33 @@ static void cpu_free(gpointer data)
 	g_free(cpu);
 }
 
+/*
+ * By the VM's control group, or else, more coarsely, by its process; false: it does not run any more.
+ * virConnectGetAllDomainStats() would ask its QEMU for what nobody wants to know, and wait for it.
+ */
+static bool read_cpu_time(virDomainPtr domain, uint64_t *ret_cpu_ns)
+{
+	virTypedParameter total = {0};
+	unsigned long long cpu_ns = 0;
+	virDomainInfo info;
+	bool good = virDomainGetCPUStats(domain, &total, 1, -1, 1, 0) == 1 &&
+		    virTypedParamsGetULLong(&total, 1, VIR_DOMAIN_CPU_STATS_CPUTIME, &cpu_ns) == 1;
+
+	virTypedParamsClear(&total, 1);
+	if (!good && virDomainGetInfo(domain, &info) == 0) {
+		good = info.state != VIR_DOMAIN_SHUTOFF;
+		cpu_ns = info.cpuTime;
+	}
+	virResetLastError();
+	*ret_cpu_ns = cpu_ns;
+	return good;
+}
+
 static gpointer cpu_times_work(virConnectPtr connection, gpointer data, GError **error)
 {
-	virDomainStatsRecordPtr *records = NULL;
+	virDomainPtr *domains = NULL;
 	GPtrArray *found;
-	int count = virConnectGetAllDomainStats(connection, VIR_DOMAIN_STATS_CPU_TOTAL, &records,
-						VIR_CONNECT_GET_ALL_DOMAINS_STATS_ACTIVE |
-							VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
+	int count = virConnectListAllDomains(connection, &domains, VIR_CONNECT_LIST_DOMAINS_ACTIVE);
 
 	if (count < 0) {
 		virt_error_set(error, "cannot read the VMs' CPU times");
@@ -453,25 +491,24 @@ static gpointer cpu_times_work(virConnectPtr connection, gpointer data, GError *
 	}
 	found = g_ptr_array_new_with_free_func(cpu_free);
 	for (int i = 0; i < count; i++) {
-		unsigned long long cpu_ns = 0;
-		struct domain_cpu *cpu;
+		uint64_t cpu_ns;
 
-		if (virTypedParamsGetULLong(records[i]->params, records[i]->nparams, "cpu.time",
-					    &cpu_ns) != 1)
-			continue;
-		cpu = g_new0(struct domain_cpu, 1);
-		cpu->name = g_strdup(virDomainGetName(records[i]->dom));
-		cpu->cpu_ns = cpu_ns;
-		g_ptr_array_add(found, cpu);
+		if (read_cpu_time(domains[i], &cpu_ns)) {
+			struct domain_cpu *cpu = g_new0(struct domain_cpu, 1);
+
+			cpu->name = g_strdup(virDomainGetName(domains[i]));
+			cpu->cpu_ns = cpu_ns;
+			g_ptr_array_add(found, cpu);
+		}
+		virDomainFree(domains[i]);
 	}
-	virDomainStatsRecordListFree(records);
+	free(domains); /* libvirt's, by malloc() */
 	return found;
 }
 
 void domain_cpu_times(struct host *host, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_AGENT, cpu_times_work, input_new(NULL, NULL), free_array, done,
-	       data);
+	submit(host, HOST_LANE_STATS, cpu_times_work, input_new(NULL, NULL), free_array, done, data);
 }
 
 /* The fields that a host has are to be asked for by their exact number. */
@@ -498,7 +535,7 @@ static gpointer host_cpu_work(virConnectPtr connection, gpointer data, GError **
 
 void domain_host_cpu_time(struct host *host, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_AGENT, host_cpu_work, input_new(NULL, NULL), g_free, done, data);
+	submit(host, HOST_LANE_STATS, host_cpu_work, input_new(NULL, NULL), g_free, done, data);
 }
 
 /* It helps; a host that refuses it still runs the VM. */
@@ -537,11 +574,10 @@ static struct input *cap_input(const char *name, const struct cpu_cap *cap,
 	return input;
 }
 
-void domain_apply_cap(struct host *host, enum host_lane lane, const char *name,
-		      const struct cpu_cap *cap, struct domain_cores cores, host_done_f done,
-		      gpointer data)
+void domain_apply_cap(struct host *host, const char *name, const struct cpu_cap *cap,
+		      struct domain_cores cores, host_done_f done, gpointer data)
 {
-	submit(host, lane, apply_cap_work, cap_input(name, cap, cores), NULL, done, data);
+	submit(host, HOST_LANE_ACT, apply_cap_work, cap_input(name, cap, cores), NULL, done, data);
 }
 
 /* Does what a VM may be already. */
@@ -576,16 +612,14 @@ static gpointer thaw_work(virConnectPtr connection, gpointer data, GError **erro
 			    VIR_DOMAIN_RUNNING, "set going", error);
 }
 
-void domain_freeze(struct host *host, enum host_lane lane, const char *name, host_done_f done,
-		   gpointer data)
+void domain_freeze(struct host *host, const char *name, host_done_f done, gpointer data)
 {
-	submit(host, lane, freeze_work, input_new(name, NULL), NULL, done, data);
+	submit(host, HOST_LANE_ACT, freeze_work, input_new(name, NULL), NULL, done, data);
 }
 
-void domain_thaw(struct host *host, enum host_lane lane, const char *name, host_done_f done,
-		 gpointer data)
+void domain_thaw(struct host *host, const char *name, host_done_f done, gpointer data)
 {
-	submit(host, lane, thaw_work, input_new(name, NULL), NULL, done, data);
+	submit(host, HOST_LANE_ACT, thaw_work, input_new(name, NULL), NULL, done, data);
 }
 
 /* Without statistics: what is free, which is less. */
@@ -616,5 +650,5 @@ static gpointer host_memory_work(virConnectPtr connection, gpointer data, GError
 
 void domain_host_memory(struct host *host, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_ACT, host_memory_work, input_new(NULL, NULL), NULL, done, data);
+	submit(host, HOST_LANE_STATS, host_memory_work, input_new(NULL, NULL), NULL, done, data);
 }

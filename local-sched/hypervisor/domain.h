@@ -44,7 +44,7 @@ void domain_create(struct host *host, const char *name, const char *keeper, cons
 		   gpointer data);
 
 /*
- * The same for a VM that ends with the host's control connection, so that a scheduler that dies
+ * The same for a VM called `name` that ends with the connection by which it was started, so that a scheduler that dies
  * leaves none, where libvirt's driver can do that (QEMU's can).
  */
 void domain_create_bound(struct host *host, const char *name, const char *keeper, const char *xml, host_done_f done,
@@ -57,7 +57,8 @@ void domain_create_bound(struct host *host, const char *name, const char *keeper
 void domain_destroy(struct host *host, const char *name, const char *keeper, host_done_f done, gpointer data);
 
 /*
- * The VMs whose names begin with `prefix`. Result: GPtrArray of struct domain_info, freed with
+ * The VMs whose names begin with `prefix`; asked after what was to be done with the VM of that very
+ * name. Result: GPtrArray of struct domain_info, freed with
  * g_ptr_array_unref().
  */
 void domain_list(struct host *host, const char *prefix, host_done_f done, gpointer data);
@@ -85,15 +86,16 @@ void domain_agent(struct host *host, const char *name, const struct domain_boot 
  * Opens the VM's virtio-serial port `port` as a non-blocking stream; whoever had it open loses it.
  * Result: virStreamPtr, to be given to a struct channel.
  */
-void domain_open_port(struct host *host, enum host_lane lane, const char *name, const char *port,
-		      host_done_f done, gpointer data);
+void domain_open_port(struct host *host, const char *name, const char *port, host_done_f done,
+		      gpointer data);
 
 /* Ends and frees a stream (taken over) whose event callback was removed. */
 void domain_close_stream(struct host *host, virStreamPtr stream);
 
 /*
- * CPU times of all VMs on the host, ours or not, paused ones too. Result: GPtrArray of struct
- * domain_cpu, freed with g_ptr_array_unref().
+ * CPU times of all VMs on the host, ours or not, paused ones too. Readings come in the order in which
+ * they were asked for. No VM's QEMU is asked, which may hang. Result: GPtrArray of struct domain_cpu,
+ * freed with g_ptr_array_unref().
  */
 void domain_cpu_times(struct host *host, host_done_f done, gpointer data);
 
@@ -114,18 +116,15 @@ struct domain_cores {
  * Applies a CPU cap to a running VM and reads it back: an error when what is read is not what was
  * set. No result.
  */
-void domain_apply_cap(struct host *host, enum host_lane lane, const char *name,
-		      const struct cpu_cap *cap, struct domain_cores cores, host_done_f done,
-		      gpointer data);
+void domain_apply_cap(struct host *host, const char *name, const struct cpu_cap *cap,
+		      struct domain_cores cores, host_done_f done, gpointer data);
 
 /*
  * Takes a VM's processors off the cores, or sets them going again; one that is so already is success.
  * No result.
  */
-void domain_freeze(struct host *host, enum host_lane lane, const char *name, host_done_f done,
-		   gpointer data);
-void domain_thaw(struct host *host, enum host_lane lane, const char *name, host_done_f done,
-		 gpointer data);
+void domain_freeze(struct host *host, const char *name, host_done_f done, gpointer data);
+void domain_thaw(struct host *host, const char *name, host_done_f done, gpointer data);
 
 /*
  * How much memory the host can still give to VMs, as far as it says: free, or easily freed. Result: a

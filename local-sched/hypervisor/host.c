@@ -11,26 +11,36 @@
 #define KEEPALIVE_INTERVAL_S 5
 #define KEEPALIVE_COUNT 3
 #define RETRY_MAX_MS 5000
+#define FREE_LIMIT_S 60 /* for what hangs when the host is freed */
 
-struct lane {
-	GThreadPool *pool;
-	GMutex lock; /* of connection */
-	virConnectPtr connection;
+/* A thread with a connection of its own. */
+struct worker {
+	struct host *host;
+	bool control;
+	GAsyncQueue *errands;     /* at most one, or the host itself: it is to end */
+	virConnectPtr connection; /* the thread's only; NULL: not open */
+	struct errand *errand;    /* the main loop's only: what it does; NULL: nothing */
 };
 
 struct host {
-	gatomicrefcount references; /* the owner's, and one per call and idle event under way */
+	gatomicrefcount references; /* the owner's, and one per worker, call and idle event under way */
 	gint closed;                /* atomic: nothing is delivered any more */
-	guint doubtful;             /* atomic: the control connection is to be opened anew */
+	guint losses;               /* atomic: how often it went out of reach */
 	char *name;
 	char *uri;
 	const struct host_events *events;
 	void *data;
-	struct lane lanes[HOST_LANES];
-	int lifecycle_id; /* callbacks on the control connection, valid while it is open */
+	int lifecycle_id; /* callbacks on the control connection, the control worker's, valid while it is open */
 	int agent_id;
 	int frozen_id;
-	bool connected; /* main loop only, as the rest below */
+	GMutex lock; /* of living */
+	GCond ended;
+	guint living; /* workers whose threads have not ended */
+	GPtrArray *workers; /* main loop only, as the rest below; that of the control lane first */
+	GQueue waiting;     /* struct errand whose turn has not come, oldest first */
+	GQueue under_way;   /* ... that a worker has, and somebody waits for */
+	bool tried;         /* an attempt to connect has ended */
+	bool connected;
 	guint retry_source;
 	guint retry_ms;
 	char *trouble; /* why the last attempt to connect failed, as told; NULL: it did not */
@@ -41,6 +51,12 @@ struct errand {
 	struct host *host;
 	enum host_lane lane;
 	struct host_call call;
+	char *vm; /* NULL: none */
+	guint losses;          /* of the host when its turn came */
+	struct worker *worker; /* that has it; NULL: none; main loop only, as the next two */
+	guint limit_source;
+	bool given_up;         /* nobody waits for it any more */
+	bool unreached;        /* there was no connection */
 	gpointer result;
 	GError *error;
 };
@@ -61,8 +77,9 @@ void host_unref(struct host *host)
 	if (!g_atomic_ref_count_dec(&host->references))
 		return;
 	HANDOFF_TAKE(host);
-	for (int i = 0; i < HOST_LANES; i++)
-		g_mutex_clear(&host->lanes[i].lock);
+	g_ptr_array_unref(host->workers);
+	g_mutex_clear(&host->lock);
+	g_cond_clear(&host->ended);
 	g_free(host->trouble);
 	g_free(host->name);
 	g_free(host->uri);
@@ -122,25 +139,34 @@ static void notify(struct host *host, void (*deliver)(struct notice *notice), bo
 }
 
 static void schedule_retry(struct host *host);
+static void dispatch(struct host *host);
+static void refuse_waiting(struct host *host, const char *reason);
+
+/* Calls whose turn has not come are not done: what they are about is to be looked at anew. */
+static void lose(struct host *host, const char *reason)
+{
+	host->connected = false;
+	g_atomic_int_inc(&host->losses);
+	refuse_waiting(host, reason);
+	host->events->connection(host, false, reason, host->data);
+}
 
 static void deliver_connection(struct notice *notice)
 {
 	struct host *host = notice->host;
 
+	/* Perhaps a worker found the old connection dead before its end was announced. */
+	if (host->connected)
+		lose(host, notice->flag ? "connection broke" : notice->reason);
 	if (notice->flag) {
 		host->retry_ms = HOST_RETRY_MS;
 		g_clear_pointer(&host->trouble, g_free);
-		/* A worker found the old connection dead before its end was announced. */
-		if (host->connected)
-			host->events->connection(host, false, "connection broke", host->data);
-		host->connected = false;
-	}
-	if (host->connected != notice->flag) {
-		host->connected = notice->flag;
-		host->events->connection(host, notice->flag, notice->reason, host->data);
-	}
-	if (!notice->flag)
+		host->tried = host->connected = true;
+		host->events->connection(host, true, notice->reason, host->data);
+		dispatch(host);
+	} else {
 		schedule_retry(host);
+	}
 }
 
 static void deliver_domain(struct notice *notice)
@@ -236,18 +262,6 @@ static void on_close(virConnectPtr connection, int reason, void *data)
 		notify(data, deliver_connection, false, NULL, reasons[reason]);
 }
 
-/*
- * Ports may be open on this connection, and are not told its end: the host is taken for out of
- * reach until it was asked what there is.
- */
-static void on_close_act(virConnectPtr connection, int reason, void *data)
-{
-	struct host *host = data;
-
-	g_atomic_int_set(&host->doubtful, 1);
-	on_close(connection, reason, host);
-}
-
 /* Connections; on worker threads. */
 
 /* Every callback holds a reference to the host until libvirt forgets it. */
@@ -283,7 +297,7 @@ static void watch_events(struct host *host, virConnectPtr connection)
 	virResetLastError();
 }
 
-static virConnectPtr open_connection(struct host *host, enum host_lane lane, GError **error)
+static virConnectPtr open_connection(struct host *host, GError **error)
 {
 	virConnectPtr connection = virConnectOpen(host->uri);
 
@@ -296,23 +310,17 @@ static virConnectPtr open_connection(struct host *host, enum host_lane lane, GEr
 	/* A driver without a connection of its own (test:///) knows no keepalive: no matter. */
 	if (virConnectSetKeepAlive(connection, KEEPALIVE_INTERVAL_S, KEEPALIVE_COUNT) < 0)
 		virResetLastError();
-	if (lane == HOST_LANE_CONTROL) {
-		watch_events(host, connection);
-		notify(host, deliver_connection, true, NULL, "connected");
-	} else if (lane == HOST_LANE_ACT) {
-		virConnectRegisterCloseCallback(connection, on_close_act, host, NULL);
-		virResetLastError();
-	}
 	return connection;
 }
 
-static void close_connection(struct host *host, enum host_lane lane)
+static void close_connection(struct worker *worker)
 {
-	virConnectPtr connection = g_steal_pointer(&host->lanes[lane].connection);
+	virConnectPtr connection = g_steal_pointer(&worker->connection);
+	struct host *host = worker->host;
 
 	if (!connection)
 		return;
-	if (lane == HOST_LANE_CONTROL) {
+	if (worker->control) {
 		virConnectUnregisterCloseCallback(connection, on_close);
 		if (host->lifecycle_id >= 0)
 			virConnectDomainEventDeregisterAny(connection, host->lifecycle_id);
@@ -320,52 +328,34 @@ static void close_connection(struct host *host, enum host_lane lane)
 			virConnectDomainEventDeregisterAny(connection, host->agent_id);
 		if (host->frozen_id >= 0)
 			virConnectDomainQemuMonitorEventDeregister(connection, host->frozen_id);
-	} else if (lane == HOST_LANE_ACT) {
-		virConnectUnregisterCloseCallback(connection, on_close_act);
 	}
 	virConnectClose(connection);
 }
 
-static void lane_lock(struct lane *lane)
+/* Whether the worker's connection is open, or could be opened; else `error` says why not. */
+static bool is_connected(struct worker *worker, GError **error)
 {
-	g_mutex_lock(&lane->lock);
-	HANDOFF_TAKE(lane);
+	struct host *host = worker->host;
+
+	if (worker->connection && virConnectIsAlive(worker->connection) != 1)
+		close_connection(worker);
+	if (worker->connection)
+		return true;
+	worker->connection = open_connection(host, error);
+	if (worker->connection && worker->control) {
+		watch_events(host, worker->connection);
+		notify(host, deliver_connection, true, NULL, "connected");
+	}
+	return worker->connection != NULL;
 }
 
-static void lane_unlock(struct lane *lane)
+virConnectPtr host_connect(struct host *host, GError **error)
 {
-	HANDOFF_GIVE(lane);
-	g_mutex_unlock(&lane->lock);
-}
-
-/* A reference to the lane's connection, opened if need be. */
-static virConnectPtr lane_connection(struct host *host, enum host_lane lane, GError **error)
-{
-	struct lane *self = &host->lanes[lane];
-	virConnectPtr connection;
-	bool doubtful;
-
-	lane_lock(self);
-	doubtful = lane == HOST_LANE_CONTROL && g_atomic_int_and(&host->doubtful, 0) != 0;
-	if (self->connection && (doubtful || virConnectIsAlive(self->connection) != 1))
-		close_connection(host, lane);
-	if (!self->connection && !g_atomic_int_get(&host->closed))
-		self->connection = open_connection(host, lane, error);
-	connection = self->connection;
-	if (connection)
-		virConnectRef(connection);
-	lane_unlock(self);
-	return connection;
-}
-
-virConnectPtr host_connection(struct host *host, enum host_lane lane, GError **error)
-{
-	virConnectPtr connection = lane_connection(host, lane, error);
-
-	if (!connection && error && !*error)
-		g_set_error(error, VIRT_ERROR, VIRT_ERROR_CONNECTION, "host '%s' is not used any more",
-			    host->name);
-	return connection;
+	if (!g_atomic_int_get(&host->closed))
+		return open_connection(host, error);
+	g_set_error(error, VIRT_ERROR, VIRT_ERROR_CONNECTION, "host '%s' is not used any more",
+		    host->name);
+	return NULL;
 }
 
 /* Errands. */
@@ -381,44 +371,237 @@ static void errand_free(gpointer data)
 		errand->call.result_free(errand->result);
 	g_clear_error(&errand->error);
 	host_unref(errand->host);
+	g_free(errand->vm);
 	g_free(errand);
 }
 
+static void connect_failed(struct host *host, const GError *error);
+
+/* What is to be told, if anybody still waits for it, is told; the worker is free. */
 static gboolean errand_deliver(gpointer data)
 {
 	struct errand *errand = data;
+	struct host *host = errand->host;
 
 	HANDOFF_TAKE(errand);
-	if (errand->call.done && !g_atomic_int_get(&errand->host->closed))
+	if (g_atomic_int_get(&host->closed))
+		return G_SOURCE_REMOVE;
+	g_clear_handle_id(&errand->limit_source, g_source_remove);
+	g_queue_remove(&host->under_way, errand);
+	if (errand->worker)
+		errand->worker->errand = NULL;
+	if (errand->unreached && errand->lane == HOST_LANE_CONTROL)
+		connect_failed(host, errand->error);
+	dispatch(host);
+	if (errand->call.done && !errand->given_up)
 		errand->call.done(g_steal_pointer(&errand->result), errand->error,
 				  errand->call.data);
 	return G_SOURCE_REMOVE;
 }
 
-static void errand_run(gpointer data, gpointer user_data)
+static void errand_return(struct errand *errand)
 {
-	struct errand *errand = data;
-	struct host *host = user_data;
-	g_autoptr(virConnect) connection = NULL;
-
-	HANDOFF_TAKE(errand);
-	/* What still waits when the host is freed is not done any more. */
-	if (!g_atomic_int_get(&host->closed))
-		connection = lane_connection(host, errand->lane, &errand->error);
-	if (connection)
-		errand->result =
-			errand->call.work(connection, errand->call.input, &errand->error);
 	HANDOFF_GIVE(errand);
 	g_idle_add_full(G_PRIORITY_DEFAULT, errand_deliver, errand, errand_free);
 }
 
-void host_call(struct host *host, enum host_lane lane, const struct host_call *call)
+/* It is not done, because the host is out of reach. */
+static void errand_refuse(struct errand *errand, const char *reason)
+{
+	g_set_error(&errand->error, VIRT_ERROR, VIRT_ERROR_CONNECTION, "host '%s' is out of reach: %s",
+		    errand->host->name, reason ? reason : "no connection");
+	errand_return(errand);
+}
+
+static void refuse_waiting(struct host *host, const char *reason)
+{
+	struct errand *errand;
+
+	while ((errand = g_queue_pop_head(&host->waiting)) != NULL)
+		errand_refuse(errand, reason);
+}
+
+static gboolean give_up(gpointer data)
+{
+	struct errand *errand = data;
+	struct host *host = host_ref(errand->host);
+	g_autoptr(GError) error = NULL;
+
+	errand->limit_source = 0;
+	errand->given_up = true;
+	g_queue_remove(&host->under_way, errand);
+	error = g_error_new(VIRT_ERROR,
+			    errand->lane == HOST_LANE_AGENT ? VIRT_ERROR_AGENT : VIRT_ERROR_OTHER,
+			    "host '%s' did not answer within %u s%s%s%s", host->name, errand->call.limit_s,
+			    errand->vm ? ", asked of VM '" : "", errand->vm ? errand->vm : "",
+			    errand->vm ? "'" : "");
+	dispatch(host);
+	if (errand->call.done)
+		errand->call.done(NULL, error, errand->call.data);
+	host_unref(host);
+	return G_SOURCE_REMOVE;
+}
+
+/* Workers. */
+
+/* What its host went out of reach for while the connection was opened is not done any more. */
+static void errand_run(struct worker *worker, struct errand *errand)
+{
+	struct host *host = worker->host;
+
+	if (g_atomic_int_get(&host->closed))
+		return;
+	if (!is_connected(worker, &errand->error))
+		errand->unreached = true;
+	else if (!worker->control && errand->losses != (guint)g_atomic_int_get(&host->losses))
+		g_set_error(&errand->error, VIRT_ERROR, VIRT_ERROR_CONNECTION,
+			    "host '%s' was out of reach", host->name);
+	else
+		errand->result = errand->call.work(worker->connection, errand->call.input,
+						   &errand->error);
+}
+
+static gpointer worker_run(gpointer data)
+{
+	struct worker *worker = data;
+	struct host *host = worker->host;
+	gpointer item;
+
+	HANDOFF_TAKE(worker);
+	while ((item = g_async_queue_pop(worker->errands)) != host) {
+		struct errand *errand = item;
+
+		HANDOFF_TAKE(errand);
+		errand_run(worker, errand);
+		errand_return(errand);
+	}
+	close_connection(worker);
+	handoff_lock(&host->lock);
+	host->living--;
+	g_cond_signal(&host->ended);
+	handoff_unlock(&host->lock);
+	host_unref(host);
+	return NULL;
+}
+
+static void worker_free(gpointer data)
+{
+	struct worker *worker = data;
+
+	g_async_queue_unref(worker->errands);
+	g_free(worker);
+}
+
+static struct worker *worker_start(struct host *host, bool control)
+{
+	struct worker *worker = g_new0(struct worker, 1);
+
+	worker->host = host_ref(host);
+	worker->control = control;
+	worker->errands = g_async_queue_new();
+	g_ptr_array_add(host->workers, worker);
+	handoff_lock(&host->lock);
+	host->living++;
+	handoff_unlock(&host->lock);
+	HANDOFF_GIVE(worker);
+	g_thread_unref(g_thread_new("host", worker_run, worker));
+	return worker;
+}
+
+/* One that has nothing to do, of the first ones that were started: connections are kept few. NULL: none. */
+static struct worker *find_worker(struct host *host)
+{
+	guint working = 0;
+
+	for (guint i = 1; i < host->workers->len; i++) {
+		struct worker *worker = host->workers->pdata[i];
+
+		if (!worker->errand)
+			return worker;
+		working += !worker->errand->given_up;
+	}
+	return working < HOST_WORKERS_MAX ? worker_start(host, false) : NULL;
+}
+
+/* The worker that an errand whose turn it is can be given to; NULL: none. */
+static struct worker *worker_for(struct host *host, const struct errand *errand)
+{
+	struct worker *control = host->workers->pdata[0];
+
+	if (errand->lane == HOST_LANE_CONTROL)
+		return control->errand ? NULL : control;
+	return host->connected ? find_worker(host) : NULL;
+}
+
+/* Whether no other one goes first. */
+static bool is_its_turn(const struct host *host, const struct errand *errand)
+{
+	int moves = 0;
+
+	for (const GList *link = host->under_way.head; link; link = link->next) {
+		const struct errand *other = link->data;
+
+		if (other->lane != errand->lane)
+			continue;
+		if (g_strcmp0(other->vm, errand->vm) == 0)
+			return false;
+		moves += other->lane == HOST_LANE_MOVE;
+	}
+	return moves < HOST_MOVES_MAX;
+}
+
+static void start(struct errand *errand, struct worker *worker)
+{
+	struct host *host = errand->host;
+
+	errand->worker = worker;
+	errand->losses = g_atomic_int_get(&host->losses);
+	worker->errand = errand;
+	g_queue_push_tail(&host->under_way, errand);
+	if (errand->call.limit_s)
+		errand->limit_source = g_timeout_add_seconds(errand->call.limit_s, give_up, errand);
+	HANDOFF_GIVE(errand);
+	g_async_queue_push(worker->errands, errand);
+}
+
+/* Gives workers what can be done now. */
+static void dispatch(struct host *host)
+{
+	GList *next;
+
+	for (GList *link = host->waiting.head; link; link = next) {
+		struct errand *errand = link->data;
+		struct worker *worker =
+			is_its_turn(host, errand) ? worker_for(host, errand) : NULL;
+
+		next = link->next;
+		if (!worker)
+			continue;
+		g_queue_delete_link(&host->waiting, link);
+		start(errand, worker);
+	}
+}
+
+static struct errand *errand_new(struct host *host, enum host_lane lane, const struct host_call *call)
 {
 	struct errand *errand = g_new0(struct errand, 1);
 
-	*errand = (struct errand){.host = host_ref(host), .lane = lane, .call = *call};
-	HANDOFF_GIVE(errand);
-	g_thread_pool_push(host->lanes[lane].pool, errand, NULL);
+	*errand = (struct errand){
+		.host = host_ref(host), .lane = lane, .call = *call, .vm = g_strdup(call->vm)};
+	errand->call.vm = NULL; /* the caller's */
+	return errand;
+}
+
+void host_call(struct host *host, enum host_lane lane, const struct host_call *call)
+{
+	struct errand *errand = errand_new(host, lane, call);
+
+	if (host->tried && !host->connected) {
+		errand_refuse(errand, host->trouble);
+		return;
+	}
+	g_queue_push_tail(&host->waiting, errand);
+	dispatch(host);
 }
 
 /* Life. */
@@ -428,12 +611,9 @@ static gpointer work_nothing(virConnectPtr connection, gpointer input, GError **
 	return HOST_DONE;
 }
 
-static void connect_done(gpointer result, const GError *error, gpointer data)
+static void connect_failed(struct host *host, const GError *error)
 {
-	struct host *host = data;
-
-	if (!error)
-		return;
+	host->tried = true;
 	host->retry_ms = MIN(host->retry_ms * 2, RETRY_MAX_MS);
 	schedule_retry(host);
 	/* Told once, not at every attempt. */
@@ -441,17 +621,18 @@ static void connect_done(gpointer result, const GError *error, gpointer data)
 		return;
 	g_free(host->trouble);
 	host->trouble = g_strdup(error->message);
-	host->connected = false;
-	host->events->connection(host, false, host->trouble, host->data);
+	lose(host, host->trouble);
 }
 
 static gboolean try_connect(gpointer data)
 {
 	struct host *host = data;
-	const struct host_call call = {.work = work_nothing, .done = connect_done, .data = host};
+	const struct host_call call = {.work = work_nothing};
 
 	host->retry_source = 0;
-	host_call(host, HOST_LANE_CONTROL, &call);
+	/* Nothing else is in the lane while the host is out of reach but what was under way when it went so. */
+	g_queue_push_tail(&host->waiting, errand_new(host, HOST_LANE_CONTROL, &call));
+	dispatch(host);
 	return G_SOURCE_REMOVE;
 }
 
@@ -467,40 +648,47 @@ struct host *host_new(const char *name, const char *uri, const struct host_event
 	struct host *host = g_new0(struct host, 1);
 
 	g_atomic_ref_count_init(&host->references);
+	g_mutex_init(&host->lock);
+	g_cond_init(&host->ended);
 	host->name = g_strdup(name);
 	host->uri = g_strdup(uri);
 	host->events = events;
 	host->data = data;
 	host->lifecycle_id = host->agent_id = host->frozen_id = -1;
 	host->retry_ms = HOST_RETRY_MS;
-	for (int i = 0; i < HOST_LANES; i++) {
-		g_mutex_init(&host->lanes[i].lock);
-		host->lanes[i].pool = g_thread_pool_new_full(
-			errand_run, host, errand_free,
-			i == HOST_LANE_CONTROL ? 1 : HOST_LANE_THREADS, FALSE, NULL);
-	}
+	host->workers = g_ptr_array_new_with_free_func(worker_free);
+	worker_start(host, true);
 	try_connect(host);
 	return host;
 }
 
+/* A thread that hangs ends with the program; it keeps what it needs of the host. */
+static void await_workers(struct host *host)
+{
+	const gint64 end_us = g_get_monotonic_time() + (gint64)FREE_LIMIT_S * G_USEC_PER_SEC;
+
+	for (guint i = 0; i < host->workers->len; i++)
+		g_async_queue_push(((struct worker *)host->workers->pdata[i])->errands, host);
+	handoff_lock(&host->lock);
+	while (host->living > 0 && g_get_monotonic_time() < end_us)
+		handoff_wait_until(&host->ended, &host->lock, end_us);
+	handoff_unlock(&host->lock);
+}
+
 void host_free(struct host *host)
 {
+	struct errand *errand;
+
 	if (!host)
 		return;
 	g_atomic_int_set(&host->closed, 1);
 	g_clear_handle_id(&host->retry_source, g_source_remove);
-	/*
-	 * Not "immediate": a worker that takes an errand just then would neither do nor free it
-	 * (GLib
-	 * 2.74), and the errand holds the host. errand_run() hurries.
-	 */
-	for (int i = 0; i < HOST_LANES; i++)
-		g_thread_pool_free(host->lanes[i].pool, FALSE, TRUE);
-	for (int i = 0; i < HOST_LANES; i++) {
-		lane_lock(&host->lanes[i]);
-		close_connection(host, (enum host_lane)i);
-		lane_unlock(&host->lanes[i]);
-	}
+	for (GList *link = host->under_way.head; link; link = link->next)
+		g_clear_handle_id(&((struct errand *)link->data)->limit_source, g_source_remove);
+	while ((errand = g_queue_pop_head(&host->waiting)) != NULL)
+		errand_free(errand);
+	await_workers(host);
+	g_queue_clear(&host->under_way);
 	host_unref(host);
 }
 

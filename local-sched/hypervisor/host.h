@@ -7,8 +7,10 @@
 
 /*
  * A machine that runs a hypervisor, reached by its libvirt URI. libvirt calls block, so none runs
- * on the main loop: work goes to one of a few lanes, each with a connection of its own, and the
- * result comes back as an idle event on the default main context.
+ * on the main loop: work goes to worker threads, and the result comes back as an idle event on the
+ * default main context. A worker has a connection of its own that no other thread calls: libvirt's
+ * client (9.0) uses freed memory when a connection breaks on which several threads wait. The main
+ * loop only takes in what comes on it by itself: keepalives, events, and the bytes of ports.
  *
  * libvirtd may be restarted at any time: a broken connection is opened again, at first after
  * HOST_RETRY_MS, and the events say so. VMs outlive libvirtd; what happened to them meanwhile is to
@@ -18,16 +20,24 @@ struct host;
 
 #define HOST_RETRY_MS 500
 
-/* Where work runs. */
+/*
+ * What a call is about. Calls of one lane about one VM, or about none, are done in order, one at a
+ * time; all others are done side by side: one that waits for a VM holds up no other VM's. Workers are
+ * started as they are needed, HOST_WORKERS_MAX of them.
+ */
 enum host_lane {
-	HOST_LANE_CONTROL = 0, /* one thread: domains, storage, ports; in order; domain events */
-	HOST_LANE_AGENT,       /* several threads: guest agents and statistics; no order */
-	HOST_LANE_ACT,         /* several: VMs are frozen and set going, side by side; ports; no order */
-	HOST_LANE_DISK,        /* several: VMs are saved and restored, which takes long; no order */
-	HOST_LANES,
+	HOST_LANE_CONTROL = 0, /* what waits for no VM: the connection that tells events, and ports */
+	HOST_LANE_LIFE,        /* VMs are started, ended and listed */
+	HOST_LANE_ACT,         /* VMs are frozen, set going, capped and looked for */
+	HOST_LANE_AGENT,       /* guests' agents */
+	HOST_LANE_STATS,       /* what VMs and the host use: of no VM, so that readings come in order */
+	HOST_LANE_CLAIM,       /* who serves a cluster there: of no VM, and short: no upload holds up a sign of life */
+	HOST_LANE_STORE,       /* volumes: of no VM */
+	HOST_LANE_DISK,        /* VMs are saved and restored, which takes long */
+	HOST_LANE_MOVE,        /* VMs leave for another host: HOST_MOVES_MAX at a time */
 };
-/* libvirtd serves at most 5 requests of one client at a time and then stops to read from it. */
-enum { HOST_LANE_THREADS = 4 };
+/* As many as libvirtd has itself; those that nobody waits for any more are not counted. */
+enum { HOST_WORKERS_MAX = 20, HOST_MOVES_MAX = 4 };
 
 /* What a host tells its owner, on the main loop. All but `frozen` and `paused` are required. */
 struct host_events {
@@ -65,12 +75,19 @@ typedef void (*host_done_f)(gpointer result, const GError *error, gpointer data)
 
 /* A piece of work. */
 struct host_call {
+	const char *vm; /* that it is about; borrowed until host_call() returns; NULL: none */
 	host_work_f work;
 	gpointer input;
 	GDestroyNotify input_free;  /* NULL: nothing to free */
 	GDestroyNotify result_free; /* for a result that nobody takes; NULL: nothing to free */
 	host_done_f done;           /* NULL: nobody asks */
 	gpointer data;
+	/*
+	 * How many seconds after its turn came nobody waits for it any more: `done` is told VIRT_ERROR_OTHER (of
+	 * an agent: VIRT_ERROR_AGENT), and the next call about the VM has its turn. What comes of it later is
+	 * freed. 0: it ends by itself.
+	 */
+	guint limit_s;
 };
 
 /*
@@ -81,8 +98,8 @@ struct host *host_new(const char *name, const char *uri, const struct host_event
 		      void *data);
 
 /*
- * Waits for work under way, drops what waits (its callbacks are not called), disconnects. NULL is
- * allowed.
+ * Waits for work under way, but not for what hangs, drops what waits (its callbacks are not called),
+ * disconnects. NULL is allowed.
  */
 void host_free(struct host *host);
 
@@ -95,10 +112,10 @@ struct host *host_ref(struct host *host);
 void host_unref(struct host *host);
 
 /*
- * On a worker thread of another host: a reference to a connection of this one, opened if need be.
- * NULL with `error` (VIRT_ERROR_CONNECTION) where there is none, or the host was freed.
+ * On a worker thread of another host: a connection to this one of the caller's own, to be closed by
+ * it. NULL with `error` (VIRT_ERROR_CONNECTION) where there is none, or the host was freed.
  */
-virConnectPtr host_connection(struct host *host, enum host_lane lane, GError **error);
+virConnectPtr host_connect(struct host *host, GError **error);
 
 /* The name it was given, for messages. */
 const char *host_name(const struct host *host);
@@ -107,7 +124,8 @@ const char *host_name(const struct host *host);
 bool host_connected(const struct host *host);
 
 /*
- * Hands over a piece of work. Without a connection it waits for one attempt to open it and then
- * fails with VIRT_ERROR_CONNECTION.
+ * Hands over a piece of work. Before the first attempt to connect has ended it waits for that. It
+ * fails with VIRT_ERROR_CONNECTION, and was not done, where the host is out of reach or goes so
+ * before its turn comes; where it goes so later the work may have been done.
  */
 void host_call(struct host *host, enum host_lane lane, const struct host_call *call);

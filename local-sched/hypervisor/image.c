@@ -287,7 +287,7 @@ void image_upload(struct host *host, const struct image *image, host_done_f done
 		.data = data,
 	};
 
-	host_call(host, HOST_LANE_CONTROL, &call);
+	host_call(host, HOST_LANE_STORE, &call);
 }
 
 /* Swap. */
@@ -384,7 +384,7 @@ static void swap_call(struct host *host, host_work_f work, const char *const *na
 
 	input->names = g_strdupv((GStrv)names);
 	input->mib = mib;
-	host_call(host, HOST_LANE_CONTROL, &call);
+	host_call(host, HOST_LANE_STORE, &call);
 }
 
 static void free_strv(gpointer data)

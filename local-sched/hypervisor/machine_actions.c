@@ -370,9 +370,8 @@ static void enter_capping(struct machine *machine)
 		return;
 	}
 	cap = machine_cap_at(machine, place);
-	domain_apply_cap(machine->settings.host, HOST_LANE_CONTROL, machine->settings.domain,
-			 &cap, machine_cores_at(machine, place), answered,
-			 ask(machine, capped));
+	domain_apply_cap(machine->settings.host, machine->settings.domain, &cap,
+			 machine_cores_at(machine, place), answered, ask(machine, capped));
 }
 
 static void enter_wiring(struct machine *machine)
@@ -446,8 +445,8 @@ static void enter_parking(struct machine *machine)
 {
 	machine->adopted = false;
 	machine_close_ports(machine);
-	domain_freeze(machine->settings.host, HOST_LANE_CONTROL, machine->settings.domain,
-		      answered, ask(machine, simple_answer));
+	domain_freeze(machine->settings.host, machine->settings.domain, answered,
+		      ask(machine, simple_answer));
 }
 
 static void enter_parked(struct machine *machine)
@@ -466,7 +465,7 @@ static void enter_parked(struct machine *machine)
 static void enter_unparking(struct machine *machine)
 {
 	machine->late_clock = true;
-	domain_thaw(machine->settings.host, HOST_LANE_CONTROL, machine->settings.domain, answered,
+	domain_thaw(machine->settings.host, machine->settings.domain, answered,
 		    ask(machine, simple_answer));
 }
 

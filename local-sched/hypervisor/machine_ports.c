@@ -226,7 +226,7 @@ void machine_vm_started(struct machine *machine, struct host *host)
 		return;
 	for (uint32_t i = 0; i < machine->cores; i++)
 		if (!channel_is_open(machine->landing[i]))
-			channel_open_now(machine->landing[i]);
+			channel_open(machine->landing[i]);
 }
 
 /* For its task. */

@@ -168,6 +168,7 @@ static void submit(struct host *host, enum host_lane lane, host_work_f work, con
 {
 	struct order *order = g_new0(struct order, 1);
 	const struct host_call call = {
+		.vm = lane == HOST_LANE_DISK ? domain : NULL,
 		.work = work,
 		.input = order,
 		.input_free = order_free,
@@ -191,7 +192,7 @@ void saved_restore(struct host *host, const char *domain, const char *keeper, ho
 
 void saved_remove(struct host *host, const char *domain, const char *keeper, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, remove_work, domain, keeper, done, data);
+	submit(host, HOST_LANE_STORE, remove_work, domain, keeper, done, data);
 }
 
 void saved_tidy(struct host *host, const char *prefix, const char *keeper, const char *const *kept, host_done_f done,
@@ -209,5 +210,5 @@ void saved_tidy(struct host *host, const char *prefix, const char *keeper, const
 	leftovers->prefix = g_strdup(prefix);
 	leftovers->keeper = g_strdup(keeper);
 	leftovers->kept = g_strdupv((GStrv)kept);
-	host_call(host, HOST_LANE_CONTROL, &call);
+	host_call(host, HOST_LANE_STORE, &call);
 }

@@ -95,7 +95,7 @@ static gboolean renew(gpointer data)
 		return G_SOURCE_CONTINUE;
 	site->renewing = true;
 	site->claim->beat++;
-	claim_take(site->host, HOST_LANE_ACT, site->claim_name, site->claim, NULL, renewed, site);
+	claim_take(site->host, site->claim_name, site->claim, NULL, renewed, site);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -131,6 +131,6 @@ static void taken(gpointer data_result, const GError *error, gpointer data)
 void site_claim(struct site *site)
 {
 	site->claim->beat++;
-	claim_take(site->host, HOST_LANE_CONTROL, site->claim_name, site->claim,
+	claim_take(site->host, site->claim_name, site->claim,
 		   site->watched_looks >= LOOKS ? site->watched : NULL, taken, site);
 }

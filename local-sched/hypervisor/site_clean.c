@@ -49,7 +49,7 @@ static void all_removed(gpointer result, const GError *error, gpointer data)
 			   site);
 }
 
-/* Whatever is ours, known to a node or not; the lane works in order. */
+/* Whatever is ours, known to a node or not. */
 static gpointer remove_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct site *site = input;
@@ -76,11 +76,8 @@ static gpointer remove_work(virConnectPtr connection, gpointer input, GError **e
 	return NULL;
 }
 
-/* Who holds the claim cleans up. A host that was never reached has nothing of ours: nothing is left behind. */
-static void claim_known(gpointer data_result, const GError *error, gpointer data)
+static void remove_rest(struct site *site)
 {
-	struct site *site = data;
-	g_autoptr(claim_result_t) result = data_result;
 	const struct host_call call = {
 		.work = remove_work,
 		.input = site,
@@ -88,14 +85,39 @@ static void claim_known(gpointer data_result, const GError *error, gpointer data
 		.data = site,
 	};
 
+	host_call(site->host, HOST_LANE_LIFE, &call);
+}
+
+static void known_removed(gpointer result, const GError *error, gpointer data)
+{
+	struct site *site = data;
+
+	if (--site->cleaning == 0)
+		remove_rest(site);
+}
+
+/* Each after what is under way for it, which may be its start; side by side, as some may hang. */
+static void remove_known(struct site *site, const char *domain)
+{
+	site->cleaning++;
+	domain_destroy(site->host, domain, site->settings.keeper, known_removed, site);
+}
+
+/* Who holds the claim cleans up. A host that was never reached has nothing of ours: nothing is left behind. */
+static void claim_known(gpointer data_result, const GError *error, gpointer data)
+{
+	struct site *site = data;
+	g_autoptr(claim_result_t) result = data_result;
+
 	if (error && !site->reached)
 		log_info_of(LOG_HOST(host_name(site->host)), "never reached, so nothing was started there");
-	if (error)
+	if (error || result->standing != CLAIM_OWN) {
 		site->cleaned(site, site->reached ? error : NULL, site->cleaned_data);
-	else if (result->standing != CLAIM_OWN)
-		site->cleaned(site, NULL, site->cleaned_data);
-	else
-		host_call(site->host, HOST_LANE_CONTROL, &call);
+		return;
+	}
+	for (guint i = 0; i < site->machines->len; i++)
+		remove_known(site, machine_domain(site->machines->pdata[i]));
+	remove_known(site, site->probe_name);
 }
 
 void site_clean(struct site *site, void (*done)(struct site *site, const GError *error, void *data),
@@ -108,5 +130,5 @@ void site_clean(struct site *site, void (*done)(struct site *site, const GError 
 	g_clear_handle_id(&site->renew_source, g_source_remove);
 	for (guint i = 0; i < site->machines->len; i++)
 		machine_stop(site->machines->pdata[i]);
-	claim_take(site->host, HOST_LANE_CONTROL, site->claim_name, site->claim, NULL, claim_known, site);
+	claim_take(site->host, site->claim_name, site->claim, NULL, claim_known, site);
 }

@@ -129,14 +129,24 @@ static const struct domain_info *info_of(const GPtrArray *found, const char *dom
 	return NULL;
 }
 
-/* After VMs that were being saved were removed: the lane works in order. */
+/* After VMs that were being saved were removed. */
 static void tidy(struct site *site)
 {
 	g_auto(GStrv) kept = site_swap_names(site);
 
+	if (site->removing > 0 || site->frozen)
+		return;
 	if (!site->tidied)
 		saved_tidy(site->host, site->settings.prefix, NULL, (const char *const *)kept, NULL, NULL);
 	site->tidied = true;
+}
+
+static void leftover_removed(gpointer result, const GError *error, gpointer data)
+{
+	struct site *site = data;
+
+	site->removing--;
+	tidy(site);
 }
 
 /*
@@ -145,11 +155,13 @@ static void tidy(struct site *site)
  */
 static void remove_leftover(struct site *site, const struct domain_info *info)
 {
-	if (!info->keeper)
+	if (!info->keeper) {
 		log_warning_of(LOG_HOST(host_name(site->host)), "VM '%s' is somebody else's, though named like ours: it is left alone",
 			       info->name);
-	else if (!site_machine(site, info->name) || !g_str_equal(info->keeper, site->settings.keeper))
-		domain_destroy(site->host, info->name, info->keeper, NULL, NULL);
+	} else if (!site_machine(site, info->name) || !g_str_equal(info->keeper, site->settings.keeper)) {
+		site->removing++;
+		domain_destroy(site->host, info->name, info->keeper, leftover_removed, site);
+	}
 }
 
 static void listed(gpointer result, const GError *error, gpointer data)

@@ -44,6 +44,8 @@ struct site {
 	enum step step;
 	bool stepping; /* a step is under way */
 	bool reached;  /* was connected at least once */
+	guint removing; /* VMs that nobody wants, and that are being removed before it is tidied */
+	guint cleaning; /* VMs that are being removed because all are */
 	bool tidied;   /* what a predecessor saved was removed */
 	struct claim *claim; /* as it was written last */
 	char *claim_name;    /* its volume */

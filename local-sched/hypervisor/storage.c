@@ -32,23 +32,32 @@ bool storage_is_of_cluster(const char *volume, const char *prefix, const char *k
 	       (!keeper || g_str_equal(parts[1], keeper));
 }
 
-virStoragePoolPtr storage_open(virConnectPtr connection, bool refresh, GError **error)
+/* Another local scheduler may be faster. NULL with `error`, why it was not made, where there is none after all. */
+static virStoragePoolPtr make_pool(virConnectPtr connection, GError **error)
 {
 	static const char xml[] = "<pool type='dir'>\n  <name>" POOL "</name>\n"
 				  "  <target>\n    <path>" POOL_PATH "</path>\n"
 				  "    <permissions><mode>0711</mode></permissions>\n"
 				  "  </target>\n</pool>\n";
+	virStoragePoolPtr pool = virStoragePoolCreateXML(connection, xml, VIR_STORAGE_POOL_CREATE_WITH_BUILD);
+
+	if (pool)
+		return pool;
+	virt_error_set(error, "cannot make the storage pool '" POOL "' in " POOL_PATH);
+	pool = virStoragePoolLookupByName(connection, POOL);
+	if (pool)
+		g_clear_error(error);
+	return pool;
+}
+
+virStoragePoolPtr storage_open(virConnectPtr connection, bool refresh, GError **error)
+{
 	virStoragePoolPtr pool = virStoragePoolLookupByName(connection, POOL);
 
 	if (!pool)
-		pool = virStoragePoolCreateXML(connection, xml,
-					       VIR_STORAGE_POOL_CREATE_WITH_BUILD);
-	if (!pool) /* another local scheduler was faster */
-		pool = virStoragePoolLookupByName(connection, POOL);
-	if (!pool) {
-		virt_error_set(error, "cannot make the storage pool '" POOL "'");
+		pool = make_pool(connection, error);
+	if (!pool)
 		return NULL;
-	}
 	if (!virStoragePoolIsActive(pool))
 		virStoragePoolCreate(pool, VIR_STORAGE_POOL_CREATE_WITH_BUILD);
 	if (refresh)

@@ -103,7 +103,7 @@ static char *changed_xml(virDomainPtr domain, const struct order *order)
 /* What libvirt says of the last migration of a VM, at the host that it came to. */
 static int64_t downtime_ns(const struct order *order)
 {
-	g_autoptr(virConnect) there = host_connection(order->to, HOST_LANE_DISK, NULL);
+	g_autoptr(virConnect) there = host_connect(order->to, NULL);
 	g_autoptr(virDomain) domain =
 		there ? virDomainLookupByName(there, order->domain) : NULL;
 	virTypedParameterPtr params = NULL;
@@ -281,7 +281,7 @@ static bool change_saved(virConnectPtr connection, virStoragePoolPtr pool, const
 static gpointer carry_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct order *order = input;
-	g_autoptr(virConnect) there = host_connection(order->to, HOST_LANE_DISK, error);
+	g_autoptr(virConnect) there = host_connect(order->to, error);
 	g_autoptr(virStoragePool) from = there ? storage_open(connection, true, error) : NULL;
 	g_autoptr(virStoragePool) to = from ? storage_open(there, true, error) : NULL;
 	g_autofree char *image = storage_volume_name(order->domain, order->keeper, STORAGE_SAVED);
@@ -425,7 +425,7 @@ static gpointer find_work(virConnectPtr connection, gpointer input, GError **err
 	/* The other host may be gone for good. */
 	if (order->live && here == RUNNING)
 		return GINT_TO_POINTER(TRANSFER_FROM);
-	other = host_connection(order->to, HOST_LANE_DISK, error);
+	other = host_connect(order->to, error);
 	if (!other || !look(other, order, &there, error))
 		return NULL;
 	return order->live ? find_live(order, here, there, connection, other, error) :
@@ -467,6 +467,7 @@ static void submit(const struct transfer *transfer, enum host_lane lane, host_wo
 		   host_done_f done, gpointer data)
 {
 	const struct host_call call = {
+		.vm = transfer->domain,
 		.work = work,
 		.input = order_new(transfer),
 		.input_free = order_free,
@@ -480,7 +481,7 @@ static void submit(const struct transfer *transfer, enum host_lane lane, host_wo
 
 void transfer_start(const struct transfer *transfer, host_done_f done, gpointer data)
 {
-	submit(transfer, HOST_LANE_DISK, transfer->saved ? carry_work : migrate_work, done, data);
+	submit(transfer, HOST_LANE_MOVE, transfer->saved ? carry_work : migrate_work, done, data);
 }
 
 void transfer_cancel(const struct transfer *transfer)
@@ -501,6 +502,7 @@ static void searched(gpointer result, const GError *error, gpointer data)
 {
 	g_autofree struct search *search = data;
 	const struct host_call there = {
+		.vm = search->order->domain,
 		.work = find_there_work,
 		.input = search->order,
 		.input_free = order_free,
@@ -524,9 +526,7 @@ void transfer_find(const struct transfer *transfer, host_done_f done, gpointer d
 	if (transfer->live && transfer->cancel)
 		g_cancellable_cancel(transfer->cancel); /* one that has not begun does not */
 	*search = (struct search){.order = order_new(transfer), .done = done, .data = data};
-	/* Not where migrations that do not end may have all threads. */
-	submit(transfer, transfer->live ? HOST_LANE_ACT : HOST_LANE_DISK, find_work, searched,
-	       search);
+	submit(transfer, HOST_LANE_ACT, find_work, searched, search);
 }
 
 void transfer_abort(const struct transfer *transfer, host_done_f done, gpointer data)

@@ -73,7 +73,7 @@ static void set_share(struct job *job, uint32_t i)
 	const struct machine_place *place = machine_where(machine);
 	const struct cpu_cap cap = machine_cap_at(machine, place);
 
-	domain_apply_cap(machine_host(machine), HOST_LANE_ACT, machine_domain(machine), &cap,
+	domain_apply_cap(machine_host(machine), machine_domain(machine), &cap,
 			 machine_cores_at(job->places[i].machine, place), share_set, ask(job, i));
 }
 

@@ -138,6 +138,12 @@ static bool is_read(const struct reading *r)
 	       !isnan(r[1].energy_uj);
 }
 
+/* A counter never falls: where it seems to, what was used is not known. */
+static double rise(double start, double end)
+{
+	return end >= start ? end - start : (double)NAN;
+}
+
 static void tell(struct job_usage *usage)
 {
 	struct usage total = {0};
@@ -147,12 +153,12 @@ static void tell(struct job_usage *usage)
 
 		if (was_in_vain(part_at(usage, i)) && !is_read(r))
 			continue;
-		total.cpu_s += (r[1].cpu_ns - r[0].cpu_ns) * 1e-9;
-		total.host_cpu_s += (r[1].host_cpu_ns - r[0].host_cpu_ns) * 1e-9;
+		total.cpu_s += rise(r[0].cpu_ns, r[1].cpu_ns) * 1e-9;
+		total.host_cpu_s += rise(r[0].host_cpu_ns, r[1].host_cpu_ns) * 1e-9;
 		total.host_energy_uj += r[1].energy_uj - r[0].energy_uj;
-		total.host_gap_ns += r[1].gap_ns - r[0].gap_ns;
+		total.host_gap_ns += rise(r[0].gap_ns, r[1].gap_ns);
 	}
-	/* Two estimates may cross within microjoules; a counter never falls. */
+	/* Two estimates may cross within microjoules. */
 	if (total.host_energy_uj < 0)
 		total.host_energy_uj = 0;
 	usage->done(&total, usage->data);

@@ -13,7 +13,7 @@
  * Bringing VMs of one task to other nodes while the task runs, as often as it is asked for; the
  * steps and what is done when one fails are in migration_step.h. VMs keep their identity: names,
  * addresses and PMI ports go with them. Until a VM has gone, or stays, both of its nodes are its
- * own. At most HOST_LANE_THREADS VMs leave a host at a time; others wait. Main loop only.
+ * own. At most HOST_MOVES_MAX VMs leave a host at a time; others wait. Main loop only.
  */
 struct migration;
 

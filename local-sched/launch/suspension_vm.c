@@ -17,8 +17,8 @@ static struct task_suspension_vm *times(const struct suspended_vm *vm)
 
 static bool freeze_vm(struct suspended_vm *vm)
 {
-	domain_freeze(machine_host(vm->machine), HOST_LANE_ACT, machine_domain(vm->machine),
-		      vm_steps_answer, call_new(vm));
+	domain_freeze(machine_host(vm->machine), machine_domain(vm->machine), vm_steps_answer,
+		      call_new(vm));
 	return true;
 }
 
@@ -29,8 +29,8 @@ static void vm_frozen(struct suspended_vm *vm, int64_t took_ns)
 
 static bool thaw_vm(struct suspended_vm *vm)
 {
-	domain_thaw(machine_host(vm->machine), HOST_LANE_ACT, machine_domain(vm->machine),
-		    vm_steps_answer, call_new(vm));
+	domain_thaw(machine_host(vm->machine), machine_domain(vm->machine), vm_steps_answer,
+		    call_new(vm));
 	return true;
 }
 

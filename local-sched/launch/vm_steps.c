@@ -303,7 +303,7 @@ void vm_steps_place(struct vm_steps *steps, uint32_t vm, struct machine *machine
 	const struct machine_place *place = machine_where(machine);
 	const struct cpu_cap cap = machine_cap_at(machine, place);
 
-	domain_apply_cap(machine_host(machine), HOST_LANE_ACT, machine_domain(machine), &cap,
+	domain_apply_cap(machine_host(machine), machine_domain(machine), &cap,
 			 machine_cores_at(machine, place), vm_steps_answer,
 			 vm_steps_call(steps, vm));
 }

@@ -80,8 +80,8 @@ add_lab_to_fit() {
 	echo '{"cores": 2, "speed": 0.5}' >"$BATS_TEST_TMPDIR/probe.json"
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out" \
 		--probe "$BATS_TEST_TMPDIR/probe.json"
-	run_wait_for "2.0 times as long here as elsewhere: 30 in a run instead of 60, and 6 measurements"
-	within 60 jq -e ".profile_repeats == 6" "$out/plan.json"
+	run_wait_for "2.0 times as long here as elsewhere: 45 in a run instead of 60, and 9 measurements"
+	within 60 jq -e ".profile_repeats == 9" "$out/plan.json"
 	kill -TERM "$run_pid"
 	run_wait
 }

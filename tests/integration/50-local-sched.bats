@@ -547,6 +547,39 @@ local_libvirtd_is_new() {
 	pid=$(local_libvirtd "$1") && [ "$pid" != "$2" ]
 }
 
+# Its VMs go on; all connections to it break while several calls wait.
+@test "outlives a libvirtd that stands still for a while" {
+	lines=$(wc -l <"$BATS_FILE_TMPDIR/c1.log")
+	local_put c1 still "$(local_task is W 2 5 '[0, 1]' 600)"
+	within 120 local_task_is c1 still running
+	pid=$(local_libvirtd b1)
+	kill -STOP "$pid"
+	within 60 local_has_logged "$lines" "libvirtd does not answer" || { kill -CONT "$pid"; false; }
+	kill -CONT "$pid"
+	task=$(local_await c1 still)
+	[[ $(jq -r .outcome <<<"$task") =~ completed|lost ]]
+	within 180 local_all_ready c1
+	[ "$(local_logged "$lines" CRITICAL)" = 0 ]
+	local_assert_works c1
+}
+
+# local_has_logged N TEXT
+local_has_logged() {
+	[ "$(local_logged "$1" "$2")" -gt 0 ]
+}
+
+# Nor does its reading, that comes late, make what another one used negative.
+@test "a VM that hangs holds up no task of another one on its host" {
+	qemu=$(local_qemus c1 0)
+	kill -STOP "$qemu"
+	local_put c1 beside "$(local_task is S 1 1 '[1]' 600)"
+	within 60 local_task_is c1 beside ended || { kill -CONT "$qemu"; false; }
+	kill -CONT "$qemu"
+	local_get c1 /v1/tasks/beside |
+		jq -e '.outcome == "completed" and .cpu_s > 0 and .host_cpu_s >= .cpu_s'
+	local_assert_works c1
+}
+
 @test "after kill -9 adopts its VMs, loses the running task once and numbers events on" {
 	before=$(local_qemus c1)
 	last=$(local_get c1 '/v1/events?after=0' | jq .last)

@@ -3,6 +3,8 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <libvirt-glib/libvirt-glib.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -235,7 +237,7 @@ static void test_errors(struct fixture *fixture, gconstpointer uri)
 	domain_agent(fixture->host, "never-was", NULL, "{}", 1, on_done, fixture);
 	run(fixture);
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN);
-	domain_create(fixture->host, "rubbish", KEEPER, "<rubbish>", on_done, fixture);
+	domain_create(fixture->host, "never-was", KEEPER, "<rubbish>", on_done, fixture);
 	run(fixture);
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_OTHER);
 }
@@ -268,8 +270,8 @@ static void test_away(struct fixture *fixture, gconstpointer uri)
 	g_assert_false(host_connected(fixture->host));
 }
 
-/* A socket that nobody listens on. */
-static void bind_socket(const char *path)
+/* A socket that nobody listens on, to be closed. */
+static int bind_socket(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -277,7 +279,7 @@ static void bind_socket(const char *path)
 	g_assert_cmpint(g_strlcpy(address.sun_path, path, sizeof(address.sun_path)), <,
 			sizeof(address.sun_path));
 	g_assert_cmpint(bind(fd, (struct sockaddr *)&address, sizeof(address)), ==, 0);
-	g_assert_cmpint(close(fd), ==, 0);
+	return fd;
 }
 
 /* Why the first connection fails is told, and told again for another reason. */
@@ -294,7 +296,7 @@ static void test_unreachable(void)
 	g_assert_false(fixture.connected);
 	g_assert_nonnull(strstr(fixture.reason, uri));
 	g_assert_nonnull(strstr(fixture.reason, "No such file"));
-	bind_socket(path);
+	g_assert_cmpint(close(bind_socket(path)), ==, 0);
 	while (fixture.told == 1)
 		run(&fixture);
 	g_assert_nonnull(strstr(fixture.reason, "refused"));
@@ -328,11 +330,201 @@ static void test_free(struct fixture *fixture, gconstpointer uri)
 	g_assert_null(fixture->result);
 }
 
+enum { HUNG = 8, SEEN = 64 };
+
+/* Calls that hang until the gate is open, and who called which connection. */
+struct gate {
+	pthread_mutex_t lock; /* ThreadSanitizer does not see GMutex */
+	pthread_cond_t changed;
+	bool open;
+	uint32_t hanging;
+	struct {
+		virConnectPtr connection;
+		GThread *thread;
+	} seen[SEEN];
+	uint32_t seen_count;
+	GString *order;
+	GError *error;
+};
+
+static void gate_init(struct gate *gate)
+{
+	*gate = (struct gate){.order = g_string_new(NULL)};
+	pthread_mutex_init(&gate->lock, NULL);
+	pthread_cond_init(&gate->changed, NULL);
+}
+
+static void gate_open(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->lock);
+	gate->open = true;
+	pthread_cond_broadcast(&gate->changed);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+static void gate_finish(struct gate *gate)
+{
+	g_string_free(gate->order, TRUE);
+	g_clear_error(&gate->error);
+	pthread_cond_destroy(&gate->changed);
+	pthread_mutex_destroy(&gate->lock);
+}
+
+static void note_caller(struct gate *gate, virConnectPtr connection)
+{
+	g_assert_cmpuint(gate->seen_count, <, SEEN);
+	gate->seen[gate->seen_count].connection = connection;
+	gate->seen[gate->seen_count++].thread = g_thread_self();
+}
+
+static gpointer hang_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	struct gate *gate = input;
+
+	pthread_mutex_lock(&gate->lock);
+	note_caller(gate, connection);
+	gate->hanging++;
+	pthread_cond_broadcast(&gate->changed);
+	while (!gate->open)
+		pthread_cond_wait(&gate->changed, &gate->lock);
+	pthread_mutex_unlock(&gate->lock);
+	return g_strdup("late");
+}
+
+static gpointer quick_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	struct gate *gate = input;
+
+	pthread_mutex_lock(&gate->lock);
+	note_caller(gate, connection);
+	pthread_mutex_unlock(&gate->lock);
+	return g_strdup("done");
+}
+
+static void note_end(gpointer result, const GError *error, gpointer data)
+{
+	struct gate *gate = data;
+
+	g_string_append_c(gate->order, error ? 'e' : *(const char *)result);
+	if (error && !gate->error)
+		gate->error = g_error_copy(error);
+	g_free(result);
+}
+
+static void until_told(const struct gate *gate, const char *order)
+{
+	guint deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
+
+	while (gate->order->len < strlen(order))
+		g_main_context_iteration(NULL, TRUE);
+	g_source_remove(deadline);
+	g_assert_cmpstr(gate->order->str, ==, order);
+}
+
+static void call(struct fixture *fixture, struct gate *gate, enum host_lane lane, const char *vm,
+		 host_work_f work, guint limit_s)
+{
+	const struct host_call request = {.vm = vm,
+					  .work = work,
+					  .input = gate,
+					  .result_free = g_free,
+					  .done = note_end,
+					  .data = gate,
+					  .limit_s = limit_s};
+
+	host_call(fixture->host, lane, &request);
+}
+
+/* One thread each: two of the same connection are one thread. */
+static void assert_connections_apart(const struct gate *gate)
+{
+	for (uint32_t i = 0; i < gate->seen_count; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (gate->seen[i].connection == gate->seen[k].connection)
+				g_assert_true(gate->seen[i].thread == gate->seen[k].thread);
+			else
+				g_assert_true(gate->seen[i].thread != gate->seen[k].thread);
+}
+
+/* More VMs hang than there were threads for a kind of work. */
+static void test_hung_vms(struct fixture *fixture, gconstpointer uri)
+{
+	struct gate gate;
+
+	gate_init(&gate);
+	for (int i = 0; i < HUNG; i++) {
+		g_autofree char *vm = g_strdup_printf("hung%d", i);
+
+		call(fixture, &gate, HOST_LANE_AGENT, vm, hang_work, 0);
+	}
+	pthread_mutex_lock(&gate.lock);
+	while (gate.hanging < HUNG)
+		pthread_cond_wait(&gate.changed, &gate.lock);
+	pthread_mutex_unlock(&gate.lock);
+	call(fixture, &gate, HOST_LANE_AGENT, "test", quick_work, 0);
+	call(fixture, &gate, HOST_LANE_LIFE, "hung0", quick_work, 0);
+	call(fixture, &gate, HOST_LANE_CONTROL, NULL, quick_work, 0);
+	until_told(&gate, "ddd");
+	gate_open(&gate);
+	until_told(&gate, "dddllllllll");
+	assert_connections_apart(&gate);
+	gate_finish(&gate);
+}
+
+/* What is asked about a VM waits for what was asked before; nobody waits for ever. */
+static void test_order(struct fixture *fixture, gconstpointer uri)
+{
+	struct gate gate;
+
+	gate_init(&gate);
+	call(fixture, &gate, HOST_LANE_ACT, "test", hang_work, 1);
+	call(fixture, &gate, HOST_LANE_ACT, "test", quick_work, 0);
+	call(fixture, &gate, HOST_LANE_STATS, NULL, quick_work, 0);
+	until_told(&gate, "ded");
+	g_assert_error(gate.error, VIRT_ERROR, VIRT_ERROR_OTHER);
+	g_assert_nonnull(strstr(gate.error->message, "did not answer within 1 s, asked of VM 'test'"));
+	gate_open(&gate);
+	call(fixture, &gate, HOST_LANE_ACT, "test", quick_work, 0);
+	until_told(&gate, "dedd"); /* of the one that was late nothing is told */
+	host_free(g_steal_pointer(&fixture->host));
+	gate_finish(&gate);
+}
+
+/* A peer that takes a connection and says nothing until it is closed, as a libvirtd that stands still. */
+static void test_out_of_reach(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("virtbed-host-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "s", NULL);
+	g_autofree char *uri = g_strdup_printf("qemu+unix:///system?socket=%s", path);
+	struct fixture fixture = {0};
+	struct gate gate;
+	int fd;
+
+	gate_init(&gate);
+	fd = bind_socket(path);
+	g_assert_cmpint(listen(fd, 16), ==, 0);
+	set_up(&fixture, uri);
+	for (int i = 0; i < 3; i++)
+		call(&fixture, &gate, HOST_LANE_ACT, i ? "a" : "b", quick_work, 0);
+	call(&fixture, &gate, HOST_LANE_CONTROL, NULL, quick_work, 0);
+	g_assert_cmpint(close(fd), ==, 0);
+	until_told(&gate, "eeee");
+	g_assert_error(gate.error, VIRT_ERROR, VIRT_ERROR_CONNECTION);
+	g_assert_cmpuint(gate.seen_count, ==, 0);
+	/* It is known to be out of reach by now. */
+	call(&fixture, &gate, HOST_LANE_ACT, "a", quick_work, 0);
+	until_told(&gate, "eeeee");
+	tear_down(&fixture, uri);
+	gate_finish(&gate);
+	g_assert_cmpint(g_unlink(path) + g_rmdir(dir), ==, 0);
+}
+
 #define ADD(name, uri, test) g_test_add(name, struct fixture, uri, set_up, test, tear_down)
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	signal(SIGPIPE, SIG_IGN); /* libvirt writes to who is gone */
 	gvir_event_register();
 	virt_error_quiet();
 	ADD("/host/lists-vms", "test:///default", test_list);
@@ -345,6 +537,9 @@ int main(int argc, char **argv)
 	ADD("/host/fails-without-connection", "qemu+unix:///system?socket=/nonexistent/s",
 	    test_away);
 	g_test_add_func("/host/tells-why-it-cannot-be-reached", test_unreachable);
+	ADD("/host/holds-up-no-vm-by-vms-that-hang", "test:///default", test_hung_vms);
+	ADD("/host/works-in-order-on-a-vm-until-it-gives-up", "test:///default", test_order);
+	g_test_add_func("/host/refuses-what-waits-when-it-is-out-of-reach", test_out_of_reach);
 	ADD("/host/is-freed-with-work-under-way", "test:///default", test_free);
 	return g_test_run();
 }

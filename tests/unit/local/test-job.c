@@ -130,15 +130,13 @@ static gpointer pass_gate(virConnectPtr connection, gpointer input, GError **err
 /* The others' questions would be answered after the gate is open. */
 static void test_one_patience(struct fixture *fixture, gconstpointer data)
 {
-	const struct host_call wait = {.work = pass_gate, .input = (gpointer)data};
+	const struct host_call wait = {.vm = "test", .work = pass_gate, .input = (gpointer)data};
 	GMutex *gate = (GMutex *)data;
 
 	fixture->task->outcome = TASK_OUTCOME_FAILED;
 	fixture->task->reason = g_strdup("rank 2 exited with status 3");
 	fixture->job->ranks[2].status = 3;
 	g_mutex_lock(gate);
-	for (int i = 1; i < HOST_LANE_THREADS; i++)
-		host_call(fixture->host, HOST_LANE_AGENT, &wait);
 	job_advance(fixture->job);
 	host_call(fixture->host, HOST_LANE_AGENT, &wait);
 	wait_until(fixture, has_ended);

@@ -161,7 +161,7 @@ static void tear_down(struct fixture *fixture, gconstpointer data)
 		;
 }
 
-/* The host works in order: created, destroyed, and gone when the machine asks. */
+/* The host works in order on a VM: created, destroyed, and gone when the machine asks. */
 static void test_dies(struct fixture *fixture, gconstpointer data)
 {
 	domain_destroy(fixture->host, DOMAIN, KEEPER, NULL, NULL);
@@ -187,14 +187,14 @@ static void on_done(gpointer result, const GError *error, gpointer data)
 	*ret_what = error ? g_strdup_printf("error %d", error->code) : g_strdup("done");
 }
 
-static void assert_does(void (*act)(struct host *host, enum host_lane lane, const char *name,
-				    host_done_f done, gpointer data),
+static void assert_does(void (*act)(struct host *host, const char *name, host_done_f done,
+				    gpointer data),
 			struct fixture *fixture, const char *name, const char *expected)
 {
 	g_autofree char *what = NULL;
 	guint deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
 
-	act(fixture->host, HOST_LANE_CONTROL, name, on_done, &what);
+	act(fixture->host, name, on_done, &what);
 	while (!what)
 		g_main_context_iteration(NULL, TRUE);
 	g_source_remove(deadline);
@@ -327,7 +327,7 @@ static void test_stopped_by_failure(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpstr(machine_reason(fixture->machine), ==, "it was stopped by an I/O error");
 }
 
-/* Calls that hold all threads of the lane of agents until they may end, and what is answered after them. */
+/* A call about the VM that holds up those to its agent until it may end, and what is answered after them. */
 struct gate {
 	pthread_mutex_t lock; /* ThreadSanitizer does not see GMutex */
 	pthread_cond_t changed;
@@ -335,7 +335,7 @@ struct gate {
 	GString *answers; /* a letter each, in the order of the answers */
 };
 
-static gpointer hold_thread(virConnectPtr connection, gpointer input, GError **error)
+static gpointer hold_lane(virConnectPtr connection, gpointer input, GError **error)
 {
 	struct gate *gate = input;
 
@@ -376,15 +376,14 @@ static bool has_asked_all(struct fixture *fixture)
 /* A VM that is ready has three questions for its agent then, and none is sent. */
 static void ask_behind_gate(struct fixture *fixture, struct gate *gate)
 {
-	const struct host_call hold = {.work = hold_thread, .input = gate};
+	const struct host_call hold = {.vm = DOMAIN, .work = hold_lane, .input = gate};
 
 	gate->answers = g_string_new(NULL);
 	pthread_mutex_init(&gate->lock, NULL);
 	pthread_cond_init(&gate->changed, NULL);
 	reach_ready(fixture);
 	wait_until(fixture, has_asked_all);
-	for (int i = 0; i < HOST_LANE_THREADS; i++)
-		host_call(fixture->host, HOST_LANE_AGENT, &hold);
+	host_call(fixture->host, HOST_LANE_AGENT, &hold);
 	for (int i = 0; i < 3; i++)
 		machine_agent(fixture->machine, "{}", note_answer, gate);
 }
@@ -401,18 +400,18 @@ static void assert_answers(const struct gate *gate, const char *letters)
 
 static void end_gate(struct fixture *fixture, struct gate *gate)
 {
-	open_gate(gate, HOST_LANE_THREADS);
-	host_free(g_steal_pointer(&fixture->host)); /* waits for the lane's threads */
+	open_gate(gate, 1);
+	host_free(g_steal_pointer(&fixture->host)); /* waits for its threads */
 	pthread_cond_destroy(&gate->changed);
 	pthread_mutex_destroy(&gate->lock);
 	g_string_free(gate->answers, TRUE);
 }
 
-/* Its later questions wait for the first one's answer where they hold up nobody else's. */
+/* Its later questions wait for the first one's answer where they hold up nobody's. */
 static void test_asks_its_agent_one_at_a_time(struct fixture *fixture, gconstpointer data)
 {
 	struct gate gate = {0};
-	const struct host_call other = {.work = do_nothing, .done = note_answer, .data = &gate};
+	const struct host_call other = {.vm = DOMAIN, .work = do_nothing, .done = note_answer, .data = &gate};
 
 	ask_behind_gate(fixture, &gate);
 	host_call(fixture->host, HOST_LANE_AGENT, &other);
@@ -431,7 +430,7 @@ static void test_asks_no_later_vm(struct fixture *fixture, gconstpointer data)
 	wait_until(fixture, is_creating);
 	wait_until(fixture, is_past_creating);
 	machine_agent(fixture->machine, "{}", note_answer, &gate);
-	open_gate(&gate, HOST_LANE_THREADS);
+	open_gate(&gate, 1);
 	assert_answers(&gate, "uuua");
 	end_gate(fixture, &gate);
 }

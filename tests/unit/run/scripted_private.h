@@ -25,6 +25,8 @@ struct scripted_scheduler {
 	json_t *past;       /* ids of tasks that are kept no more */
 	json_t *held;       /* id -> when its ranks ended, not told yet */
 	json_t *events;     /* array */
+	json_t *spoilt;     /* members that the next event has instead of its own; NULL: none */
+	json_t *spoilt_ends; /* id -> the same of tasks that end; NULL: none */
 	int64_t taken;      /* up to there they are on record, as was said last; -1: was not said */
 	json_t *samples;    /* array */
 	json_t *intervals;  /* array: what is told of the time between them */

@@ -126,16 +126,27 @@ static void log_event(const struct scripted_scheduler *scheduler, const char *ki
 void scripted_event(struct scripted_scheduler *scheduler, const char *kind, const char *task,
 		    json_t *node, json_t *detail)
 {
+	json_t *event = json_pack("{s:i, s:I, s:s, s:s?, s:o, s:n, s:o}", "seq",
+				  (int)json_array_size(scheduler->events) + 1, "t_ns",
+				  (json_int_t)clock_now_ns(), "kind", kind, "task", task, "node",
+				  node, "host", "detail", detail);
+
 	log_event(scheduler, kind, task, detail);
-	json_array_append_new(scheduler->events,
-			      json_pack("{s:i, s:I, s:s, s:s?, s:o, s:n, s:o}", "seq",
-					(int)json_array_size(scheduler->events) + 1, "t_ns",
-					(json_int_t)clock_now_ns(), "kind", kind, "task", task,
-					"node", node, "host", "detail", detail));
+	if (scheduler->spoilt)
+		json_object_update(event, scheduler->spoilt);
+	g_clear_pointer(&scheduler->spoilt, json_decref);
+	json_array_append_new(scheduler->events, event);
 	if (scheduler->mood != SCRIPTED_FINE && scheduler->mood != SCRIPTED_BUSY)
 		return;
 	while (scheduler->waiters->len)
 		answer_waiter(g_ptr_array_index(scheduler->waiters, 0));
+}
+
+void scripted_scheduler_spoil_event(struct scripted_scheduler *scheduler, const char *key, json_t *value)
+{
+	if (!scheduler->spoilt)
+		scheduler->spoilt = json_object();
+	json_object_set_new(scheduler->spoilt, key, value);
 }
 
 void scripted_scheduler_tell(struct scripted_scheduler *scheduler, const char *kind)
@@ -344,6 +355,8 @@ void scripted_scheduler_free(struct scripted_scheduler *scheduler)
 	g_ptr_array_unref(scheduler->waiters);
 	json_decref(scheduler->tasks);
 	json_decref(scheduler->past);
+	json_decref(scheduler->spoilt);
+	json_decref(scheduler->spoilt_ends);
 	json_decref(scheduler->held_nodes);
 	json_decref(scheduler->held);
 	json_decref(scheduler->events);

@@ -81,6 +81,11 @@ int64_t scripted_scheduler_taken(const struct scripted_scheduler *scheduler);
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
 				 const char *outcome, bool repeat);
 
+/* What a task, once it has ended, or the next event says under `key` is `value` (taken over), whatever that is. */
+void scripted_scheduler_spoil_task(struct scripted_scheduler *scheduler, const char *id, const char *key,
+				   json_t *value);
+void scripted_scheduler_spoil_event(struct scripted_scheduler *scheduler, const char *key, json_t *value);
+
 /* Ends a task as failed because of `cause` ("stalled", ...) after `done` of `total` steps. */
 void scripted_scheduler_fail_task(struct scripted_scheduler *scheduler, const char *id,
 				  const char *cause, int64_t done, int64_t total);

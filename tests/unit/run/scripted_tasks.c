@@ -277,6 +277,7 @@ static void end_task(struct scripted_scheduler *scheduler, const char *id, const
 	if (!json_is_null(json_object_get(task, "outcome")))
 		return;
 	set_end(scheduler, task, outcome, end_ns);
+	json_object_update(task, json_object_get(scheduler->spoilt_ends, id));
 	for (int i = 0; i < times; i++)
 		scripted_event(scheduler, "task-ended", id, json_null(), json_copy(task));
 }
@@ -285,6 +286,20 @@ void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const cha
 				 const char *outcome, bool repeat)
 {
 	end_task(scheduler, id, outcome, clock_now_ns(), repeat ? 2 : 1);
+}
+
+void scripted_scheduler_spoil_task(struct scripted_scheduler *scheduler, const char *id, const char *key,
+				   json_t *value)
+{
+	json_t *members = json_object_get(scheduler->spoilt_ends, id);
+
+	if (!scheduler->spoilt_ends)
+		scheduler->spoilt_ends = json_object();
+	if (!members) {
+		members = json_object();
+		json_object_set_new(scheduler->spoilt_ends, id, members);
+	}
+	json_object_set_new(members, key, value);
 }
 
 void scripted_scheduler_fail_task(struct scripted_scheduler *scheduler, const char *id,

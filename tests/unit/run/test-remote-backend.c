@@ -205,6 +205,37 @@ static void rubbish_is_recorded_and_loses_the_task(struct fixture *fixture, gcon
 	scripted_scheduler_set_mood(fixture->scheduler, SCRIPTED_FINE);
 }
 
+/* It is not lost, and not run again, for a number that cannot be; that is told. */
+static void an_end_with_impossible_numbers_is_one(struct fixture *fixture, gconstpointer data)
+{
+	struct backend_event event;
+
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_spoil_task(fixture->scheduler, "test-1-0-1", "cpu_s", json_real(-0.25));
+	scripted_scheduler_spoil_task(fixture->scheduler, "test-1-0-1", "host_cpu_s", json_string("much"));
+	scripted_scheduler_spoil_event(fixture->scheduler, "t_ns", json_integer(-1));
+	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-1", "completed", false);
+	event = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
+	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_COMPLETED);
+	g_assert_nonnull(strstr(fixture->notes->str, "scheduler-rubbish"));
+	/* The events after it are read. */
+	fixture_start(fixture, 0, 2, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-2", "completed", false);
+	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==, BACKEND_OUTCOME_COMPLETED);
+}
+
+/* An event that cannot be read at all may have been of any task: they are asked about. */
+static void an_unreadable_end_is_asked_for(struct fixture *fixture, gconstpointer data)
+{
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_spoil_event(fixture->scheduler, "kind", json_integer(7));
+	scripted_scheduler_end_task(fixture->scheduler, "test-1-0-1", "completed", false);
+	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==, BACKEND_OUTCOME_COMPLETED);
+}
+
 static void nodes_go_and_come(struct fixture *fixture, gconstpointer data)
 {
 	struct backend_event event;
@@ -1002,6 +1033,8 @@ static const struct {
 	{"/remote/no-memory", a_scheduler_without_memory_loses_its_tasks},
 	{"/remote/silence", silence_loses_tasks_and_nodes},
 	{"/remote/rubbish", rubbish_is_recorded_and_loses_the_task},
+	{"/remote/impossible-numbers", an_end_with_impossible_numbers_is_one},
+	{"/remote/unreadable-end", an_unreadable_end_is_asked_for},
 	{"/remote/nodes", nodes_go_and_come},
 	{"/remote/limit", the_limit_is_reported_once_at_its_time},
 	{"/remote/meter-silent", a_meter_that_falls_silent_is_held},
