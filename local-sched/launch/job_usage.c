@@ -184,13 +184,16 @@ static void times_read(gpointer result, const GError *error, gpointer data)
 {
 	g_autofree struct question *question = data;
 	struct job_usage *usage = question->usage;
+	struct reading *reading = &usage->readings[question->part][question->phase];
 	g_autoptr(GPtrArray) times = result;
 
 	/* Before the account asks whose the VMs are from now on: job_usage_is_over(). */
-	usage->readings[question->part][question->phase].came = true;
+	reading->came = true;
 	if (times)
-		read_account(part_at(usage, question->part), times,
-			     &usage->readings[question->part][question->phase]);
+		read_account(part_at(usage, question->part), times, reading);
+	/* A host that was held up until the end says nothing of the start. */
+	if (question->phase < usage->phase)
+		reading->cpu_ns = reading->host_cpu_ns = (double)NAN;
 	usage->under_way--;
 	if (usage->under_way > 0)
 		return;

@@ -121,13 +121,32 @@ static void until(const bool *done)
 	g_source_remove(deadline);
 }
 
+static void on_times(gpointer result, const GError *error, gpointer data)
+{
+	g_autoptr(GPtrArray) times = result;
+
+	*(bool *)data = true;
+}
+
+/* Readings come in order: when another one is there, that of the start is. */
+static void await_reading(struct fixture *fixture)
+{
+	bool read = false;
+
+	domain_cpu_times(fixture->hosts[0], on_times, &read);
+	until(&read);
+}
+
 static struct job_usage *start(struct fixture *fixture)
 {
+	struct job_usage *usage;
 	GArray *parts = usage_parts_new(fixture->sources, HOSTS, &fixture->machine, 1);
 
 	usage_parts_expect(parts, fixture->sources, HOSTS, fixture->machine, "b2");
 	g_assert_cmpuint(parts->len, ==, HOSTS);
-	return job_usage_start(parts, 1);
+	usage = job_usage_start(parts, 1);
+	await_reading(fixture);
+	return usage;
 }
 
 static void finish(struct fixture *fixture, struct job_usage *usage)
@@ -204,13 +223,6 @@ static void test_another_reading_ends_nothing(struct fixture *fixture, gconstpoi
 	job_usage_free(usage);
 }
 
-static void on_times(gpointer result, const GError *error, gpointer data)
-{
-	g_autoptr(GPtrArray) times = result;
-
-	*(bool *)data = true;
-}
-
 /* Whoever asks for a connection there waits until it is closed. */
 static int listen_at(const char *path)
 {
@@ -251,7 +263,10 @@ static void test_the_host_that_it_left_ends_nothing(struct fixture *fixture, gco
 	job_usage_free(usage);
 }
 
-/* The first reading is held up until that of the end is asked for, which comes after it all the same. */
+/*
+ * The first reading is held up until that of the end is asked for, which comes after it all the same, so that nothing
+ * is negative: of the start nothing is known.
+ */
 static void test_readings_come_in_order(struct fixture *fixture, gconstpointer data)
 {
 	struct job_usage *usage;
@@ -266,8 +281,24 @@ static void test_readings_come_in_order(struct fixture *fixture, gconstpointer d
 	pthread_mutex_unlock(&vm.gate);
 	until(&fixture->done);
 	job_usage_free(usage);
-	g_assert_cmpfloat(fixture->usage.cpu_s, ==, 1);
-	g_assert_cmpfloat(fixture->usage.host_cpu_s, ==, 1);
+	g_assert_true(isnan(fixture->usage.cpu_s) && isnan(fixture->usage.host_cpu_s));
+	g_assert_cmpuint(cpu_account_total_ns(fixture->sources[0].account), ==, 3000000000);
+	vm.cpu_ns = vm.step_ns = 0;
+}
+
+/* One that is taken in between, as for a meter, changes nothing. */
+static void test_is_what_the_counter_rose(struct fixture *fixture, gconstpointer data)
+{
+	struct job_usage *usage;
+
+	vm.cpu_ns = 2000000000;
+	vm.step_ns = 1000000000;
+	usage = job_usage_start(
+		usage_parts_new(fixture->sources, HOSTS, &fixture->machine, 1), 1);
+	await_reading(fixture);
+	finish(fixture, usage);
+	g_assert_cmpfloat(fixture->usage.cpu_s, ==, 2);
+	g_assert_cmpfloat(fixture->usage.host_cpu_s, ==, 2);
 	vm.cpu_ns = vm.step_ns = 0;
 }
 
@@ -285,6 +316,7 @@ int main(int argc, char **argv)
 	ADD("/job-usage/the-reading-of-the-host-that-a-vm-left-ends-nothing",
 	    test_the_host_that_it_left_ends_nothing);
 	ADD("/job-usage/readings-come-in-order", test_readings_come_in_order);
+	ADD("/job-usage/is-what-the-counter-rose", test_is_what_the_counter_rose);
 	ADD("/job-usage/what-was-used-on-a-dead-host-is-not-known", test_goes);
 	return g_test_run();
 }
