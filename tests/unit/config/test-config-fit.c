@@ -139,8 +139,8 @@ static void test_what_shrinks_and_what_cannot_is_told(void)
 	g_assert_true(says(fit.notices, "CPU quotas and budgets are 0.2"));
 	g_assert_true(says(fit.notices, "IS.S.2 "));
 	g_assert_true(says(fit.notices, "type 'IS_CG.S.2': 1 repetition is the least"));
-	g_assert_true(says(fit.notices, "36 in a run instead of 45, and 4 measurements"));
-	g_assert_cmpfloat(config->workload->tasks, ==, 36);
+	g_assert_true(says(fit.notices, "37 in a run instead of 45, and 4 measurements"));
+	g_assert_cmpfloat(config->workload->tasks, ==, 37);
 	g_assert_cmpuint(config->experiment->profile_repeats, ==, 4);
 	config_fit_clear(&fit);
 	config_free(config);
