@@ -86,15 +86,15 @@ add_lab_to_fit() {
 	run_wait
 }
 
-# A blade of 3000 cores that the first cluster is on. use_huge_blade FILE
+# A blade of 600 cores that the first cluster is on. use_huge_blade FILE
 use_huge_blade() {
 	sed -i '/- name: h1/,/meter:/c\      - blade: b1' "$1"
-	printf 'lab: {blades: [{name: b1, cpu_cores: 3000, idle_w: 1, core_w: 1}]}\n' >>"$1"
-	sed -i '/name: c1/,/nodes:/s/nodes: 4/nodes: 3000/' "$1"
+	printf 'lab: {blades: [{name: b1, cpu_cores: 600, idle_w: 1, core_w: 1}]}\n' >>"$1"
+	sed -i '/name: c1/,/nodes:/s/nodes: 4/nodes: 20/; /nodes: 20/,/cores:/s/cores: 1/cores: 30/' "$1"
 }
 
 @test "a lab that is too large for this machine can be simulated, and is refused where it is to run" {
-	local too_large="lab.blades: all VMs, emulator threads included, may use 3000.00 cores, more than 80 % of the "
+	local too_large="lab.blades: all VMs, emulator threads included, may use 600.00 cores, more than 80 % of the "
 	use_huge_blade "$config"
 	"$virtbed" config dump "$config" >/dev/null
 	"$virtbed" simulate "$config" --estimates "$estimates" --out "$out"
@@ -129,7 +129,7 @@ use_huge_blade() {
 	run "$virtbed" run "$config" --policy max-upr --limit 1 --out "$out" --resume
 	echo "$output"
 	[ "$status" -eq 2 ]
-	[[ "$output" == *"$out was fitted to more CPU time than this machine lets us use now: its VMs may use 3000.00 cores, more than 80 % of the "*"give it the CPUs back, or start anew in another directory (--out)"* ]]
+	[[ "$output" == *"$out was fitted to more CPU time than this machine lets us use now: its VMs may use 600.00 cores, more than 80 % of the "*"give it the CPUs back, or start anew in another directory (--out)"* ]]
 }
 
 # The counters of a steady lab's metronome, as its supervisor writes them, until its directory goes. Once there is a file

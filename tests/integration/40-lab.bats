@@ -109,7 +109,7 @@ group() {
 	[ "${#lines[@]}" -eq 1 ]
 	[[ "$output" == "the VMs of this lab need 15625.2 GiB of memory, and "*" are available: end what else"* ]]
 	run "$virtbed_lab" up "$config.large" --name "$lab"
-	[ "$status" -eq 1 ]
+	[ "$status" -eq 2 ]
 	[[ "$output" == *"need 15625.2 GiB of memory"* ]]
 	[ "$(lab_get "$lab" .state)" = down ]
 	sed 's/memory_mib: 128/memory_mib: 128, swap_mib: 60000000/' "$config" >"$config.large"
