@@ -38,7 +38,7 @@ static void on_domain(struct host *host, const char *name, bool running, const c
 		machine_vm_started(machine, host);
 	else if (machine)
 		machine_vm_stopped(machine, reason);
-	else if (!machine && running && site_is_numbered(site, name) && !site->frozen)
+	else if (!machine && running && site_is_numbered(site->settings.prefix, name) && !site->frozen)
 		/* It came from another host although nobody waits for it any more. */
 		domain_destroy(site->host, name, site->settings.keeper, NULL, NULL);
 }

@@ -122,9 +122,9 @@ void site_detach_all(struct site *site, const char *reason);
 
 /* Finding VMs. */
 
-/* Whether a VM, whose name has the cluster's prefix, is one of the cluster's with a number, or any of its. */
-bool site_is_numbered(const struct site *site, const char *name);
-bool site_is_ours(const struct site *site, const char *name);
+/* Whether a VM is named like one of the cluster with that prefix that has a number, or like any of its. Pure. */
+bool site_is_numbered(const char *prefix, const char *name);
+bool site_is_ours(const char *prefix, const char *name);
 
 /* The VM of that name, or NULL: it is not of this site. */
 struct machine *site_machine(const struct site *site, const char *domain);

@@ -186,6 +186,33 @@ static void test_destroy(struct fixture *fixture, gconstpointer uri)
 	g_assert_cmpstr(keeper_of(fixture, "ours"), ==, "none such");
 }
 
+/* The same VM, which is found once. */
+static gpointer end_twice_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	g_autoptr(virDomain) domain = virDomainLookupByName(connection, input);
+
+	g_assert_nonnull(domain);
+	return domain_end(domain, error) && domain_end(domain, error) ? HOST_DONE : NULL;
+}
+
+/* A VM may end by itself after it was found: that is no failure to end it. */
+static void test_ended_meanwhile(struct fixture *fixture, gconstpointer uri)
+{
+	static const char *const names[] = {"ours", "test"}; /* a transient one, and one that is defined */
+
+	create(fixture, "ours", KEEPER);
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		const struct host_call call = {
+			.work = end_twice_work, .input = (gpointer)names[i], .done = on_done, .data = fixture};
+
+		fixture->result = NULL;
+		host_call(fixture->host, HOST_LANE_LIFE, &call);
+		while (!fixture->result && !fixture->error)
+			run(fixture);
+		g_assert_no_error(fixture->error);
+	}
+}
+
 /* Whose a VM is says its metadata, not its name. */
 static void test_leaves_foreign(struct fixture *fixture, gconstpointer uri)
 {
@@ -529,6 +556,7 @@ int main(int argc, char **argv)
 	virt_error_quiet();
 	ADD("/host/lists-vms", "test:///default", test_list);
 	ADD("/host/destroys-vms", "test:///default", test_destroy);
+	ADD("/host/ends-a-vm-that-has-ended-meanwhile", "test:///default", test_ended_meanwhile);
 	ADD("/host/leaves-alone-what-is-not-its-keepers", "test:///default", test_leaves_foreign);
 	ADD("/host/says-that-a-name-is-somebody-elses", "test:///default", test_taken_name);
 	ADD("/host/starts-vms-bound-to-it", "test:///default", test_bound);
