@@ -2,6 +2,8 @@
 /* What a claim says, and what it means to who finds it. */
 #include "local-sched/hypervisor/claim.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -126,15 +128,30 @@ static bool was_before_boot(const struct claim *found, const struct claim *own)
 	       !g_str_equal(found->boot_id, own->boot_id);
 }
 
+/*
+ * What became of a process of this machine. /proc may hide other users' processes (hidepid): one that is there and has
+ * no start that can be read may be the one, or a later one of its number.
+ */
+static enum claim_standing standing_of(int64_t pid, int64_t start_ticks)
+{
+	const struct lab_state_process process = {(pid_t)pid, (uint64_t)start_ticks};
+
+	if (pid <= 0 || pid > G_MAXINT)
+		return CLAIM_ENDED;
+	if (lab_state_process_alive(process))
+		return CLAIM_LIVES;
+	if (lab_state_start_ticks(process.pid) == 0 && (kill(process.pid, 0) == 0 || errno != ESRCH))
+		return CLAIM_DOUBTFUL;
+	return CLAIM_ENDED;
+}
+
 enum claim_standing claim_judge(const struct claim *found, const struct claim *own)
 {
-	const struct lab_state_process process = {(pid_t)found->pid, (uint64_t)found->start_ticks};
-
 	if (was_before_boot(found, own))
 		return CLAIM_ENDED;
 	if (!same_processes(found, own))
 		return CLAIM_DOUBTFUL;
 	if (found->pid == own->pid && found->start_ticks == own->start_ticks)
 		return CLAIM_OWN;
-	return lab_state_process_alive(process) ? CLAIM_LIVES : CLAIM_ENDED;
+	return standing_of(found->pid, found->start_ticks);
 }

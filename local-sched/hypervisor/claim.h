@@ -51,7 +51,7 @@ enum claim_standing {
 	CLAIM_OWN = 0,  /* its own */
 	CLAIM_ENDED,    /* that process has ended: free to be taken */
 	CLAIM_LIVES,    /* that process lives */
-	CLAIM_DOUBTFUL, /* it is on another machine: it is to be watched */
+	CLAIM_DOUBTFUL, /* it is on another machine, or cannot be seen: it is to be watched */
 };
 
 /* Looks at this machine's processes, where `found` is of this machine as `own` is. */

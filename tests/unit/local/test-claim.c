@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a claim on a host says, and whether who holds it lives. */
 #include <glib.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "local-sched/hypervisor/claim.h"
@@ -105,6 +109,30 @@ static void test_judge(void)
 	}
 }
 
+/* As where /proc is mounted with hidepid=2: the process can be told to be there, and no more. */
+static void test_hidden(void)
+{
+	g_autoptr(claim_t) found = claim_new(OTHER);
+	g_autoptr(claim_t) own = claim_new(KEEPER);
+	const pid_t pid = fork();
+	g_autofree char *path = g_strdup_printf("/proc/%d", (int)pid);
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	found->pid = pid;
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", path, "tmpfs", 0, NULL) < 0) {
+		g_test_skip("nothing can be mounted here");
+	} else {
+		g_assert_cmpint(claim_judge(found, own), ==, CLAIM_DOUBTFUL);
+		g_assert_cmpint(umount2(path, MNT_DETACH), ==, 0);
+	}
+	g_assert_cmpint(kill(pid, SIGKILL), ==, 0);
+	g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
+	g_assert_cmpint(claim_judge(found, own), ==, CLAIM_ENDED);
+}
+
 static void test_own(void)
 {
 	g_autoptr(claim_t) found = claim_new(KEEPER);
@@ -121,5 +149,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/claim/refuses-what-no-scheduler-wrote", test_rubbish);
 	g_test_add_func("/claim/is-as-good-as-its-process-lives", test_judge);
 	g_test_add_func("/claim/is-its-own", test_own);
+	g_test_add_func("/claim/is-not-ended-where-its-process-is-hidden", test_hidden);
 	return g_test_run();
 }
