@@ -61,6 +61,7 @@ struct site {
 	struct image_paths *paths;
 	GHashTable *swap;   /* paths of swap disks by name of the VM, both owned */
 	GHashTable *coming; /* GCancellable by name of VMs on their way here, both owned */
+	GHashTable *stops;  /* struct stop whose room is being looked at, borrowed, by name of the VM, owned */
 	char *probe_name;
 	struct virt_type_decision *decision;
 	struct virt_type type;
