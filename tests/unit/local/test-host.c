@@ -473,21 +473,41 @@ static void assert_connections_apart(const struct gate *gate)
 				g_assert_true(gate->seen[i].thread != gate->seen[k].thread);
 }
 
+static uint32_t hanging(struct gate *gate)
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&gate->lock);
+	count = gate->hanging;
+	pthread_mutex_unlock(&gate->lock);
+	return count;
+}
+
+static void until_hanging(struct gate *gate, uint32_t count)
+{
+	pthread_mutex_lock(&gate->lock);
+	while (gate->hanging < count)
+		pthread_cond_wait(&gate->changed, &gate->lock);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+static void hang_vms(struct fixture *fixture, struct gate *gate, enum host_lane lane, int count)
+{
+	for (int i = 0; i < count; i++) {
+		g_autofree char *vm = g_strdup_printf("hung%d", i);
+
+		call(fixture, gate, lane, vm, hang_work, 0);
+	}
+}
+
 /* More VMs hang than there were threads for a kind of work. */
 static void test_hung_vms(struct fixture *fixture, gconstpointer uri)
 {
 	struct gate gate;
 
 	gate_init(&gate);
-	for (int i = 0; i < HUNG; i++) {
-		g_autofree char *vm = g_strdup_printf("hung%d", i);
-
-		call(fixture, &gate, HOST_LANE_AGENT, vm, hang_work, 0);
-	}
-	pthread_mutex_lock(&gate.lock);
-	while (gate.hanging < HUNG)
-		pthread_cond_wait(&gate.changed, &gate.lock);
-	pthread_mutex_unlock(&gate.lock);
+	hang_vms(fixture, &gate, HOST_LANE_AGENT, HUNG);
+	until_hanging(&gate, HUNG);
 	call(fixture, &gate, HOST_LANE_AGENT, "test", quick_work, 0);
 	call(fixture, &gate, HOST_LANE_LIFE, "hung0", quick_work, 0);
 	call(fixture, &gate, HOST_LANE_CONTROL, NULL, quick_work, 0);
@@ -495,6 +515,44 @@ static void test_hung_vms(struct fixture *fixture, gconstpointer uri)
 	gate_open(&gate);
 	until_told(&gate, "dddllllllll");
 	assert_connections_apart(&gate);
+	gate_finish(&gate);
+}
+
+/* However many guests hang, and VMs that are being ended: who serves the cluster is told, and what VMs use is read. */
+static void test_kept_workers(struct fixture *fixture, gconstpointer uri)
+{
+	struct gate gate;
+
+	gate_init(&gate);
+	hang_vms(fixture, &gate, HOST_LANE_AGENT, HOST_WORKERS_MAX);
+	until_hanging(&gate, HOST_WORKERS_MAX - HOST_WORKERS_SIGNS - HOST_WORKERS_LIFE);
+	call(fixture, &gate, HOST_LANE_LIFE, "test", quick_work, 0);
+	until_told(&gate, "d");
+	hang_vms(fixture, &gate, HOST_LANE_LIFE, HOST_WORKERS_LIFE + 1);
+	until_hanging(&gate, HOST_WORKERS_MAX - HOST_WORKERS_SIGNS);
+	call(fixture, &gate, HOST_LANE_STATS, NULL, hang_work, 0);
+	until_hanging(&gate, HOST_WORKERS_MAX - 1);
+	call(fixture, &gate, HOST_LANE_CLAIM, NULL, quick_work, 0);
+	until_told(&gate, "dd");
+	gate_open(&gate);
+	until_told(&gate, "ddllllllllllllllllllllllll");
+	gate_finish(&gate);
+}
+
+/* VMs that are saved take no more than their share of the workers. */
+static void test_disks(struct fixture *fixture, gconstpointer uri)
+{
+	struct gate gate;
+
+	gate_init(&gate);
+	hang_vms(fixture, &gate, HOST_LANE_DISK, HOST_WORKERS_MAX);
+	until_hanging(&gate, HOST_DISKS_MAX);
+	call(fixture, &gate, HOST_LANE_ACT, "test", quick_work, 0);
+	call(fixture, &gate, HOST_LANE_CLAIM, NULL, quick_work, 0);
+	until_told(&gate, "dd");
+	g_assert_cmpuint(hanging(&gate), ==, HOST_DISKS_MAX);
+	gate_open(&gate);
+	until_told(&gate, "ddllllllllllllllllllll");
 	gate_finish(&gate);
 }
 
@@ -566,6 +624,8 @@ int main(int argc, char **argv)
 	    test_away);
 	g_test_add_func("/host/tells-why-it-cannot-be-reached", test_unreachable);
 	ADD("/host/holds-up-no-vm-by-vms-that-hang", "test:///default", test_hung_vms);
+	ADD("/host/holds-up-no-sign-of-life-by-guests-that-hang", "test:///default", test_kept_workers);
+	ADD("/host/saves-few-vms-at-a-time", "test:///default", test_disks);
 	ADD("/host/works-in-order-on-a-vm-until-it-gives-up", "test:///default", test_order);
 	g_test_add_func("/host/refuses-what-waits-when-it-is-out-of-reach", test_out_of_reach);
 	ADD("/host/is-freed-with-work-under-way", "test:///default", test_free);
