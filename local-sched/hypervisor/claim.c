@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -154,4 +155,35 @@ enum claim_standing claim_judge(const struct claim *found, const struct claim *o
 	if (found->pid == own->pid && found->start_ticks == own->start_ticks)
 		return CLAIM_OWN;
 	return standing_of(found->pid, found->start_ticks);
+}
+
+/* Watching. */
+
+bool claim_watch_see(struct claim_watch *watch, const char *text, int64_t now_ns)
+{
+	const bool changed = watch->text && !g_str_equal(watch->text, text);
+
+	if (!watch->text || changed) {
+		claim_watch_clear(watch);
+		watch->text = g_strdup(text);
+	}
+	if (!watch->since_ns)
+		watch->since_ns = now_ns;
+	return changed;
+}
+
+void claim_watch_interrupt(struct claim_watch *watch)
+{
+	watch->since_ns = 0;
+}
+
+const char *claim_watch_lapsed(const struct claim_watch *watch, int64_t now_ns)
+{
+	return watch->since_ns && clock_elapsed_s(watch->since_ns, now_ns) >= CLAIM_LAPSE_S ? watch->text : NULL;
+}
+
+void claim_watch_clear(struct claim_watch *watch)
+{
+	g_free(watch->text);
+	*watch = (struct claim_watch){0};
 }

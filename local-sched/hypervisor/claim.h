@@ -57,6 +57,24 @@ enum claim_standing {
 /* Looks at this machine's processes, where `found` is of this machine as `own` is. */
 enum claim_standing claim_judge(const struct claim *found, const struct claim *own);
 
+/*
+ * Another one's claim that is watched; zeroed: none is. Times are those of clock_now_ns(). What was not seen, because the
+ * host was out of reach, does not count: its holder may not have reached it either.
+ */
+struct claim_watch {
+	char *text;       /* as it was seen last, owned; NULL: none */
+	int64_t since_ns; /* since when it was seen not to change; 0: since the next look */
+};
+
+/* It was seen to be `text` now. True: it has changed since it was seen before. */
+bool claim_watch_see(struct claim_watch *watch, const char *text, int64_t now_ns);
+/* The host went out of reach, or its claim could not be read. */
+void claim_watch_interrupt(struct claim_watch *watch);
+/* Its text, borrowed, if it has not changed for CLAIM_LAPSE_S; else NULL. */
+const char *claim_watch_lapsed(const struct claim_watch *watch, int64_t now_ns);
+/* Watches none any more. */
+void claim_watch_clear(struct claim_watch *watch);
+
 /* What came of an attempt to take a claim; strings are owned. */
 struct claim_result {
 	enum claim_standing standing; /* CLAIM_OWN: it is held from now on */

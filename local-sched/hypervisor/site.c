@@ -24,6 +24,7 @@ static void on_connection(struct host *host, bool up, const char *reason, void *
 		site_step(site);
 	} else {
 		log_warning_of(LOG_HOST(host_name(host)), "%s; trying again", reason);
+		claim_watch_interrupt(&site->watch);
 		g_hash_table_remove_all(site->stops); /* VMs are looked at anew */
 		if (!site->frozen)
 			site_detach_all(site, reason);
@@ -178,7 +179,7 @@ void site_free(struct site *site)
 	g_free(site->probe_name);
 	claim_free(site->claim);
 	g_free(site->claim_name);
-	g_free(site->watched);
+	claim_watch_clear(&site->watch);
 	g_ptr_array_unref(site->places);
 	g_ptr_array_unref(site->machines);
 	g_ptr_array_unref(site->awaiting);

@@ -54,8 +54,7 @@ struct site {
 	bool told_refused;
 	bool renewing;       /* that is under way */
 	guint renew_source;
-	char *watched;          /* another's claim, as it was seen last; NULL: none */
-	uint32_t watched_looks; /* that found it unchanged since */
+	struct claim_watch watch; /* of another's claim */
 	bool checking;          /* whether the image is there is being looked at again */
 	struct host_about *about; /* NULL: not known yet */
 	struct image_paths *paths;

@@ -109,6 +109,29 @@ static void test_judge(void)
 	}
 }
 
+/* By the clock, not by how often it was looked, and only while it could be seen. */
+static void test_watch(void)
+{
+	const int64_t s = INT64_C(1000000000);
+	struct claim_watch watch = {0};
+
+	g_assert_null(claim_watch_lapsed(&watch, 100 * s));
+	for (int look = 0; look < 20; look++)
+		g_assert_false(claim_watch_see(&watch, "a", 100 * s + look));
+	g_assert_null(claim_watch_lapsed(&watch, 101 * s));
+	g_assert_null(claim_watch_lapsed(&watch, (100 + CLAIM_LAPSE_S) * s - 1));
+	g_assert_cmpstr(claim_watch_lapsed(&watch, (100 + CLAIM_LAPSE_S) * s), ==, "a");
+	g_assert_true(claim_watch_see(&watch, "b", 120 * s));
+	g_assert_null(claim_watch_lapsed(&watch, (100 + CLAIM_LAPSE_S) * s));
+	claim_watch_interrupt(&watch);
+	g_assert_null(claim_watch_lapsed(&watch, 500 * s));
+	g_assert_false(claim_watch_see(&watch, "b", 500 * s));
+	g_assert_null(claim_watch_lapsed(&watch, 501 * s));
+	g_assert_cmpstr(claim_watch_lapsed(&watch, (500 + CLAIM_LAPSE_S) * s), ==, "b");
+	claim_watch_clear(&watch);
+	g_assert_null(claim_watch_lapsed(&watch, 900 * s));
+}
+
 /* As where /proc is mounted with hidepid=2: the process can be told to be there, and no more. */
 static void test_hidden(void)
 {
@@ -149,6 +172,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/claim/refuses-what-no-scheduler-wrote", test_rubbish);
 	g_test_add_func("/claim/is-as-good-as-its-process-lives", test_judge);
 	g_test_add_func("/claim/is-its-own", test_own);
+	g_test_add_func("/claim/lapses-after-a-time-that-it-was-watched-for", test_watch);
 	g_test_add_func("/claim/is-not-ended-where-its-process-is-hidden", test_hidden);
 	return g_test_run();
 }
