@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/lab_state.h"
+#include "common/read_number.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 /* The first line of a file, or "". */
@@ -107,6 +108,15 @@ struct claim *claim_parse(const char *text, GError **error)
 		.beat = beat,
 	};
 	return g_steal_pointer(&claim);
+}
+
+bool claim_volume_number(const char *volume, const char *name, uint64_t *ret_number)
+{
+	const char *rest = g_str_has_prefix(volume, name) ? volume + strlen(name) : "?";
+
+	*ret_number = 0;
+	return !*rest || (rest[0] == '.' && rest[1] != '0' &&
+			  read_number_unsigned(rest + 1, 1, UINT32_MAX, ret_number));
 }
 
 char *claim_who(const struct claim *claim)

@@ -46,6 +46,12 @@ struct claim *claim_parse(const char *text, GError **error);
 /* "pid 4711 on machine 'blade7', since 2026-03-01 12:00:00"; the caller frees it. */
 char *claim_who(const struct claim *claim);
 
+/*
+ * Whether `volume` is one of those of claim `name`: NAME, NAME.1, NAME.2 and so on; *ret_number is 0, 1, 2, ... The one of
+ * the highest number counts (claim_take.c). Pure.
+ */
+bool claim_volume_number(const char *volume, const char *name, uint64_t *ret_number);
+
 /* What a claim that was found is to the one who found it. */
 enum claim_standing {
 	CLAIM_OWN = 0,  /* its own */
@@ -88,7 +94,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(claim_result_t, claim_result_free)
 
 /*
  * Takes the claim in volume `name`, or renews it. One whose text is `lapsed` (NULL: none) counts as ended. Result:
- * struct claim_result. Fails with VIRT_ERROR_FOREIGN where the volume is somebody else's.
+ * struct claim_result. Fails with VIRT_ERROR_FOREIGN where the volume is somebody else's. Fails where others take it at the same time: to be tried again.
  */
 void claim_take(struct host *host, const char *name, const struct claim *own, const char *lapsed,
 		host_done_f done, gpointer data);

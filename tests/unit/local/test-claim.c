@@ -109,6 +109,22 @@ static void test_judge(void)
 	}
 }
 
+static void test_volumes(void)
+{
+	static const char *const others[] = {"a-claim.", "a-claim.0", "a-claim.01", "a-claim.x", "a-claim.1x", "a-claim.-1",
+					     "a-claim.99999999999", "a-clai", "a-claims", "b-claim", "a-claim1"};
+	uint64_t number = 9;
+
+	g_assert_true(claim_volume_number("a-claim", "a-claim", &number));
+	g_assert_cmpuint(number, ==, 0);
+	g_assert_true(claim_volume_number("a-claim.1", "a-claim", &number));
+	g_assert_cmpuint(number, ==, 1);
+	g_assert_true(claim_volume_number("a-claim.4294967295", "a-claim", &number));
+	g_assert_cmpuint(number, ==, UINT32_MAX);
+	for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
+		g_assert_false(claim_volume_number(others[i], "a-claim", &number));
+}
+
 /* By the clock, not by how often it was looked, and only while it could be seen. */
 static void test_watch(void)
 {
@@ -172,6 +188,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/claim/refuses-what-no-scheduler-wrote", test_rubbish);
 	g_test_add_func("/claim/is-as-good-as-its-process-lives", test_judge);
 	g_test_add_func("/claim/is-its-own", test_own);
+	g_test_add_func("/claim/knows-its-volumes", test_volumes);
 	g_test_add_func("/claim/lapses-after-a-time-that-it-was-watched-for", test_watch);
 	g_test_add_func("/claim/is-not-ended-where-its-process-is-hidden", test_hidden);
 	return g_test_run();
