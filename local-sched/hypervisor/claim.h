@@ -47,8 +47,8 @@ struct claim *claim_parse(const char *text, GError **error);
 char *claim_who(const struct claim *claim);
 
 /*
- * Whether `volume` is one of those of claim `name`: NAME, NAME.1, NAME.2 and so on; *ret_number is 0, 1, 2, ... The one of
- * the highest number counts (claim_take.c). Pure.
+ * Whether `volume` is one of those of claim `name`: NAME, NAME.1, NAME.2 and so on; *ret_number is 0, 1, 2, ... The
+ * one of the highest number counts (claim_take.c). Pure.
  */
 bool claim_volume_number(const char *volume, const char *name, uint64_t *ret_number);
 
@@ -64,8 +64,8 @@ enum claim_standing {
 enum claim_standing claim_judge(const struct claim *found, const struct claim *own);
 
 /*
- * Another one's claim that is watched; zeroed: none is. Times are those of clock_now_ns(). What was not seen, because the
- * host was out of reach, does not count: its holder may not have reached it either.
+ * Another one's claim that is watched; zeroed: none is. Times are those of clock_now_ns(). What was not seen, because
+ * the host was out of reach, does not count: its holder may not have reached it either.
  */
 struct claim_watch {
 	char *text;       /* as it was seen last, owned; NULL: none */
@@ -94,7 +94,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(claim_result_t, claim_result_free)
 
 /*
  * Takes the claim in volume `name`, or renews it. One whose text is `lapsed` (NULL: none) counts as ended. Result:
- * struct claim_result. Fails with VIRT_ERROR_FOREIGN where the volume is somebody else's. Fails where others take it at the same time: to be tried again.
+ * struct claim_result. Fails with VIRT_ERROR_FOREIGN where the volume is somebody else's, and with VIRT_ERROR_OTHER, to be
+ * tried again, where others take it at the same time.
  */
 void claim_take(struct host *host, const char *name, const struct claim *own, const char *lapsed,
 		host_done_f done, gpointer data);

@@ -177,8 +177,8 @@ static struct claim_result *look_at(const struct order *order, const struct late
 }
 
 /*
- * Whether number `own` is held, which was just written: nobody has made a later one, and what it was made after is as it
- * was (NULL: it was made after none). False with or without `error`.
+ * Whether number `own` is held, which was just written: nobody has made a later one, and what it was made after is as
+ * it was (NULL: it was made after none). False with or without `error`.
  */
 static bool is_held(virStoragePoolPtr pool, const struct order *order, uint64_t own, const struct latest *before,
 		    GError **error)
@@ -253,7 +253,8 @@ static gpointer take_work(virConnectPtr connection, gpointer input, GError **err
 	}
 	if (pool)
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
-			    "others try to serve the cluster at the same time (volume '%s' in the storage pool)", order->name);
+			    "others try to serve the cluster at the same time (volume '%s' in the storage pool)",
+			    order->name);
 	return NULL;
 }
 

@@ -111,8 +111,8 @@ static void test_judge(void)
 
 static void test_volumes(void)
 {
-	static const char *const others[] = {"a-claim.", "a-claim.0", "a-claim.01", "a-claim.x", "a-claim.1x", "a-claim.-1",
-					     "a-claim.99999999999", "a-clai", "a-claims", "b-claim", "a-claim1"};
+	static const char *const others[] = {"a-claim.", "a-claim.0", "a-claim.01", "a-claim.x", "a-claim.1x",
+					     "a-claim.-1", "a-claim.99999999999", "a-clai", "a-claims", "b-claim", "a-claim1"};
 	uint64_t number = 9;
 
 	g_assert_true(claim_volume_number("a-claim", "a-claim", &number));
