@@ -2,11 +2,15 @@
 /* What a claim says, and what it means to who finds it. */
 #include "local-sched/hypervisor/claim.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/lab_state.h"
+#include "common/read_number.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 /* The first line of a file, or "". */
@@ -106,6 +110,15 @@ struct claim *claim_parse(const char *text, GError **error)
 	return g_steal_pointer(&claim);
 }
 
+bool claim_volume_number(const char *volume, const char *name, uint64_t *ret_number)
+{
+	const char *rest = g_str_has_prefix(volume, name) ? volume + strlen(name) : "?";
+
+	*ret_number = 0;
+	return !*rest || (rest[0] == '.' && rest[1] != '0' &&
+			  read_number_unsigned(rest + 1, 1, UINT32_MAX, ret_number));
+}
+
 char *claim_who(const struct claim *claim)
 {
 	return g_strdup_printf("pid %" G_GINT64_FORMAT " on machine '%s', since %s", claim->pid, claim->machine, claim->since);
@@ -126,15 +139,61 @@ static bool was_before_boot(const struct claim *found, const struct claim *own)
 	       !g_str_equal(found->boot_id, own->boot_id);
 }
 
+/*
+ * What became of a process of this machine. /proc may hide other users' processes (hidepid): one that is there and has
+ * no start that can be read may be the one, or a later one of its number.
+ */
+static enum claim_standing standing_of(int64_t pid, int64_t start_ticks)
+{
+	const struct lab_state_process process = {(pid_t)pid, (uint64_t)start_ticks};
+
+	if (pid <= 0 || pid > G_MAXINT)
+		return CLAIM_ENDED;
+	if (lab_state_process_alive(process))
+		return CLAIM_LIVES;
+	if (lab_state_start_ticks(process.pid) == 0 && (kill(process.pid, 0) == 0 || errno != ESRCH))
+		return CLAIM_DOUBTFUL;
+	return CLAIM_ENDED;
+}
+
 enum claim_standing claim_judge(const struct claim *found, const struct claim *own)
 {
-	const struct lab_state_process process = {(pid_t)found->pid, (uint64_t)found->start_ticks};
-
 	if (was_before_boot(found, own))
 		return CLAIM_ENDED;
 	if (!same_processes(found, own))
 		return CLAIM_DOUBTFUL;
 	if (found->pid == own->pid && found->start_ticks == own->start_ticks)
 		return CLAIM_OWN;
-	return lab_state_process_alive(process) ? CLAIM_LIVES : CLAIM_ENDED;
+	return standing_of(found->pid, found->start_ticks);
+}
+
+/* Watching. */
+
+bool claim_watch_see(struct claim_watch *watch, const char *text, int64_t now_ns)
+{
+	const bool changed = watch->text && !g_str_equal(watch->text, text);
+
+	if (!watch->text || changed) {
+		claim_watch_clear(watch);
+		watch->text = g_strdup(text);
+	}
+	if (!watch->since_ns)
+		watch->since_ns = now_ns;
+	return changed;
+}
+
+void claim_watch_interrupt(struct claim_watch *watch)
+{
+	watch->since_ns = 0;
+}
+
+const char *claim_watch_lapsed(const struct claim_watch *watch, int64_t now_ns)
+{
+	return watch->since_ns && clock_elapsed_s(watch->since_ns, now_ns) >= CLAIM_LAPSE_S ? watch->text : NULL;
+}
+
+void claim_watch_clear(struct claim_watch *watch)
+{
+	g_free(watch->text);
+	*watch = (struct claim_watch){0};
 }

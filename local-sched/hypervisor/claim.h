@@ -46,16 +46,40 @@ struct claim *claim_parse(const char *text, GError **error);
 /* "pid 4711 on machine 'blade7', since 2026-03-01 12:00:00"; the caller frees it. */
 char *claim_who(const struct claim *claim);
 
+/*
+ * Whether `volume` is one of those of claim `name`: NAME, NAME.1, NAME.2 and so on; *ret_number is 0, 1, 2, ... The
+ * one of the highest number counts (claim_take.c). Pure.
+ */
+bool claim_volume_number(const char *volume, const char *name, uint64_t *ret_number);
+
 /* What a claim that was found is to the one who found it. */
 enum claim_standing {
 	CLAIM_OWN = 0,  /* its own */
 	CLAIM_ENDED,    /* that process has ended: free to be taken */
 	CLAIM_LIVES,    /* that process lives */
-	CLAIM_DOUBTFUL, /* it is on another machine: it is to be watched */
+	CLAIM_DOUBTFUL, /* it is on another machine, or cannot be seen: it is to be watched */
 };
 
 /* Looks at this machine's processes, where `found` is of this machine as `own` is. */
 enum claim_standing claim_judge(const struct claim *found, const struct claim *own);
+
+/*
+ * Another one's claim that is watched; zeroed: none is. Times are those of clock_now_ns(). What was not seen, because
+ * the host was out of reach, does not count: its holder may not have reached it either.
+ */
+struct claim_watch {
+	char *text;       /* as it was seen last, owned; NULL: none */
+	int64_t since_ns; /* since when it was seen not to change; 0: since the next look */
+};
+
+/* It was seen to be `text` now. True: it has changed since it was seen before. */
+bool claim_watch_see(struct claim_watch *watch, const char *text, int64_t now_ns);
+/* The host went out of reach, or its claim could not be read. */
+void claim_watch_interrupt(struct claim_watch *watch);
+/* Its text, borrowed, if it has not changed for CLAIM_LAPSE_S; else NULL. */
+const char *claim_watch_lapsed(const struct claim_watch *watch, int64_t now_ns);
+/* Watches none any more. */
+void claim_watch_clear(struct claim_watch *watch);
 
 /* What came of an attempt to take a claim; strings are owned. */
 struct claim_result {
@@ -70,7 +94,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(claim_result_t, claim_result_free)
 
 /*
  * Takes the claim in volume `name`, or renews it. One whose text is `lapsed` (NULL: none) counts as ended. Result:
- * struct claim_result. Fails with VIRT_ERROR_FOREIGN where the volume is somebody else's.
+ * struct claim_result. Fails with VIRT_ERROR_FOREIGN where the volume is somebody else's, and with VIRT_ERROR_OTHER, to be
+ * tried again, where others take it at the same time.
  */
 void claim_take(struct host *host, const char *name, const struct claim *own, const char *lapsed,
 		host_done_f done, gpointer data);

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Claims as volumes of a host's storage pool: taken, renewed and given up on worker threads. */
+/*
+ * Claims as volumes of a host's storage pool: taken, renewed and given up on worker threads. A claim is the latest of
+ * volumes NAME, NAME.1, NAME.2 and so on. Who succeeds one that has ended makes the next: only one can. He holds it if
+ * after that it is the latest, and what he found has not changed; if not, he removes his own. So nobody writes to or
+ * removes what another one may hold, however long he was held up between two calls; and whoever renews a claim as it is
+ * succeeded, or makes the first one, sees the later one, or is seen.
+ */
+#include <libvirt/virterror.h>
 #include <string.h>
 
 #include "local-sched/hypervisor/claim.h"
@@ -7,6 +14,8 @@
 #include "local-sched/hypervisor/virt_error.h"
 
 #define CLAIM_BYTES 2048 /* all of them, the rest blank: a shorter text leaves nothing of a longer one */
+
+enum { LOOKS = 3 }; /* where others take it at the same time */
 
 struct order {
 	char *name;
@@ -34,37 +43,63 @@ static bool write_claim(virStorageVolPtr volume, const char *text, GError **erro
 	return storage_write(volume, bytes, sizeof(bytes), error);
 }
 
-/* Only one can make it. */
-static bool make_claim(virStoragePoolPtr pool, const struct order *order, GError **error)
-{
-	g_autoptr(virStorageVol) volume = storage_create(pool, order->name, CLAIM_BYTES, 0644);
+/* The volumes of a claim. */
 
-	if (!volume)
-		virt_error_set(error, "cannot make volume '%s'", order->name);
-	else if (write_claim(volume, order->text, error))
-		return true;
-	storage_blame_room(pool, "who serves the cluster there", CLAIM_BYTES, error);
-	if (volume)
-		virStorageVolDelete(volume, 0);
-	return false;
+/* The name of the volume of that number; the caller frees it. */
+static char *volume_of(const char *name, uint64_t number)
+{
+	return number ? g_strdup_printf("%s.%" G_GUINT64_FORMAT, name, number) : g_strdup(name);
 }
 
-/* The volume and what is in it, blanks stripped; *ret_text NULL: there is none. What the pool remembers may be gone. */
-static bool find_claim(virStoragePoolPtr pool, const char *name, virStorageVolPtr *ret_volume, char **ret_text,
-		       GError **error)
+/* The one of the highest number; text is owned, blanks stripped; NULL: there is none. */
+struct latest {
+	uint64_t number;
+	char *text;
+};
+
+/* False: there is none, or, with `error`, that is not known. */
+static bool find_highest(virStoragePoolPtr pool, const char *name, uint64_t *ret_highest, GError **error)
+{
+	g_auto(GStrv) volumes = storage_list(pool, error);
+	bool any = false;
+
+	for (char **volume = volumes; volume && *volume; volume++) {
+		uint64_t number;
+
+		if (!claim_volume_number(*volume, name, &number))
+			continue;
+		*ret_highest = any ? MAX(*ret_highest, number) : number;
+		any = true;
+	}
+	return any;
+}
+
+/* What is in the volume; NULL with `error`. */
+static char *read_claim(virStoragePoolPtr pool, const char *name, uint64_t number, GError **error)
+{
+	g_autofree char *volume_name = volume_of(name, number);
+	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, volume_name);
+	char *text;
+
+	if (!volume) {
+		virt_error_set(error, "volume '%s'", volume_name);
+		return NULL;
+	}
+	text = storage_read(volume, CLAIM_BYTES, error);
+	return text ? g_strstrip(text) : NULL;
+}
+
+/* What the pool remembers may be gone. */
+static bool find_latest(virStoragePoolPtr pool, const char *name, struct latest *ret_latest, GError **error)
 {
 	for (int look = 0;; look++) {
-		g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
 		g_autoptr(GError) cause = NULL;
 
-		*ret_volume = NULL;
-		*ret_text = volume ? storage_read(volume, CLAIM_BYTES, &cause) : NULL;
-		if (*ret_text)
-			g_strstrip(*ret_text);
-		if (*ret_text || !volume) {
-			*ret_volume = g_steal_pointer(&volume);
+		*ret_latest = (struct latest){0};
+		if (find_highest(pool, name, &ret_latest->number, &cause))
+			ret_latest->text = read_claim(pool, name, ret_latest->number, &cause);
+		if (!cause)
 			return true;
-		}
 		if (look > 0) {
 			g_propagate_error(error, g_steal_pointer(&cause));
 			return false;
@@ -73,36 +108,130 @@ static bool find_claim(virStoragePoolPtr pool, const char *name, virStorageVolPt
 	}
 }
 
+static void delete_below(virStoragePoolPtr pool, const char *name, uint64_t limit)
+{
+	g_auto(GStrv) volumes = storage_list(pool, NULL);
+
+	for (char **volume = volumes; volume && *volume; volume++) {
+		uint64_t number;
+
+		if (claim_volume_number(*volume, name, &number) && number < limit)
+			storage_delete(pool, *volume);
+	}
+}
+
+/* Only one can make it: false without `error` where another one did. */
+static bool make_claim(virStoragePoolPtr pool, const struct order *order, uint64_t number, GError **error)
+{
+	g_autofree char *name = volume_of(order->name, number);
+	g_autoptr(virStorageVol) volume = storage_create(pool, name, CLAIM_BYTES, 0644);
+
+	if (volume && write_claim(volume, order->text, error))
+		return true;
+	if (!volume && virGetLastErrorCode() == VIR_ERR_STORAGE_VOL_EXIST)
+		return false;
+	if (!volume)
+		virt_error_set(error, "cannot make volume '%s'", name);
+	storage_blame_room(pool, "who serves the cluster there", CLAIM_BYTES, error);
+	if (volume)
+		virStorageVolDelete(volume, 0);
+	return false;
+}
+
+static bool renew_claim(virStoragePoolPtr pool, const struct order *order, uint64_t number, GError **error)
+{
+	g_autofree char *name = volume_of(order->name, number);
+	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
+
+	if (volume)
+		return write_claim(volume, order->text, error);
+	virt_error_set(error, "volume '%s'", name);
+	return false;
+}
+
 /* What is there means to the one whose claim is `own`. An empty one is being written, or its writer died. */
-static struct claim_result *look_at(const char *name, const char *text, const struct claim *own, GError **error)
+static struct claim_result *look_at(const struct order *order, const struct latest *latest, const struct claim *own,
+				    GError **error)
 {
 	g_autoptr(claim_result_t) result = g_new0(struct claim_result, 1);
 	g_autoptr(GError) cause = NULL;
-	g_autoptr(claim_t) found = *text ? claim_parse(text, &cause) : NULL;
+	g_autoptr(claim_t) found = latest->text && *latest->text ? claim_parse(latest->text, &cause) : NULL;
 
-	if (*text && !found) {
+	if (cause) {
+		g_autofree char *name = volume_of(order->name, latest->number);
+
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN,
 			    "volume '%s' in the storage pool is to say which local scheduler serves the cluster, but %s; "
 			    "remove it if it is of no use",
 			    name, cause->message);
 		return NULL;
 	}
+	if (!latest->text)
+		return g_steal_pointer(&result);
 	result->standing = found ? claim_judge(found, own) : CLAIM_DOUBTFUL;
-	result->seen = g_strdup(text);
+	if (result->standing == CLAIM_DOUBTFUL && g_strcmp0(latest->text, order->lapsed) == 0)
+		result->standing = CLAIM_ENDED;
+	result->seen = g_strdup(latest->text);
 	result->who = found ? claim_who(found) : NULL;
 	return g_steal_pointer(&result);
 }
 
-/* On top of what is there. False with `error`. */
-static bool seize(virStoragePoolPtr pool, virStorageVolPtr volume, const struct order *order,
-		  enum claim_standing standing, GError **error)
+/*
+ * Whether number `own` is held, which was just written: nobody has made a later one, and what it was made after is as
+ * it was (NULL: it was made after none). False with or without `error`.
+ */
+static bool is_held(virStoragePoolPtr pool, const struct order *order, uint64_t own, const struct latest *before,
+		    GError **error)
 {
-	if (standing == CLAIM_OWN)
-		return write_claim(volume, order->text, error);
-	if (virStorageVolDelete(volume, 0) == 0)
-		return make_claim(pool, order, error);
-	virt_error_set(error, "cannot remove volume '%s'", order->name);
+	g_autofree char *text = NULL;
+	uint64_t highest;
+
+	if (!find_highest(pool, order->name, &highest, error) || highest != own)
+		return false;
+	if (!before)
+		return true;
+	text = read_claim(pool, order->name, before->number, NULL);
+	return g_strcmp0(text, before->text) == 0;
+}
+
+/* A later one than what was found, which has ended or is not there. False with or without `error`: it is not held. */
+static bool succeed(virStoragePoolPtr pool, const struct order *order, const struct latest *latest, GError **error)
+{
+	const uint64_t number = latest->text ? latest->number + 1 : 0;
+	g_autofree char *name = volume_of(order->name, number);
+
+	if (!make_claim(pool, order, number, error))
+		return false;
+	if (is_held(pool, order, number, latest->text ? latest : NULL, error)) {
+		delete_below(pool, order->name, number);
+		return true;
+	}
+	storage_delete(pool, name);
 	return false;
+}
+
+/* NULL without `error`: another one did something meanwhile, so that it is to be looked again. */
+static struct claim_result *try_to_take(virStoragePoolPtr pool, const struct order *order, const struct claim *own,
+					GError **error)
+{
+	g_autoptr(claim_result_t) result = NULL;
+	g_autofree char *text = NULL;
+	struct latest latest;
+	bool held;
+
+	if (!find_latest(pool, order->name, &latest, error))
+		return NULL;
+	text = latest.text;
+	result = look_at(order, &latest, own, error);
+	if (!result || result->standing > CLAIM_ENDED)
+		return g_steal_pointer(&result);
+	if (text && result->standing == CLAIM_OWN)
+		held = renew_claim(pool, order, latest.number, error) &&
+		       is_held(pool, order, latest.number, NULL, error);
+	else
+		held = succeed(pool, order, &latest, error);
+	result->standing = CLAIM_OWN;
+	return held ? g_steal_pointer(&result) : NULL;
 }
 
 static gpointer take_work(virConnectPtr connection, gpointer input, GError **error)
@@ -110,27 +239,23 @@ static gpointer take_work(virConnectPtr connection, gpointer input, GError **err
 	const struct order *order = input;
 	g_autoptr(claim_t) own = claim_parse(order->text, error);
 	g_autoptr(virStoragePool) pool = own ? storage_open(connection, false, error) : NULL;
-	g_autoptr(virStorageVol) volume = NULL;
-	g_autoptr(claim_result_t) result = NULL;
-	g_autofree char *text = NULL;
+	g_autoptr(GError) cause = NULL;
 
-	if (!pool || !find_claim(pool, order->name, &volume, &text, error))
-		return NULL;
-	if (!volume) {
-		result = g_new0(struct claim_result, 1);
-		return make_claim(pool, order, error) ? g_steal_pointer(&result) : NULL;
+	for (int look = 0; pool && look < LOOKS; look++) {
+		struct claim_result *result = try_to_take(pool, order, own, &cause);
+
+		if (result)
+			return result;
+		if (cause) {
+			g_propagate_error(error, g_steal_pointer(&cause));
+			return NULL;
+		}
 	}
-	result = look_at(order->name, text, own, error);
-	if (!result)
-		return NULL;
-	if (result->standing == CLAIM_DOUBTFUL && g_strcmp0(text, order->lapsed) == 0)
-		result->standing = CLAIM_ENDED;
-	if (result->standing > CLAIM_ENDED)
-		return g_steal_pointer(&result);
-	if (!seize(pool, volume, order, result->standing, error))
-		return NULL;
-	result->standing = CLAIM_OWN;
-	return g_steal_pointer(&result);
+	if (pool)
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
+			    "others try to serve the cluster at the same time (volume '%s' in the storage pool)",
+			    order->name);
+	return NULL;
 }
 
 static gpointer release_work(virConnectPtr connection, gpointer input, GError **error)
@@ -138,15 +263,19 @@ static gpointer release_work(virConnectPtr connection, gpointer input, GError **
 	const struct order *order = input;
 	g_autoptr(claim_t) own = claim_parse(order->text, error);
 	g_autoptr(virStoragePool) pool = own ? storage_open(connection, false, error) : NULL;
-	g_autoptr(virStorageVol) volume = NULL;
 	g_autoptr(claim_t) found = NULL;
 	g_autofree char *text = NULL;
+	struct latest latest;
 
-	if (!pool || !find_claim(pool, order->name, &volume, &text, error))
+	if (!pool || !find_latest(pool, order->name, &latest, error))
 		return NULL;
+	text = latest.text;
 	found = text ? claim_parse(text, NULL) : NULL;
-	if (found && claim_judge(found, own) == CLAIM_OWN)
-		virStorageVolDelete(volume, 0);
+	if (found && claim_judge(found, own) == CLAIM_OWN) {
+		g_autofree char *name = volume_of(order->name, latest.number);
+
+		storage_delete(pool, name);
+	}
 	return HOST_DONE;
 }
 

@@ -193,21 +193,29 @@ void domain_create_bound(struct host *host, const char *name, const char *keeper
 	submit(host, HOST_LANE_LIFE, create_bound_work, kept_input(name, keeper, xml), NULL, done, data);
 }
 
+bool domain_end(virDomainPtr domain, GError **error)
+{
+	int code;
+
+	if (virDomainDestroy(domain) == 0)
+		return true;
+	code = virGetLastErrorCode();
+	if (code == VIR_ERR_NO_DOMAIN || code == VIR_ERR_OPERATION_INVALID) {
+		virResetLastError();
+		return true;
+	}
+	virt_error_set_domain(error, domain, "it cannot be destroyed");
+	return false;
+}
+
 static gpointer destroy_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct input *input = data;
 	g_autoptr(virDomain) domain = NULL;
-	int code;
 
 	if (!domain_find(connection, input->name, input->keeper, &domain, error))
 		return NULL;
-	if (!domain || virDomainDestroy(domain) == 0)
-		return HOST_DONE;
-	code = virGetLastErrorCode();
-	if (code == VIR_ERR_NO_DOMAIN || code == VIR_ERR_OPERATION_INVALID)
-		return HOST_DONE;
-	virt_error_set(error, "cannot destroy VM '%s'", input->name);
-	return NULL;
+	return !domain || domain_end(domain, error) ? HOST_DONE : NULL;
 }
 
 void domain_destroy(struct host *host, const char *name, const char *keeper, host_done_f done, gpointer data)

@@ -36,6 +36,9 @@ struct domain_cpu {
 bool domain_find(virConnectPtr connection, const char *name, const char *keeper, virDomainPtr *ret_domain,
 		 GError **error);
 
+/* On a worker thread: ends a VM at once; one that does not run, or that has just ended, is success. */
+bool domain_end(virDomainPtr domain, GError **error);
+
 /*
  * Starts a transient VM from its XML; `name` is its name. No result. VIRT_ERROR_FOREIGN: a VM that does not belong to
  * `keeper` has that name.

@@ -453,6 +453,8 @@ static void errand_run(struct worker *worker, struct errand *errand)
 		return;
 	if (!is_connected(worker, &errand->error))
 		errand->unreached = true;
+	else if (g_atomic_int_get(&host->closed))
+		return; /* its input may be gone */
 	else if (!worker->control && errand->losses != (guint)g_atomic_int_get(&host->losses))
 		g_set_error(&errand->error, VIRT_ERROR, VIRT_ERROR_CONNECTION,
 			    "host '%s' was out of reach", host->name);
@@ -508,19 +510,37 @@ static struct worker *worker_start(struct host *host, bool control)
 	return worker;
 }
 
-/* One that has nothing to do, of the first ones that were started: connections are kept few. NULL: none. */
-static struct worker *find_worker(struct host *host)
+/*
+ * How many may be at work so that one more call of a lane is begun. Of those that others wait for, which are of no VM,
+ * one call each is under way.
+ */
+static guint workers_for(enum host_lane lane)
 {
+	if (lane == HOST_LANE_STATS || lane == HOST_LANE_CLAIM)
+		return HOST_WORKERS_MAX;
+	return HOST_WORKERS_MAX - HOST_WORKERS_SIGNS - (lane == HOST_LANE_LIFE ? 0 : HOST_WORKERS_LIFE);
+}
+
+/*
+ * One that has nothing to do, of the first ones that were started: connections are kept few. NULL: as many as a call of
+ * that lane leaves room for are at work.
+ */
+static struct worker *find_worker(struct host *host, enum host_lane lane)
+{
+	struct worker *idle = NULL;
 	guint working = 0;
 
 	for (guint i = 1; i < host->workers->len; i++) {
 		struct worker *worker = host->workers->pdata[i];
 
 		if (!worker->errand)
-			return worker;
-		working += !worker->errand->given_up;
+			idle = idle ? idle : worker;
+		else
+			working += !worker->errand->given_up;
 	}
-	return working < HOST_WORKERS_MAX ? worker_start(host, false) : NULL;
+	if (working >= workers_for(lane))
+		return NULL;
+	return idle ? idle : worker_start(host, false);
 }
 
 /* The worker that an errand whose turn it is can be given to; NULL: none. */
@@ -530,13 +550,21 @@ static struct worker *worker_for(struct host *host, const struct errand *errand)
 
 	if (errand->lane == HOST_LANE_CONTROL)
 		return control->errand ? NULL : control;
-	return host->connected ? find_worker(host) : NULL;
+	return host->connected ? find_worker(host, errand->lane) : NULL;
+}
+
+/* How many calls of a lane are under way at most. */
+static guint at_once(enum host_lane lane)
+{
+	if (lane == HOST_LANE_DISK)
+		return HOST_DISKS_MAX;
+	return lane == HOST_LANE_MOVE ? HOST_MOVES_MAX : HOST_WORKERS_MAX;
 }
 
 /* Whether no other one goes first. */
 static bool is_its_turn(const struct host *host, const struct errand *errand)
 {
-	int moves = 0;
+	guint same = 0;
 
 	for (const GList *link = host->under_way.head; link; link = link->next) {
 		const struct errand *other = link->data;
@@ -545,9 +573,9 @@ static bool is_its_turn(const struct host *host, const struct errand *errand)
 			continue;
 		if (g_strcmp0(other->vm, errand->vm) == 0)
 			return false;
-		moves += other->lane == HOST_LANE_MOVE;
+		same++;
 	}
-	return moves < HOST_MOVES_MAX;
+	return same < at_once(errand->lane);
 }
 
 static void start(struct errand *errand, struct worker *worker)

@@ -23,21 +23,28 @@ struct host;
 /*
  * What a call is about. Calls of one lane about one VM, or about none, are done in order, one at a
  * time; all others are done side by side: one that waits for a VM holds up no other VM's. Workers are
- * started as they are needed, HOST_WORKERS_MAX of them.
+ * started as they are needed, HOST_WORKERS_MAX of them. Some of these are kept for lanes whose calls
+ * others wait for: what guests and disks do, or do not, holds up no sign of life.
  */
 enum host_lane {
 	HOST_LANE_CONTROL = 0, /* what waits for no VM: the connection that tells events, and ports */
-	HOST_LANE_LIFE,        /* VMs are started, ended and listed */
+	HOST_LANE_LIFE,        /* VMs are started, ended and listed: HOST_WORKERS_LIFE are kept for it */
 	HOST_LANE_ACT,         /* VMs are frozen, set going, capped and looked for */
 	HOST_LANE_AGENT,       /* guests' agents */
-	HOST_LANE_STATS,       /* what VMs and the host use: of no VM, so that readings come in order */
-	HOST_LANE_CLAIM,       /* who serves a cluster there: of no VM, and short: no upload holds up a sign of life */
+	HOST_LANE_STATS,       /* what VMs and the host use: of no VM, so that readings come in order; one is kept */
+	HOST_LANE_CLAIM,       /* who serves a cluster there: of no VM, and short: no upload holds it up; one is kept */
 	HOST_LANE_STORE,       /* volumes: of no VM */
-	HOST_LANE_DISK,        /* VMs are saved and restored, which takes long */
+	HOST_LANE_DISK,        /* VMs are saved and restored, which takes long: HOST_DISKS_MAX at a time */
 	HOST_LANE_MOVE,        /* VMs leave for another host: HOST_MOVES_MAX at a time */
 };
 /* As many as libvirtd has itself; those that nobody waits for any more are not counted. */
-enum { HOST_WORKERS_MAX = 20, HOST_MOVES_MAX = 4 };
+enum {
+	HOST_WORKERS_MAX = 20,
+	HOST_WORKERS_LIFE = 2,
+	HOST_WORKERS_SIGNS = 2, /* for stats and claims, of which one call each is under way */
+	HOST_DISKS_MAX = 4,
+	HOST_MOVES_MAX = 4,
+};
 
 /* What a host tells its owner, on the main loop. All but `frozen` and `paused` are required. */
 struct host_events {

@@ -3,13 +3,12 @@
  * The cluster's claim on a host (claim.h): nothing is done there before it is held, and nothing any more once it is
  * another's.
  */
+#include "common/clock.h"
 #include "local-sched/hypervisor/claim.h"
 #include "local-sched/hypervisor/site_private.h"
 
 #define LOG_SUBSYSTEM "site"
 #include "common/log.h"
-
-#define LOOKS (CLAIM_LAPSE_S / CLAIM_LOOK_S)
 
 /* What it is watched by, and what is known of it. */
 
@@ -17,12 +16,6 @@ static char *who_serves(const struct site *site, const struct claim_result *resu
 {
 	return g_strdup_printf("cluster '%s' is served on host '%s' by another local scheduler%s%s%s", site->settings.cluster->name,
 			       host_name(site->host), result->who ? " (" : "", result->who ?: "", result->who ? ")" : "");
-}
-
-static void forget_watched(struct site *site)
-{
-	g_clear_pointer(&site->watched, g_free);
-	site->watched_looks = 0;
 }
 
 /* Another one serves the cluster there: this one is told to end if it never did so itself. */
@@ -48,24 +41,18 @@ static void refuse(struct site *site, const struct claim_result *result)
 /* It is on another machine: whether it lives is seen when it gives a sign of it. */
 static void watch(struct site *site, const struct claim_result *result)
 {
+	const bool known = site->watch.text != NULL;
 	g_autofree char *who = NULL;
 	g_autofree char *reason = NULL;
 
-	if (site->watched && !g_str_equal(site->watched, result->seen)) {
-		g_free(site->watched);
-		site->watched = g_strdup(result->seen);
-		site->watched_looks = 0;
+	if (claim_watch_see(&site->watch, result->seen, clock_now_ns())) {
 		refuse(site, result);
 		return;
 	}
 	who = who_serves(site, result);
 	reason = g_strdup_printf("%s, unless that one gives no sign of life for %d s", who, CLAIM_LAPSE_S);
-	if (!site->watched) {
-		site->watched = g_strdup(result->seen);
+	if (!known)
 		log_warning_of(LOG_HOST(host_name(site->host)), "%s", reason);
-	} else {
-		site->watched_looks++;
-	}
 	site_detach_all(site, reason);
 	site_retry_later(site);
 }
@@ -104,6 +91,8 @@ static void taken(gpointer data_result, const GError *error, gpointer data)
 	struct site *site = data;
 	g_autoptr(claim_result_t) result = data_result;
 
+	if (error)
+		claim_watch_interrupt(&site->watch);
 	if (!site_stepped(site, error))
 		return;
 	if (result->standing == CLAIM_LIVES) {
@@ -114,13 +103,13 @@ static void taken(gpointer data_result, const GError *error, gpointer data)
 		watch(site, result);
 		return;
 	}
-	if (result->who && site->watched_looks > 0)
+	if (result->who && claim_watch_lapsed(&site->watch, clock_now_ns()))
 		log_warning_of(LOG_HOST(host_name(site->host)),
 			       "the cluster is taken over from a local scheduler that gives no sign of life (%s)", result->who);
 	else if (result->who && !site->was_claimed)
 		log_info_of(LOG_HOST(host_name(site->host)), "the cluster was served by a local scheduler that has ended (%s)",
 			    result->who);
-	forget_watched(site);
+	claim_watch_clear(&site->watch);
 	site->claimed = site->was_claimed = true;
 	site->told_refused = false;
 	if (site->renew_source == 0)
@@ -131,6 +120,6 @@ static void taken(gpointer data_result, const GError *error, gpointer data)
 void site_claim(struct site *site)
 {
 	site->claim->beat++;
-	claim_take(site->host, site->claim_name, site->claim,
-		   site->watched_looks >= LOOKS ? site->watched : NULL, taken, site);
+	claim_take(site->host, site->claim_name, site->claim, claim_watch_lapsed(&site->watch, clock_now_ns()), taken,
+		   site);
 }

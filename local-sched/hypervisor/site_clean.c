@@ -49,42 +49,60 @@ static void all_removed(gpointer result, const GError *error, gpointer data)
 			   site);
 }
 
+/* Which VMs are the cluster's; strings are owned. */
+struct rest {
+	char *prefix;
+	char *keeper;
+};
+
+static void rest_free(gpointer data)
+{
+	struct rest *rest = data;
+
+	g_free(rest->prefix);
+	g_free(rest->keeper);
+	g_free(rest);
+}
+
 /* Whatever is ours, known to a node or not. */
 static gpointer remove_work(virConnectPtr connection, gpointer input, GError **error)
 {
-	const struct site *site = input;
+	const struct rest *rest = input;
+	g_autoptr(GError) cause = NULL;
 	virDomainPtr *domains = NULL;
 	int count = virConnectListAllDomains(connection, &domains, VIR_CONNECT_LIST_DOMAINS_ACTIVE);
-	bool good = count >= 0;
 
+	if (count < 0)
+		virt_error_set(&cause, "cannot list VMs");
 	for (int i = 0; i < count; i++) {
 		const char *name = virDomainGetName(domains[i]);
-
 		g_autoptr(virDomain) ours = NULL;
 
-		if (good && g_str_has_prefix(name, site->settings.prefix) && site_is_ours(site, name) &&
-		    domain_find(connection, name, site->settings.keeper, &ours, error))
-			good = !ours || virDomainDestroy(ours) == 0;
-		good = good && !*error;
+		if (!cause && site_is_ours(rest->prefix, name) &&
+		    domain_find(connection, name, rest->keeper, &ours, &cause) && ours)
+			domain_end(ours, &cause);
 		virDomainFree(domains[i]);
 	}
 	free(domains);
-	if (good)
+	if (!cause)
 		return HOST_DONE;
-	if (!*error)
-		virt_error_set(error, "cannot remove all VMs");
+	g_propagate_error(error, g_steal_pointer(&cause));
 	return NULL;
 }
 
+/* What hangs may be done with its input only after the site was freed (host_free()). */
 static void remove_rest(struct site *site)
 {
+	struct rest *rest = g_new0(struct rest, 1);
 	const struct host_call call = {
 		.work = remove_work,
-		.input = site,
+		.input = rest,
+		.input_free = rest_free,
 		.done = all_removed,
 		.data = site,
 	};
 
+	*rest = (struct rest){g_strdup(site->settings.prefix), g_strdup(site->settings.keeper)};
 	host_call(site->host, HOST_LANE_LIFE, &call);
 }
 

@@ -14,18 +14,18 @@
 
 /* Whose a VM is. */
 
-bool site_is_numbered(const struct site *site, const char *name)
+bool site_is_numbered(const char *prefix, const char *name)
 {
-	const char *suffix = name + strlen(site->settings.prefix);
+	const char *suffix = name + strlen(prefix);
 
-	return g_str_has_prefix(name, site->settings.prefix) && *suffix == 'n' && suffix[1] &&
+	return g_str_has_prefix(name, prefix) && *suffix == 'n' && suffix[1] &&
 	       strspn(suffix + 1, "0123456789") == strlen(suffix + 1);
 }
 
-bool site_is_ours(const struct site *site, const char *name)
+bool site_is_ours(const char *prefix, const char *name)
 {
-	return site_is_numbered(site, name) ||
-	       g_str_equal(name + strlen(site->settings.prefix), PROBE_SUFFIX);
+	return site_is_numbered(prefix, name) ||
+	       (g_str_has_prefix(name, prefix) && g_str_equal(name + strlen(prefix), PROBE_SUFFIX));
 }
 
 struct machine *site_machine(const struct site *site, const char *domain)
@@ -174,7 +174,7 @@ static void listed(gpointer result, const GError *error, gpointer data)
 	for (guint i = 0; i < found->len; i++) {
 		const struct domain_info *info = found->pdata[i];
 
-		if (site_is_ours(site, info->name))
+		if (site_is_ours(site->settings.prefix, info->name))
 			remove_leftover(site, info);
 	}
 	for (guint i = 0; i < site->machines->len; i++) {

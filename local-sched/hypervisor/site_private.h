@@ -54,13 +54,13 @@ struct site {
 	bool told_refused;
 	bool renewing;       /* that is under way */
 	guint renew_source;
-	char *watched;          /* another's claim, as it was seen last; NULL: none */
-	uint32_t watched_looks; /* that found it unchanged since */
+	struct claim_watch watch; /* of another's claim */
 	bool checking;          /* whether the image is there is being looked at again */
 	struct host_about *about; /* NULL: not known yet */
 	struct image_paths *paths;
 	GHashTable *swap;   /* paths of swap disks by name of the VM, both owned */
 	GHashTable *coming; /* GCancellable by name of VMs on their way here, both owned */
+	GHashTable *stops;  /* struct stop whose room is being looked at, borrowed, by name of the VM, owned */
 	char *probe_name;
 	struct virt_type_decision *decision;
 	struct virt_type type;
@@ -122,9 +122,9 @@ void site_detach_all(struct site *site, const char *reason);
 
 /* Finding VMs. */
 
-/* Whether a VM, whose name has the cluster's prefix, is one of the cluster's with a number, or any of its. */
-bool site_is_numbered(const struct site *site, const char *name);
-bool site_is_ours(const struct site *site, const char *name);
+/* Whether a VM is named like one of the cluster with that prefix that has a number, or like any of its. Pure. */
+bool site_is_numbered(const char *prefix, const char *name);
+bool site_is_ours(const char *prefix, const char *name);
 
 /* The VM of that name, or NULL: it is not of this site. */
 struct machine *site_machine(const struct site *site, const char *domain);

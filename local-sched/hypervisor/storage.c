@@ -78,6 +78,24 @@ virStorageVolPtr storage_create(virStoragePoolPtr pool, const char *name, uint64
 	return virStorageVolCreateXML(pool, xml, 0);
 }
 
+char **storage_list(virStoragePoolPtr pool, GError **error)
+{
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	virStorageVolPtr *volumes = NULL;
+	int count = virStoragePoolListAllVolumes(pool, &volumes, 0);
+
+	if (count < 0) {
+		virt_error_set(error, "cannot list the storage pool");
+		return NULL;
+	}
+	for (int i = 0; i < count; i++) {
+		g_strv_builder_add(names, virStorageVolGetName(volumes[i]));
+		virStorageVolFree(volumes[i]);
+	}
+	free(volumes); /* libvirt's, by malloc() */
+	return g_strv_builder_end(names);
+}
+
 void storage_delete(virStoragePoolPtr pool, const char *name)
 {
 	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);

@@ -51,6 +51,9 @@ bool storage_has_room(virStoragePoolPtr pool, const char *what, uint64_t bytes, 
 /* After something failed with *error for which the pool needs `bytes` more: adds that it has less, where that is so. */
 void storage_blame_room(virStoragePoolPtr pool, const char *what, uint64_t bytes, GError **error);
 
+/* The names of all volumes, as far as the pool knows, NULL-terminated; the caller frees them. NULL with `error`. */
+char **storage_list(virStoragePoolPtr pool, GError **error);
+
 /* Removes a volume if it is there. */
 void storage_delete(virStoragePoolPtr pool, const char *name);
 

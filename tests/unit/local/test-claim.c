@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a claim on a host says, and whether who holds it lives. */
 #include <glib.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "local-sched/hypervisor/claim.h"
@@ -105,6 +109,69 @@ static void test_judge(void)
 	}
 }
 
+static void test_volumes(void)
+{
+	static const char *const others[] = {"a-claim.", "a-claim.0", "a-claim.01", "a-claim.x", "a-claim.1x",
+					     "a-claim.-1", "a-claim.99999999999", "a-clai", "a-claims", "b-claim", "a-claim1"};
+	uint64_t number = 9;
+
+	g_assert_true(claim_volume_number("a-claim", "a-claim", &number));
+	g_assert_cmpuint(number, ==, 0);
+	g_assert_true(claim_volume_number("a-claim.1", "a-claim", &number));
+	g_assert_cmpuint(number, ==, 1);
+	g_assert_true(claim_volume_number("a-claim.4294967295", "a-claim", &number));
+	g_assert_cmpuint(number, ==, UINT32_MAX);
+	for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
+		g_assert_false(claim_volume_number(others[i], "a-claim", &number));
+}
+
+/* By the clock, not by how often it was looked, and only while it could be seen. */
+static void test_watch(void)
+{
+	const int64_t s = INT64_C(1000000000);
+	struct claim_watch watch = {0};
+
+	g_assert_null(claim_watch_lapsed(&watch, 100 * s));
+	for (int look = 0; look < 20; look++)
+		g_assert_false(claim_watch_see(&watch, "a", 100 * s + look));
+	g_assert_null(claim_watch_lapsed(&watch, 101 * s));
+	g_assert_null(claim_watch_lapsed(&watch, (100 + CLAIM_LAPSE_S) * s - 1));
+	g_assert_cmpstr(claim_watch_lapsed(&watch, (100 + CLAIM_LAPSE_S) * s), ==, "a");
+	g_assert_true(claim_watch_see(&watch, "b", 120 * s));
+	g_assert_null(claim_watch_lapsed(&watch, (100 + CLAIM_LAPSE_S) * s));
+	claim_watch_interrupt(&watch);
+	g_assert_null(claim_watch_lapsed(&watch, 500 * s));
+	g_assert_false(claim_watch_see(&watch, "b", 500 * s));
+	g_assert_null(claim_watch_lapsed(&watch, 501 * s));
+	g_assert_cmpstr(claim_watch_lapsed(&watch, (500 + CLAIM_LAPSE_S) * s), ==, "b");
+	claim_watch_clear(&watch);
+	g_assert_null(claim_watch_lapsed(&watch, 900 * s));
+}
+
+/* As where /proc is mounted with hidepid=2: the process can be told to be there, and no more. */
+static void test_hidden(void)
+{
+	g_autoptr(claim_t) found = claim_new(OTHER);
+	g_autoptr(claim_t) own = claim_new(KEEPER);
+	const pid_t pid = fork();
+	g_autofree char *path = g_strdup_printf("/proc/%d", (int)pid);
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	found->pid = pid;
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", path, "tmpfs", 0, NULL) < 0) {
+		g_test_skip("nothing can be mounted here");
+	} else {
+		g_assert_cmpint(claim_judge(found, own), ==, CLAIM_DOUBTFUL);
+		g_assert_cmpint(umount2(path, MNT_DETACH), ==, 0);
+	}
+	g_assert_cmpint(kill(pid, SIGKILL), ==, 0);
+	g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
+	g_assert_cmpint(claim_judge(found, own), ==, CLAIM_ENDED);
+}
+
 static void test_own(void)
 {
 	g_autoptr(claim_t) found = claim_new(KEEPER);
@@ -121,5 +188,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/claim/refuses-what-no-scheduler-wrote", test_rubbish);
 	g_test_add_func("/claim/is-as-good-as-its-process-lives", test_judge);
 	g_test_add_func("/claim/is-its-own", test_own);
+	g_test_add_func("/claim/knows-its-volumes", test_volumes);
+	g_test_add_func("/claim/lapses-after-a-time-that-it-was-watched-for", test_watch);
+	g_test_add_func("/claim/is-not-ended-where-its-process-is-hidden", test_hidden);
 	return g_test_run();
 }

@@ -186,6 +186,33 @@ static void test_destroy(struct fixture *fixture, gconstpointer uri)
 	g_assert_cmpstr(keeper_of(fixture, "ours"), ==, "none such");
 }
 
+/* The same VM, which is found once. */
+static gpointer end_twice_work(virConnectPtr connection, gpointer input, GError **error)
+{
+	g_autoptr(virDomain) domain = virDomainLookupByName(connection, input);
+
+	g_assert_nonnull(domain);
+	return domain_end(domain, error) && domain_end(domain, error) ? HOST_DONE : NULL;
+}
+
+/* A VM may end by itself after it was found: that is no failure to end it. */
+static void test_ended_meanwhile(struct fixture *fixture, gconstpointer uri)
+{
+	static const char *const names[] = {"ours", "test"}; /* a transient one, and one that is defined */
+
+	create(fixture, "ours", KEEPER);
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		const struct host_call call = {
+			.work = end_twice_work, .input = (gpointer)names[i], .done = on_done, .data = fixture};
+
+		fixture->result = NULL;
+		host_call(fixture->host, HOST_LANE_LIFE, &call);
+		while (!fixture->result && !fixture->error)
+			run(fixture);
+		g_assert_no_error(fixture->error);
+	}
+}
+
 /* Whose a VM is says its metadata, not its name. */
 static void test_leaves_foreign(struct fixture *fixture, gconstpointer uri)
 {
@@ -446,21 +473,41 @@ static void assert_connections_apart(const struct gate *gate)
 				g_assert_true(gate->seen[i].thread != gate->seen[k].thread);
 }
 
+static uint32_t hanging(struct gate *gate)
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&gate->lock);
+	count = gate->hanging;
+	pthread_mutex_unlock(&gate->lock);
+	return count;
+}
+
+static void until_hanging(struct gate *gate, uint32_t count)
+{
+	pthread_mutex_lock(&gate->lock);
+	while (gate->hanging < count)
+		pthread_cond_wait(&gate->changed, &gate->lock);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+static void hang_vms(struct fixture *fixture, struct gate *gate, enum host_lane lane, int count)
+{
+	for (int i = 0; i < count; i++) {
+		g_autofree char *vm = g_strdup_printf("hung%d", i);
+
+		call(fixture, gate, lane, vm, hang_work, 0);
+	}
+}
+
 /* More VMs hang than there were threads for a kind of work. */
 static void test_hung_vms(struct fixture *fixture, gconstpointer uri)
 {
 	struct gate gate;
 
 	gate_init(&gate);
-	for (int i = 0; i < HUNG; i++) {
-		g_autofree char *vm = g_strdup_printf("hung%d", i);
-
-		call(fixture, &gate, HOST_LANE_AGENT, vm, hang_work, 0);
-	}
-	pthread_mutex_lock(&gate.lock);
-	while (gate.hanging < HUNG)
-		pthread_cond_wait(&gate.changed, &gate.lock);
-	pthread_mutex_unlock(&gate.lock);
+	hang_vms(fixture, &gate, HOST_LANE_AGENT, HUNG);
+	until_hanging(&gate, HUNG);
 	call(fixture, &gate, HOST_LANE_AGENT, "test", quick_work, 0);
 	call(fixture, &gate, HOST_LANE_LIFE, "hung0", quick_work, 0);
 	call(fixture, &gate, HOST_LANE_CONTROL, NULL, quick_work, 0);
@@ -468,6 +515,44 @@ static void test_hung_vms(struct fixture *fixture, gconstpointer uri)
 	gate_open(&gate);
 	until_told(&gate, "dddllllllll");
 	assert_connections_apart(&gate);
+	gate_finish(&gate);
+}
+
+/* However many guests hang, and VMs that are being ended: who serves the cluster is told, and what VMs use is read. */
+static void test_kept_workers(struct fixture *fixture, gconstpointer uri)
+{
+	struct gate gate;
+
+	gate_init(&gate);
+	hang_vms(fixture, &gate, HOST_LANE_AGENT, HOST_WORKERS_MAX);
+	until_hanging(&gate, HOST_WORKERS_MAX - HOST_WORKERS_SIGNS - HOST_WORKERS_LIFE);
+	call(fixture, &gate, HOST_LANE_LIFE, "test", quick_work, 0);
+	until_told(&gate, "d");
+	hang_vms(fixture, &gate, HOST_LANE_LIFE, HOST_WORKERS_LIFE + 1);
+	until_hanging(&gate, HOST_WORKERS_MAX - HOST_WORKERS_SIGNS);
+	call(fixture, &gate, HOST_LANE_STATS, NULL, hang_work, 0);
+	until_hanging(&gate, HOST_WORKERS_MAX - 1);
+	call(fixture, &gate, HOST_LANE_CLAIM, NULL, quick_work, 0);
+	until_told(&gate, "dd");
+	gate_open(&gate);
+	until_told(&gate, "ddllllllllllllllllllllllll");
+	gate_finish(&gate);
+}
+
+/* VMs that are saved take no more than their share of the workers. */
+static void test_disks(struct fixture *fixture, gconstpointer uri)
+{
+	struct gate gate;
+
+	gate_init(&gate);
+	hang_vms(fixture, &gate, HOST_LANE_DISK, HOST_WORKERS_MAX);
+	until_hanging(&gate, HOST_DISKS_MAX);
+	call(fixture, &gate, HOST_LANE_ACT, "test", quick_work, 0);
+	call(fixture, &gate, HOST_LANE_CLAIM, NULL, quick_work, 0);
+	until_told(&gate, "dd");
+	g_assert_cmpuint(hanging(&gate), ==, HOST_DISKS_MAX);
+	gate_open(&gate);
+	until_told(&gate, "ddllllllllllllllllllll");
 	gate_finish(&gate);
 }
 
@@ -529,6 +614,7 @@ int main(int argc, char **argv)
 	virt_error_quiet();
 	ADD("/host/lists-vms", "test:///default", test_list);
 	ADD("/host/destroys-vms", "test:///default", test_destroy);
+	ADD("/host/ends-a-vm-that-has-ended-meanwhile", "test:///default", test_ended_meanwhile);
 	ADD("/host/leaves-alone-what-is-not-its-keepers", "test:///default", test_leaves_foreign);
 	ADD("/host/says-that-a-name-is-somebody-elses", "test:///default", test_taken_name);
 	ADD("/host/starts-vms-bound-to-it", "test:///default", test_bound);
@@ -538,6 +624,8 @@ int main(int argc, char **argv)
 	    test_away);
 	g_test_add_func("/host/tells-why-it-cannot-be-reached", test_unreachable);
 	ADD("/host/holds-up-no-vm-by-vms-that-hang", "test:///default", test_hung_vms);
+	ADD("/host/holds-up-no-sign-of-life-by-guests-that-hang", "test:///default", test_kept_workers);
+	ADD("/host/saves-few-vms-at-a-time", "test:///default", test_disks);
 	ADD("/host/works-in-order-on-a-vm-until-it-gives-up", "test:///default", test_order);
 	g_test_add_func("/host/refuses-what-waits-when-it-is-out-of-reach", test_out_of_reach);
 	ADD("/host/is-freed-with-work-under-way", "test:///default", test_free);
