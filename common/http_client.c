@@ -290,6 +290,14 @@ static bool is_here(CURLU *url)
 	return here;
 }
 
+/* Whether nothing follows HOST:PORT but perhaps one "/". */
+static bool ends_at_port(const char *host)
+{
+	const char *path = strchr(host, '/');
+
+	return !path || path[1] == '\0';
+}
+
 static bool check_url(CURLU *url, const char *address, GError **error)
 {
 	const bool secure = g_str_has_prefix(address, "https://");
@@ -301,7 +309,7 @@ static bool check_url(CURLU *url, const char *address, GError **error)
 				      error);
 	if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) || has_part(url, CURLUPART_OPTIONS))
 		return refuse_address(address, "nobody is named in it, before \"@\"; write SCHEME://HOST:PORT", error);
-	if (strpbrk(address, "?#"))
+	if (strpbrk(address, "?#") || !ends_at_port(host + strlen("://")))
 		return refuse_address(address, "nothing follows the host and port; write SCHEME://HOST:PORT", error);
 	return secure || is_here(url) ||
 	       refuse_address(address, "what is sent there could be read on its way, as http to another machine is not "
