@@ -296,6 +296,16 @@ refuse_queries() {
 	done
 }
 
+# What a request says that nobody reads it did not mean for nothing.
+refuse_bodies() {
+	local path
+	for path in tasks/0/{suspend,resume,cancel,hold,release} nodes/s2/0/undrain stop; do
+		ok POST "/v1/$path" 400 '{"x": 1}' | grep "request body: this takes none" || { echo "$path"; return 1; }
+	done
+	ok POST /v1/nodes/s2/0/undrain 400 '{"reason": "x"}'
+	ok GET /v1/tasks/0 200 | jq -e '.state == "running"'
+}
+
 refuse_notices() {
 	local long body
 	long=$(printf '%065d' 0)
@@ -381,6 +391,7 @@ refuse_what_is_not_shown() {
 	ok POST /v1/nodes/s2/0/drain 400 '{"reason": "x", "raeson": "y"}' | grep "unknown key 'raeson'; known: reason"
 	ok POST /v1/tasks/6/migrate 400 '{"to": ["s2-left"], "from": ["s2-right"]}' | grep "nothing else"
 	refuse_queries
+	refuse_bodies
 	refuse_notices
 	refuse_what_is_not_shown
 	"$virtbed" cancel 0-2 6,7
