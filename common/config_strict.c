@@ -13,8 +13,8 @@
 #include "common/read_number.h"
 #include "common/visible.h"
 
-/* No configuration nests deeper; a hostile file must not exhaust the stack. */
-#define MAX_DEPTH 16
+/* No configuration nests deeper; libyaml takes time that grows with the square of it. */
+#define MAX_DEPTH 64
 
 struct walk {
 	yaml_document_t *document;
@@ -24,7 +24,7 @@ struct walk {
 };
 
 static bool check_node(const struct walk *walk, yaml_node_t *node,
-		       const cyaml_schema_value_t *schema, const char *key, unsigned depth);
+		       const cyaml_schema_value_t *schema, const char *key);
 
 static bool G_GNUC_PRINTF(3, 4) refuse(const struct walk *walk, const yaml_node_t *node,
 				       const char *format, ...)
@@ -168,7 +168,7 @@ static bool refuse_key(const struct walk *walk, const yaml_node_t *node,
 }
 
 static bool check_mapping(const struct walk *walk, yaml_node_t *node,
-			  const cyaml_schema_value_t *schema, const char *key, unsigned depth)
+			  const cyaml_schema_value_t *schema, const char *key)
 {
 	if (node->type != YAML_MAPPING_NODE)
 		return refuse(walk, node, "%s: takes a mapping of keys", key);
@@ -185,7 +185,7 @@ static bool check_mapping(const struct walk *walk, yaml_node_t *node,
 		if (!field)
 			return refuse_key(walk, name, schema->mapping.fields);
 		below = *key ? g_strdup_printf("%s.%s", key, field->key) : g_strdup(field->key);
-		if (!check_node(walk, value, &field->value, below, depth + 1) ||
+		if (!check_node(walk, value, &field->value, below) ||
 		    !check_zero(walk, value, field, below))
 			return false;
 		if (walk->given)
@@ -195,7 +195,7 @@ static bool check_mapping(const struct walk *walk, yaml_node_t *node,
 }
 
 static bool check_list(const struct walk *walk, yaml_node_t *node,
-		       const cyaml_schema_value_t *schema, const char *key, unsigned depth)
+		       const cyaml_schema_value_t *schema, const char *key)
 {
 	yaml_node_item_t *start = node->data.sequence.items.start;
 
@@ -207,22 +207,20 @@ static bool check_list(const struct walk *walk, yaml_node_t *node,
 		g_autofree char *below = g_strdup_printf("%s[%td]", key, item - start);
 
 		if (!check_node(walk, yaml_document_get_node(walk->document, *item),
-				schema->sequence.entry, below, depth + 1))
+				schema->sequence.entry, below))
 			return false;
 	}
 	return true;
 }
 
 static bool check_node(const struct walk *walk, yaml_node_t *node,
-		       const cyaml_schema_value_t *schema, const char *key, unsigned depth)
+		       const cyaml_schema_value_t *schema, const char *key)
 {
-	if (depth > MAX_DEPTH)
-		return refuse(walk, node, "%s: nested too deeply", key);
 	switch (schema->type) {
 	case CYAML_MAPPING:
-		return check_mapping(walk, node, schema, key, depth);
+		return check_mapping(walk, node, schema, key);
 	case CYAML_SEQUENCE:
-		return check_list(walk, node, schema, key, depth);
+		return check_list(walk, node, schema, key);
 	default:
 		return check_scalar(walk, node, schema, key);
 	}
@@ -245,7 +243,7 @@ static bool check_document(yaml_document_t *document, const char *path,
 	if (root && root->type != YAML_MAPPING_NODE)
 		return refuse(&walk, root, "the file takes a mapping of keys, as in `name: x`");
 	if (root)
-		return check_node(&walk, root, schema, "", 0);
+		return check_node(&walk, root, schema, "");
 	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s: holds no YAML document", path);
 	return false;
 }
@@ -305,21 +303,39 @@ static bool has_zero(const yaml_event_t *event)
 	       memchr(event->data.scalar.value, '\0', event->data.scalar.length) != NULL;
 }
 
-static bool check_event(const yaml_event_t *event, const char *path, GError **error)
+/* How much deeper an event takes what follows it: 1, 0 or -1. */
+static int descent(const yaml_event_t *event)
+{
+	switch (event->type) {
+	case YAML_SEQUENCE_START_EVENT:
+	case YAML_MAPPING_START_EVENT:
+		return 1;
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		return -1;
+	default:
+		return 0;
+	}
+}
+
+/* `depth` is that of what follows the event. */
+static bool check_event(const yaml_event_t *event, int depth, const char *path, GError **error)
 {
 	const char *extra = find_extra(event);
 
-	if (!extra && !has_zero(event))
+	if (!extra && !has_zero(event) && depth <= MAX_DEPTH)
 		return true;
 	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: %s%s", path, event->start_mark.line + 1,
-		    event->start_mark.column + 1, extra ?: "a character of code 0; leave it out",
+		    event->start_mark.column + 1,
+		    extra ?: depth > MAX_DEPTH ? "nested too deeply; no key takes that"
+					       : "a character of code 0; leave it out",
 		    extra ? "; a file has no anchors, aliases or tags: write the value itself" : "");
 	return false;
 }
 
 /*
- * Whether the text has nothing beside plain values: libcyaml, and libyaml's documents, would take anchors and tags
- * without a word.
+ * Whether the text has nothing beside plain values, and no more than MAX_DEPTH within each other: libcyaml, and
+ * libyaml's documents, would take anchors and tags without a word.
  */
 static bool check_plain(const char *text, size_t length, const char *path, GError **error)
 {
@@ -327,6 +343,7 @@ static bool check_plain(const char *text, size_t length, const char *path, GErro
 	yaml_event_t event;
 	bool good = true;
 	bool ended = false;
+	int depth = 0;
 
 	if (!yaml_parser_initialize(&parser))
 		g_error("out of memory");
@@ -336,7 +353,8 @@ static bool check_plain(const char *text, size_t length, const char *path, GErro
 			good = refuse_text(&parser, path, error);
 			break;
 		}
-		good = check_event(&event, path, error);
+		depth += descent(&event);
+		good = check_event(&event, depth, path, error);
 		ended = event.type == YAML_STREAM_END_EVENT;
 		yaml_event_delete(&event);
 	}

@@ -16,6 +16,7 @@
 enum {
 	BODY_MAX = 64 << 20,
 	QUOTE_MAX = 200, /* bytes of an answer that is not JSON which an error quotes */
+	REASON_MAX = 1 << 10, /* bytes of what a peer says, or is said of its answer */
 };
 
 struct http_client {
@@ -134,7 +135,7 @@ static json_t *read_answer(const struct transfer *transfer, int status, GError *
 	curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_CONTENT_TYPE, &content_type);
 	if (http_operation_check(transfer->operation, transfer->path, status, content_type, body, &reason))
 		return g_steal_pointer(&body);
-	g_autofree char *why = visible_line(reason->message);
+	g_autofree char *why = visible_start(reason->message, REASON_MAX);
 
 	g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: %s", transfer->title, why);
 	return NULL;
@@ -143,9 +144,7 @@ static json_t *read_answer(const struct transfer *transfer, int status, GError *
 /* The beginning of an answer that is none of ours, which the caller frees. */
 static char *beginning(const struct transfer *transfer)
 {
-	g_autofree char *start = g_strndup(transfer->answer->str, MIN(transfer->answer->len, QUOTE_MAX));
-
-	return visible_line(start);
+	return visible_start(transfer->answer->str, QUOTE_MAX);
 }
 
 /* The reason in a refusal: its "error" (Redfish: an object with a "message"); NULL: it has none. The caller frees. */
@@ -156,7 +155,7 @@ static char *complaint(const struct transfer *transfer)
 
 	if (json_is_object(said))
 		said = json_object_get(said, "message");
-	return json_is_string(said) ? visible_line(json_string_value(said)) : NULL;
+	return json_is_string(said) ? visible_start(json_string_value(said), REASON_MAX) : NULL;
 }
 
 /* A refusal without a reason comes from who stands between us and the API, or has another one. */
@@ -179,7 +178,7 @@ static void set_unexpected(const struct transfer *transfer, long status, GError 
 	char *target = NULL;
 
 	curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_REDIRECT_URL, &target);
-	g_autofree char *shown = target ? visible_line(target) : NULL;
+	g_autofree char *shown = target ? visible_start(target, REASON_MAX) : NULL;
 
 	if (shown)
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,
@@ -291,6 +290,14 @@ static bool is_here(CURLU *url)
 	return here;
 }
 
+/* Whether nothing follows HOST:PORT but perhaps one "/". */
+static bool ends_at_port(const char *host)
+{
+	const char *path = strchr(host, '/');
+
+	return !path || path[1] == '\0';
+}
+
 static bool check_url(CURLU *url, const char *address, GError **error)
 {
 	const bool secure = g_str_has_prefix(address, "https://");
@@ -302,7 +309,7 @@ static bool check_url(CURLU *url, const char *address, GError **error)
 				      error);
 	if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) || has_part(url, CURLUPART_OPTIONS))
 		return refuse_address(address, "nobody is named in it, before \"@\"; write SCHEME://HOST:PORT", error);
-	if (strpbrk(address, "?#"))
+	if (strpbrk(address, "?#") || !ends_at_port(host + strlen("://")))
 		return refuse_address(address, "nothing follows the host and port; write SCHEME://HOST:PORT", error);
 	return secure || is_here(url) ||
 	       refuse_address(address, "what is sent there could be read on its way, as http to another machine is not "

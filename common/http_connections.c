@@ -67,7 +67,7 @@ struct connection {
 	GList link;		      /* in it */
 	GSocket *socket;	      /* borrowed: it goes with it */
 	struct early *early;	      /* NULL: somebody reads and writes it */
-	char *peer;		      /* whose it is: "uid 7", or an address; NULL: it is not counted */
+	char *peer;		      /* whose it is: "uid 7", or a network; NULL: it is not counted */
 	bool asked;		      /* for something that it may have */
 	int64_t accepted_ns;
 	int64_t until_ns; /* INT64_MAX: for ever */
@@ -86,6 +86,25 @@ struct early {
 
 /* Counting. */
 
+/* Of an IPv6 address: what a network gives to one host or home, which has all addresses below it. */
+#define PREFIX_BYTES 8
+
+char *http_connections_network(GInetAddress *address)
+{
+	static const guint8 mapped[12] = {[10] = 0xff, [11] = 0xff};
+	const guint8 *bytes = g_inet_address_to_bytes(address);
+	guint8 prefix[16] = {0};
+	g_autoptr(GInetAddress) other = NULL;
+
+	if (g_inet_address_get_family(address) != G_SOCKET_FAMILY_IPV6)
+		return g_inet_address_to_string(address);
+	memcpy(prefix, bytes, PREFIX_BYTES);
+	other = memcmp(bytes, mapped, sizeof(mapped)) == 0
+			? g_inet_address_new_from_bytes(bytes + sizeof(mapped), G_SOCKET_FAMILY_IPV4)
+			: g_inet_address_new_from_bytes(prefix, G_SOCKET_FAMILY_IPV6);
+	return g_inet_address_to_string(other);
+}
+
 /* Who is at the other end, as far as limits are concerned; NULL: somebody to whom none apply. */
 static char *peer_of(GSocket *socket, GSocketAddress *remote)
 {
@@ -93,7 +112,7 @@ static char *peer_of(GSocket *socket, GSocketAddress *remote)
 	socklen_t length = sizeof(peer);
 
 	if (G_IS_INET_SOCKET_ADDRESS(remote))
-		return g_inet_address_to_string(
+		return http_connections_network(
 			g_inet_socket_address_get_address(G_INET_SOCKET_ADDRESS(remote)));
 	if (getsockopt(g_socket_get_fd(socket), SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
 		return g_strdup("unknown");

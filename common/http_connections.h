@@ -37,5 +37,11 @@ void http_connections_add(struct http_connections *set, GSocket *socket);
  */
 void http_connections_give_time(GSocketAddress *remote, double seconds);
 
+/*
+ * The network that counts as one peer: of an IPv4 address itself, also where it is mapped into IPv6 ("::ffff:10.0.0.1"),
+ * of an IPv6 address its first 64 bits ("2001:db8::"), as whoever has one address has all of these. The caller frees.
+ */
+char *http_connections_network(GInetAddress *address);
+
 /* The socket that an address which `accepted` got came from (borrowed), or NULL: another address. */
 GSocket *http_connections_socket(GSocketAddress *remote);

@@ -19,7 +19,7 @@
  */
 struct http_listener;
 
-/* How many connections there can be at a time, of all peers and of one: a user id, or an address. */
+/* How many connections there can be at a time, of all peers and of one: a user id, an IPv4 address, or 64 bits of IPv6. */
 #define HTTP_LISTENER_CONNECTIONS_MAX 400
 #define HTTP_LISTENER_PEER_MAX 100
 

@@ -175,6 +175,10 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, error->message);
 		return;
 	}
+	if (body && !route->takes_body && !(json_is_object(body) && json_object_size(body) == 0)) {
+		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, "request body: this takes none; leave it out");
+		return;
+	}
 	http_request_handle(server, message, route, g_steal_pointer(&arguments), query,
 			    g_steal_pointer(&body));
 }

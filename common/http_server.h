@@ -13,7 +13,7 @@
  * A JSON API on the GLib main loop, by libsoup. Listens on a Unix socket ("unix:/path", mode 0600,
  * a stale socket file is replaced), on loopback ("http://127.0.0.1:port") or, with TLS, on any address of this
  * machine ("https://0.0.0.0:port"). Request bodies larger than 1 MiB are refused with 413, bodies that are not
- * JSON with 400, unknown paths with 404, known paths with another method with 405; every error body is
+ * JSON, or more than {} where the path takes none, with 400, unknown paths with 404, known paths with another method with 405; every error body is
  * {"error": "..."}. A request of which it is not plain where it ends, or that has a header twice which we go by, is
  * refused at once, with 400. Who is refused is answered at the latest after 64 MiB of the body (http_refusal.h), whom the
  * guard does not know after 1 MiB.
@@ -61,6 +61,7 @@ struct http_route {
 	enum http_role role; /* that a guard asks for */
 	http_keep_out_f keep_out; /* NULL: the role is enough */
 	const char *query; /* parameters that it knows, with a space between two; NULL: none */
+	bool takes_body; /* false: a request with a body other than {} is answered 400 */
 };
 
 /* Who asks, by the word of a guard. */

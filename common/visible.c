@@ -90,6 +90,21 @@ char *visible_line(const char *text)
 	return visible_text(g_strchomp(line->str));
 }
 
+char *visible_start(const char *text, size_t most)
+{
+	const size_t length = strnlen(text, most + 1);
+	g_autofree char *start = NULL;
+	g_autofree char *line = NULL;
+
+	if (length <= most)
+		return visible_line(text);
+	while (most > 0 && ((guchar)text[most] & 0xc0) == 0x80) /* within a character of UTF-8 */
+		most--;
+	start = g_strndup(text, most);
+	line = visible_line(start);
+	return g_strconcat(line, "...", NULL);
+}
+
 void visible_print(const char *text)
 {
 	g_autofree char *lines = visible_lines(text);

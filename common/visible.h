@@ -29,6 +29,9 @@ char *visible_lines(const char *text);
 /* The same of what is to be one line for people: runs of white space become one space, none is at an end. */
 char *visible_line(const char *text);
 
+/* The same of its first `most` bytes; "..." follows where there are more. */
+char *visible_start(const char *text, size_t most);
+
 /* Prints lines to standard output, as visible_lines() has them. */
 void visible_print(const char *text);
 

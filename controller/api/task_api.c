@@ -468,11 +468,15 @@ static bool read_states(struct http_request *request, struct filter *filter)
 	const char *text = http_request_query(request, "state");
 	g_auto(GStrv) names = text ? g_strsplit(text, ",", -1) : NULL;
 
+	if (text && !*text) { /* which is split into nothing */
+		http_request_fail(request, 400, "query: state: it is empty; leave it out for tasks of any");
+		return false;
+	}
 	filter->states = names ? 0 : ~UINT32_C(0);
 	for (char **name = names; name && *name; name++) {
 		const int state = engine_task_state_parse(*name);
 
-		if (state < 0) {
+		if (state < ENGINE_TASK_WAITING) {
 			g_autofree char *known = known_states();
 
 			http_request_fail(request, 400, "state: '%.32s' is not one of %s", *name, known);
@@ -481,6 +485,19 @@ static bool read_states(struct http_request *request, struct filter *filter)
 		filter->states |= UINT32_C(1) << state;
 	}
 	filter->states &= ~(UINT32_C(1) << ENGINE_TASK_COMING);
+	return true;
+}
+
+/* Those that ended last are listed without regard to their numbers. */
+static bool check_lately(struct http_request *request)
+{
+	static const char *const others[] = {"after", "limit"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
+		if (http_request_query(request, others[i])) {
+			http_request_fail(request, 400, "query: ended: it says how many; leave out %s, or it", others[i]);
+			return false;
+		}
 	return true;
 }
 
@@ -493,7 +510,11 @@ static bool read_filter(struct http_request *request, struct filter *filter)
 
 	filter->user = http_request_query(request, "user");
 	filter->lately = http_request_query(request, "ended") != NULL;
-	if (!read_states(request, filter) ||
+	if (filter->user && !*filter->user) {
+		http_request_fail(request, 400, "query: user: it is empty; leave it out for tasks of all");
+		return false;
+	}
+	if (!read_states(request, filter) || (filter->lately && !check_lately(request)) ||
 	    !http_request_query_integer(request, "after", 0, UINT32_MAX - 1, 0, &from) ||
 	    !http_request_query_integer(request, "ended", 1, LATELY_MAX, 1, &ended) ||
 	    !http_request_query_integer(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, &limit))

@@ -14,7 +14,7 @@
 
 /* `virtbed output`: what a task has printed so far; with -f also what comes until it has ended. */
 
-#define WAIT_S 5
+#define WAIT_MAX_S 5
 #define AGAIN_MS 500
 
 /*
@@ -29,6 +29,7 @@ struct reading {
 	guint64 task;
 	json_int_t attempt; /* 0: nothing yet */
 	json_int_t next;    /* byte */
+	int wait_s;         /* that the controller may wait for more: half the time for an answer at most */
 	bool fresh;         /* the last answer brought some */
 	bool whole;         /* all of this attempt was read, and it has ended */
 	int64_t answered_ns; /* when the controller answered last; 0: not yet */
@@ -139,7 +140,7 @@ static bool follow_once(struct reading *reading, int *ret_status)
 
 	if (quiet && *ret_status != 0)
 		return false;
-	answer = read_piece(reading, ended ? 0 : WAIT_S, &http, &error);
+	answer = read_piece(reading, ended ? 0 : reading->wait_s, &http, &error);
 	if (answer)
 		print_piece(reading, answer);
 	/* 404: it has not been started, or its VMs have not yet: there is nothing to print. */
@@ -152,7 +153,7 @@ static bool follow_once(struct reading *reading, int *ret_status)
 		*ret_status = judge(reading->client, task, answer ? NULL : client_reason(reading->client, http, error));
 		return false;
 	}
-	if (!answer || reading->whole)
+	if (!answer || reading->whole || (reading->wait_s == 0 && !reading->fresh))
 		client_pause(AGAIN_MS);
 	return true;
 }
@@ -161,6 +162,7 @@ static int follow(struct reading *reading)
 {
 	int status = COMMAND_DONE;
 
+	reading->wait_s = (int)MIN(WAIT_MAX_S, reading->client->timeout_s / 2);
 	while (follow_once(reading, &status))
 		;
 	return status;

@@ -64,6 +64,16 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
+/* Completion codes (SWF 2.2, field 11): -1 (not known) to 5. */
+static bool check_status(const struct reader *reader, const double *fields)
+{
+	const double status = fields[FIELD_STATUS];
+
+	return (status >= -1 && status <= 5 && status == floor(status)) ||
+	       refuse(reader, SWF_ERROR_LINE, "field %d: %g is no completion code, a whole number from -1 to 5",
+		      FIELD_STATUS + 1, status);
+}
+
 /* Completion codes of parts of a job (SWF 2.2, field 11): to be continued, completed, failed. */
 static bool is_part(const double *fields)
 {
@@ -157,7 +167,12 @@ static bool find_procs(const struct reader *reader)
 	trace->procs = reader->filter->procs;
 	if (trace->procs > 0)
 		return true;
-	if (header == 0 || header > UINT32_MAX)
+	if (header > UINT32_MAX)
+		return refuse(reader, SWF_ERROR_PROCS,
+			      "the header says %" G_GUINT64_FORMAT " processors (%s), which is out of range: more than "
+			      "%u; give --procs",
+			      header, trace->max_procs ? "MaxProcs" : "MaxNodes", UINT32_MAX);
+	if (header == 0)
 		return refuse(reader, SWF_ERROR_PROCS,
 			      "the header does not say how many processors there are (MaxProcs); "
 			      "give --procs");
@@ -172,7 +187,7 @@ static bool read_job(struct reader *reader, const char *line)
 	double procs;
 	int64_t id;
 
-	if (!read_fields(reader, line, &id, fields))
+	if (!read_fields(reader, line, &id, fields) || !check_status(reader, fields))
 		return false;
 	if (trace->procs == 0 && !find_procs(reader))
 		return false;
@@ -233,8 +248,10 @@ static bool read_header_value(const struct reader *reader, const char *key, cons
 			return true;
 		}
 	}
-	return refuse(reader, SWF_ERROR_LINE, "header: %s \"%.*s\" is no whole number", key,
-		      (int)MIN(strcspn(value, "\r"), QUOTE_MAX), value);
+	behind = value + strspn(value, G_CSET_DIGITS);
+	return refuse(reader, SWF_ERROR_LINE, "header: %s \"%.*s\" is %s", key,
+		      (int)MIN(strcspn(value, "\r"), QUOTE_MAX), value,
+		      behind > value && *behind == '\0' ? "out of range; give --procs" : "no whole number");
 }
 
 /* "; Key: value", before the first job. The number of processors matters where none was given. */

@@ -214,7 +214,8 @@ static char *preamble(const struct chart *chart)
 	guint lines;
 	guint longest;
 	g_autofree char *notes = notes_text(chart, &lines, &longest);
-	g_autofree char *title = g_strdelimit(g_strdup(chart->title), "\n\r", ' ');
+	g_autofree char *line = g_strdelimit(g_strdup(chart->title), "\n\r", ' ');
+	g_autofree char *title = visible_text(line);
 	g_autofree char *heading = chart_quoted(title);
 	const guint needed = MAX(HEADING_CHARACTER * (guint)g_utf8_strlen(title, -1),
 				 NOTES_CHARACTER * longest);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/config.h"
+#include "common/visible.h"
 #include "controller/store/store_service.h"
 
 /* What a trace is made of. */
@@ -235,10 +236,21 @@ static void add_start(GString *swf, const struct store_run *run)
 			       g_date_time_to_unix(start));
 }
 
+/* What numbers stand for. */
+static void add_names(GString *swf, const char *numbers, const char *kind, const GPtrArray *names)
+{
+	for (guint i = 0; i < names->len; i++) {
+		g_autofree char *name = visible_text(names->pdata[i]);
+
+		g_string_append_printf(swf, "; %s %u is %s %s\n", numbers, i + 1, kind, name);
+	}
+}
+
 static void add_header(GString *swf, const struct export *export)
 {
 	const struct store_run *run = export->run;
 	g_autofree char *limit = g_strdup_printf("at %.10g %% of the energy", 100 * run->limit);
+	g_autofree char *policy = visible_text(run->policy);
 
 	g_string_append_printf(swf,
 			       "; Version: 2.2\n"
@@ -254,7 +266,7 @@ static void add_header(GString *swf, const struct export *export)
 			       "; Note: a processor is a node, which one virtual machine fills\n"
 			       "; Note: requested times are the estimates of where the task ran, and no limits: replay "
 			       "with --overrun\n",
-			       run->run, run->measured ? "measured" : "simulated", run->policy,
+			       run->run, run->measured ? "measured" : "simulated", policy,
 			       export->summary->service ? "a service that goes on" : limit);
 	if (export->suspended > 0)
 		g_string_append_printf(swf,
@@ -276,12 +288,8 @@ static void add_header(GString *swf, const struct export *export)
 				       "much earlier\n",
 				       export->summary->service ? config_service_of(export->config).mapping_interval_s :
 								  export->config->experiment->mapping_interval_s);
-	for (guint i = 0; i < export->types->len; i++)
-		g_string_append_printf(swf, "; Note: executable %u is type %s\n", i + 1,
-				       (const char *)export->types->pdata[i]);
-	for (guint i = 0; i < export->clusters->len; i++)
-		g_string_append_printf(swf, "; Partition: %u is cluster %s\n", i + 1,
-				       (const char *)export->clusters->pdata[i]);
+	add_names(swf, "Note: executable", "type", export->types);
+	add_names(swf, "Partition:", "cluster", export->clusters);
 }
 
 char *swf_export(const struct summary *summary, const struct store_run *run, GError **error)

@@ -67,7 +67,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
     do_POST = do_GET
     def log_message(self, *_):
-        pass
+        print(self.path, file=open("asked", "a"))
 server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
 print(server.server_port, flush=True)
 server.serve_forever()
@@ -147,4 +147,17 @@ END
 @test "a command waits for an answer as long as it is told to" {
 	run -2 env VIRTBED_TIMEOUT=soon "$virtbed" queue --uri unix:/nowhere
 	[[ $output == *'VIRTBED_TIMEOUT: "soon" is no time'* ]]
+	# A controller that waits for output does not take all of that time.
+	local timeout
+	peer <<END
+GET /v1/tasks/1 200 $(task 1 running 1 false)
+GET /v1/tasks/1/output 404 {"error": "it has not begun"}
+END
+	for timeout in 1:0 4:2 60:5; do
+		rm -f asked
+		VIRTBED_TIMEOUT=${timeout%:*} timeout 60 "$virtbed" output 1 -f 3>&- &
+		within 20 grep -q "/output?.*&wait_s=${timeout#*:}\$" asked
+		kill $!
+		wait $! || true
+	done
 }

@@ -287,13 +287,23 @@ refuse_queries() {
 	local path
 	for path in '/v1/status?after=1.5' '/v1/status?after=-1' '/v1/status?after=nan' '/v1/status?after=0x10' \
 		'/v1/status?after=1&after=1' '/v1/status?befor=1' '/v1/runs?after=1' '/v1/tasks?after=1e3' '/v1/tasks?limit=0' \
-		'/v1/tasks?ended=3&limit=x' '/v1/tasks?ended=%2B3' '/v1/tasks/0?wait_s=1' '/v1/tasks/0/output?attempt=99' \
+		'/v1/tasks?ended=3&limit=x' '/v1/tasks?ended=5&limit=3' '/v1/tasks?ended=5&after=1' '/v1/tasks?state=' '/v1/tasks?user=' '/v1/tasks?ended=%2B3' '/v1/tasks/0?wait_s=1' '/v1/tasks/0/output?attempt=99' \
 		'/v1/tasks/0/output?attempt=-1' '/v1/tasks/0/output?attempt=x' '/v1/tasks/0/output?from=1.0' \
 		'/v1/tasks/0/output?wait_s=0.5' '/v1/events?after=1.5' '/v1/events?after=' '/v1/events?wait_s=nan' \
 		'/v1/events?wait_s=-1' '/v1/events?wait_s=61' '/v1/power?after_s=inf' '/v1/utility?after_s=0x1p3' \
 		'/v1/energy?by=user&by=task' '/v1/nodes?cluster=s1&cluster=s2' '/v1/clusters?x' '/openapi.json?a=1'; do
 		ok GET "$path" 400 | jq -e '.error | startswith("query: ")' || { echo "$path"; return 1; }
 	done
+}
+
+# What a request says that nobody reads it did not mean for nothing.
+refuse_bodies() {
+	local path
+	for path in tasks/0/{suspend,resume,cancel,hold,release} nodes/s2/0/undrain stop; do
+		ok POST "/v1/$path" 400 '{"x": 1}' | grep "request body: this takes none" || { echo "$path"; return 1; }
+	done
+	ok POST /v1/nodes/s2/0/undrain 400 '{"reason": "x"}'
+	ok GET /v1/tasks/0 200 | jq -e '.state == "running"'
 }
 
 refuse_notices() {
@@ -381,6 +391,7 @@ refuse_what_is_not_shown() {
 	ok POST /v1/nodes/s2/0/drain 400 '{"reason": "x", "raeson": "y"}' | grep "unknown key 'raeson'; known: reason"
 	ok POST /v1/tasks/6/migrate 400 '{"to": ["s2-left"], "from": ["s2-right"]}' | grep "nothing else"
 	refuse_queries
+	refuse_bodies
 	refuse_notices
 	refuse_what_is_not_shown
 	"$virtbed" cancel 0-2 6,7
@@ -776,6 +787,7 @@ later_than() {
 		'.now_s > 0 and (.tasks | length == 5 and all(.user == $user) and .[0].name == "four" and .[4].held)'
 	ok GET '/v1/tasks?state=waiting,planned&after=3' 200 | jq -e '[.tasks[].task] == [4]'
 	ok GET '/v1/tasks?state=rubbish' 400
+	ok GET '/v1/tasks?state=coming' 400
 	ok GET /v1/tasks/4 200 | jq -e '.state == "waiting" and (.why | test("h[eo]ld"))'
 	run -1 "$virtbed" migrate 4 --to nowhere --uri "unix:$socket"
 	[[ $output == *"task 4 cannot be migrated: it waits, and has no VMs yet"* ]]

@@ -369,7 +369,7 @@ static const struct http_route routes[] = {
 	{ "GET", ROOT "/", get_root },
 	{ "GET", ROOT "/SessionService", get_session_service },
 	{ "GET", SESSIONS, get_sessions },
-	{ "POST", SESSIONS, post_session },
+	{ "POST", SESSIONS, post_session, .takes_body = true },
 	{ "GET", SESSIONS "/*", get_session },
 	{ "DELETE", SESSIONS "/*", delete_session },
 	{ "GET", ROOT "/Chassis", get_chassis_list },

@@ -60,6 +60,20 @@ static void every_route_is_documented(void)
 	}
 }
 
+/* A body that nobody described is refused, not left unread. */
+static void every_route_says_whether_it_takes_a_body(void)
+{
+	g_autoptr(json_t) document = read_document();
+	json_t *paths = json_object_get(document, "paths");
+
+	for (const struct http_route *route = status_api_routes(); route->method; route++) {
+		const json_t *body = json_object_get(documented(paths, route), "requestBody");
+
+		g_test_message("%s %s", route->method, route->path);
+		g_assert_true(route->takes_body == (body != NULL));
+	}
+}
+
 /* What the guards ask for is what people are told. */
 static void every_route_says_its_role(void)
 {
@@ -270,6 +284,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/api/document/has-every-route", every_route_is_documented);
 	g_test_add_func("/api/document/has-every-role", every_route_says_its_role);
+	g_test_add_func("/api/document/has-every-body", every_route_says_whether_it_takes_a_body);
 	g_test_add_func("/api/document/has-every-parameter", every_route_knows_its_parameters);
 	g_test_add_func("/api/document/has-every-refusal", every_route_may_be_refused);
 	g_test_add_func("/api/routes/of-a-task", every_route_of_a_task_keeps_others_out);

@@ -109,6 +109,50 @@ static void test_client_survives_a_peer_that_misbehaves(void)
 	}
 }
 
+static const struct http_operation operations[];
+
+/* However much a peer says, what is said of it is one line that can be read. */
+static void test_client_cuts_what_a_peer_says(void)
+{
+	static const struct {
+		const char *head;
+		const char *type;
+		const char *before, *after;
+	} cases[] = {
+		{"500 Oops", "application/json", "{\"error\": \"", "\"}"},
+		{"500 Oops", "application/json", "{\"error\": {\"message\": \"", "\"}}"},
+		{"500 Oops", "text/html", "<html>", "</html>"},
+		{"200 OK", "application/json", "{\"state\": \"x\", \"task\": \"", "\"}"},
+		{"200 OK", "application/json", "{\"task\": 5, \"", "\": 1}"},
+	};
+	g_autofree char *filler = g_strnfill(3000000, 'x');
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases) * 2; i++) {
+		const gsize k = i % G_N_ELEMENTS(cases);
+		g_autofree char *text = g_strconcat(cases[k].before, filler, cases[k].after, NULL);
+		g_autofree char *answer =
+			g_strdup_printf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
+					cases[k].head, cases[k].type, strlen(text), text);
+		struct peer peer = { .answer = answer, .length = strlen(answer), .close = true };
+		g_autoptr(GError) error = NULL;
+		g_autoptr(http_client_t) client = NULL;
+
+		peer_start(&peer);
+		client = http_client_new(peer.address, NULL);
+		http_client_expect(client, operations);
+		if (i == k)
+			json_decref(http_client_call(client, "GET", "/v1/tasks/5", NULL, 30, &error));
+		else
+			json_decref(http_client_call(client, "GET", "/x", NULL, 30, &error));
+		g_test_message("%s: %.80s", cases[k].before, error ? error->message : "no error");
+		if (error)
+			g_assert_cmpuint(strlen(error->message), <, 1500);
+		else
+			g_assert_true(i != k || g_str_has_prefix(cases[k].before, "{\"task\""));
+		peer_stop(&peer);
+	}
+}
+
 static const struct http_operation operations[] = {
 	{"GET", "/v1/tasks/{task}", 200, 201, "{task: integer, state: string}"},
 	{NULL, NULL, 0, 0, NULL},
@@ -191,7 +235,7 @@ static void test_client_speaks_in_the_clear_at_loopback_alone(void)
 		"unix:/x", "http://127.0.0.1", "http://127.0.0.1:8080", "http://127.0.0.1:8080/",
 		"http://127.1.2.3:1", "http://[::1]:1",
 		"http://localhost:1", "http://LOCALHOST:1", "https://192.0.2.1:1", "https://example.org",
-		"https://[2001:db8::1]:1/x",
+		"https://[2001:db8::1]:1/",
 	};
 	static const char *const bad[] = {
 		"http://192.0.2.1:1", "http://example.org", "http://0.0.0.0:1", "http://[::]:1",
@@ -206,6 +250,8 @@ static void test_client_speaks_in_the_clear_at_loopback_alone(void)
 		"http://127.0.0.1\\@192.0.2.1/",
 		"http://192.0.2.1\\@127.0.0.1/", "http://192.0.2.1#@127.0.0.1/",
 		"http://192.0.2.1?@127.0.0.1/", "http://127.0.0.1:1?x",
+		"http://127.0.0.1:1/x", "http://127.0.0.1:1//", "http://127.0.0.1:1/.", "http://127.0.0.1/x/..",
+		"https://[2001:db8::1]:1/x", "https://example.org/virtbed/",
 		"http://127.0.0.1:1#x", "http:/127.0.0.1", "http:127.0.0.1", "http:///127.0.0.1",
 		"HTTP://127.0.0.1", "HTTPS://192.0.2.1",
 		"ftp://127.0.0.1", "http://127.0.0.1:x", "http://127.0.0.1:70000", "http://127.0.0.1 :1",
@@ -512,6 +558,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/http-client/in-the-clear", test_client_speaks_in_the_clear_at_loopback_alone);
 	g_test_add_func("/http-client/timeout", test_the_time_for_an_answer_can_be_chosen);
 	g_test_add_func("/http-client/peer", test_client_survives_a_peer_that_misbehaves);
+	g_test_add_func("/http-client/cut", test_client_cuts_what_a_peer_says);
 	g_test_add_func("/http-client/endless", test_client_refuses_an_endless_answer);
 	g_test_add_func("/http-client/not-there", test_client_reports_what_is_not_there);
 	g_test_add_func("/http-client/kept", test_clients_keep_their_connections);

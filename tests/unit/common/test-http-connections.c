@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/http_client.h"
+#include "common/http_connections.h"
 #include "common/http_server.h"
 #include "common/json.h"
 #include "tests/unit/common/wait_for.h"
@@ -211,6 +212,29 @@ static void a_crowd_holds_nobody_up(struct fixture *fixture, gconstpointer tls)
 	}
 }
 
+/* Whoever has one address of IPv6 has all that begin as it does. */
+static void a_network_counts_as_one_peer(void)
+{
+	static const struct {
+		const char *address, *network;
+	} cases[] = {
+		{ "10.0.0.1", "10.0.0.1" },
+		{ "::ffff:10.0.0.1", "10.0.0.1" },
+		{ "2001:db8:1:2::1", "2001:db8:1:2::" },
+		{ "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::" },
+		{ "2001:db8:1:3::1", "2001:db8:1:3::" },
+		{ "::1", "::" },
+		{ "fe80::ffff:a00:1", "fe80::" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GInetAddress) address = g_inet_address_new_from_string(cases[i].address);
+		g_autofree char *network = http_connections_network(address);
+
+		g_assert_cmpstr(network, ==, cases[i].network);
+	}
+}
+
 #define ADD(name, tls, function) g_test_add("/http/connections/" name, struct fixture, tls, setup, function, teardown)
 
 int main(int argc, char **argv)
@@ -221,6 +245,7 @@ int main(int argc, char **argv)
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/http/connections/network", a_network_counts_as_one_peer);
 	ADD("cost/tls", "", a_crowd_costs_little);
 	ADD("cost/plain", NULL, a_crowd_costs_little);
 	ADD("room/tls", "", a_crowd_holds_nobody_up);

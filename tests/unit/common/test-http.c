@@ -101,7 +101,7 @@ static const struct http_route routes[] = {
 	{ "GET", "/v1/peer", handle_peer },
 	{ "GET", "/v1/ok", handle_ok },
 	{ "GET", "/text", handle_text },
-	{ "PUT", "/v1/echo/*/x/*", handle_echo, .query = "after then" },
+	{ "PUT", "/v1/echo/*/x/*", handle_echo, .query = "after then", .takes_body = true },
 	{ "GET", "/v1/empty", handle_empty },
 	{ "DELETE", "/v1/conflict", handle_conflict },
 	{ "GET", "/v1/number", handle_number, .query = "whole real" },
@@ -177,6 +177,10 @@ static void test_calls_get_what_the_handler_answers(struct fixture *fixture, gco
 		{ "GET", "/v1/okay", NULL, NULL, "status 404" },
 		{ "GET", "/v1/ok/", NULL, NULL, "status 404" },
 		{ "GET", "/", NULL, NULL, "status 404" },
+		{ "DELETE", "/v1/conflict", "{}", NULL, "status 409" },
+		{ "DELETE", "/v1/conflict", "{\"x\":1}", NULL, "status 400: request body: this takes none" },
+		{ "DELETE", "/v1/conflict", "[]", NULL, "status 400: request body: this takes none" },
+		{ "GET", "/v1/ok", "{\"x\":null}", NULL, "status 400: request body: this takes none" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -50,6 +50,12 @@ static char *write_variant(const char *from, const char *to)
 	return g_steal_pointer(&path);
 }
 
+/* 64 lists within each other, in both ways to write them. The mapping of the file is around them. */
+#define EIGHT(text) text text text text text text text text
+#define DEEP EIGHT(EIGHT("["))
+#define SHALLOW EIGHT(EIGHT("]"))
+#define LIST EIGHT(EIGHT("- "))
+
 struct bad_case {
 	const char *from, *to;
 	const char *message; /* must be part of the error */
@@ -62,6 +68,9 @@ static const struct bad_case bad_cases[] = {
 	{ "name: t", "&a name: t", ":1:1: an anchor (&)" },
 	{ "  - name: a", "  - &c\n    name: a", "an anchor (&)" },
 	{ "limits: [1, 0.7]", "limits: &l [1, 0.7]", "an anchor (&)" },
+	{ "name: t", "name: " DEEP "t" SHALLOW, ":1:70: nested too deeply" },
+	{ "name: t", "name: " DEEP, ":1:70: nested too deeply" },
+	{ "name: t", "name:\n- " LIST "t", ":2:127: nested too deeply" },
 	{ "duration_s: 10\n  utility", "duration_s: *d\n  utility", "an alias (*)" },
 	{ "name: t", "name: !!str t", ":1:7: a tag (!)" },
 	{ "name: t", "name: !x t", ":1:7: a tag (!)" },

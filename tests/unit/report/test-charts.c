@@ -430,6 +430,24 @@ static void test_names(void)
 	g_assert_cmpstr(text, ==, "'it''s so'");
 }
 
+/* A title is in a comment of the script, too, which people edit. */
+static void test_title_is_visible(struct directory *directory, gconstpointer simulated)
+{
+	g_autoptr(chart_t) chart = chart_new("turned");
+	g_autofree char *path = g_build_filename(directory->dir, "turned.gp", NULL);
+	g_autofree char *text = NULL;
+	GError *error = NULL;
+
+	chart->title = g_strdup("run of ea\u202esy\nall");
+	chart->notes = g_strdup("");
+	chart->csv = g_strdup("x\n");
+	chart->script = g_strdup("");
+	good(chart_write(chart, directory->dir, &error), error);
+	good(g_file_get_contents(path, &text, NULL, &error), error);
+	g_assert_true(g_str_is_ascii(text));
+	g_assert_true(g_str_has_prefix(text, "# run of ea\\u202esy all. Edit"));
+}
+
 static void test_svg(void)
 {
 	static const char drawing[] =
@@ -466,6 +484,7 @@ int main(int argc, char **argv)
 	     test_estimates_are_of_simulated_seconds);
 	TEST("/charts/kinds and runs can be chosen", NULL, test_choice);
 	TEST("/charts/many policies differ without colour, too", NULL, test_many);
+	TEST("/charts/the title shows what would turn it", NULL, test_title_is_visible);
 	TEST("/charts/the heading is one line, and caveats stand below", NULL, test_notes);
 	g_test_add_func("/charts/lines and bars differ", test_styles);
 	g_test_add_func("/charts/units fit", test_units);

@@ -140,6 +140,35 @@ static void test_text(void)
 	fixture_remove(dir);
 }
 
+/* Names that turn the direction of text are shown as what they are. */
+static void test_visible(void)
+{
+	const struct fixture_cell cells[] = { { "ea\u202esy", 1, 0, 0, 1 }, { NULL, 0, 0, 0, 0 } };
+	const struct fixture fixture = { .runs = 1, .tasks = 0, .seed = 1, .cells = cells };
+	const struct store_task task = {
+		.run = 1, .task = 0, .type = "I\nS\u2066.2", .arrival_s = 1.4, .state = "completed",
+		.cluster = "c\u202d1", .nodes = "0", .attempts = 1, .started_s = 3.6, .ended_s = 20.2,
+		.etc_s = 15.5,
+	};
+	char *dir = fixture_new(&fixture);
+	g_autoptr(GError) error = NULL;
+	struct store *store = store_open(dir, true, &error);
+
+	g_assert_no_error(error);
+	g_assert_true(store_put_task(store, &task, &error));
+	store_close(store);
+
+	g_autoptr(summary_t) summary = summary_load(dir, &error);
+	g_autofree char *text = swf_export(summary, swf_export_run(summary, 0), &error);
+
+	g_assert_true(g_str_is_ascii(text));
+	g_assert_nonnull(strstr(text, ", policy ea\\u202esy, "));
+	g_assert_nonnull(strstr(text, "; Note: executable 1 is type I\\nS\\u2066.2\n"));
+	g_assert_nonnull(strstr(text, "; Partition: 1 is cluster c\\u202d1\n"));
+	g_clear_pointer(&summary, summary_free);
+	fixture_remove(dir);
+}
+
 /* The trace of the only run of a store of these tasks, suspensions and lost attempts. The caller frees. */
 static char *export_tasks(const struct store_task *tasks, size_t tasks_count,
 			  const struct store_suspension *suspensions, size_t suspensions_count,
@@ -293,5 +322,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/swf-export/tasks-of-all-kinds", test_text);
 	g_test_add_func("/swf-export/suspended time is no run time and lost attempts are no wait", test_suspended);
 	g_test_add_func("/swf-export/a schedule of fcfs is replayed", test_replay);
+	g_test_add_func("/swf-export/what is not shown is spelled out", test_visible);
 	return g_test_run();
 }
