@@ -138,7 +138,7 @@ static void fill_in_host(struct config_host *host, const char *cluster, uint32_t
 			(field) = (value); \
 	} while (0)
 
-/* Serial tasks (paper 000, section IV). They use no energy, so any budget is enough. */
+/* Serial tasks (Machovec 2017, section IV). They use no energy, so any budget is enough. */
 static void fill_in_serial(struct config *config, GHashTable *given)
 {
 	struct config_serial *serial = config->environment->serial;
@@ -155,7 +155,7 @@ static void fill_in_serial(struct config *config, GHashTable *given)
 	DEFAULT_NUMBER(config->experiment->budget_j, 1);
 }
 
-/* Jobs on shared hosts (paper 003). They use no energy either. */
+/* Jobs on shared hosts (Stillwell 2010). They use no energy either. */
 static void fill_in_sharing(struct config *config, GHashTable *given)
 {
 	struct config_sharing *sharing = config->environment->sharing;
@@ -170,7 +170,7 @@ static void fill_in_sharing(struct config *config, GHashTable *given)
 	DEFAULT_NUMBER(config->experiment->budget_j, 1);
 }
 
-/* Tasks with deadlines on machines with queues (paper 004). No energy here either. */
+/* Tasks with deadlines on machines with queues (Gentry 2019). No energy here either. */
 static void fill_in_pruning(struct config *config, GHashTable *given)
 {
 	struct config_pruning *pruning = config->environment->pruning;

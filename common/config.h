@@ -115,7 +115,7 @@ struct config_simulated {
 	uint64_t seed; /* of the execution times, which vary by the estimates' etc_sd_s; default 1 */
 };
 
-/* A homogeneous cluster (paper 002, Table 4). */
+/* A homogeneous cluster (Machovec 2018, Table 4). */
 struct config_cluster {
 	char *name;
 	uint32_t nodes;      /* VMs, spread over the hosts in blocks */
@@ -127,7 +127,7 @@ struct config_cluster {
 	char *max_cstate;    /* deepest C-state, e.g. "C1"; NULL: no limit */
 	struct config_preemption *preemption; /* NULL: the defaults */
 	/*
-	 * Its hosts are shared in time (paper 003): policies place VMs on hosts and give them shares of
+	 * Its hosts are shared in time (Stillwell 2010): policies place VMs on hosts and give them shares of
 	 * their CPUs. A node is then a place for a VM, with the whole CPU of its host for its cap; every
 	 * host has the same number of them. docs/sharing.md.
 	 */
@@ -160,7 +160,7 @@ struct config_type {
 	 * is expected of them; > 0.
 	 */
 	double time_s;
-	/* Preemption (paper 000, section II), both false unless given: */
+	/* Preemption (Machovec 2017, section II), both false unless given: */
 	bool may_preempt;     /* its tasks may take the nodes of preemptible ones */
 	bool preemptible;     /* its tasks may be suspended for others */
 	/* The utility of its tasks, where it is not the workload's; 0: the workload's. */
@@ -170,7 +170,7 @@ struct config_type {
 	double cpu_need;      /* of each VM on shared hosts, share of a host, (0, 1]; default 1 */
 };
 
-/* One entry of the ETC and EEC matrices (paper 002, Tables 5 and 6), with its spread. */
+/* One entry of the ETC and EEC matrices (Machovec 2018, Tables 5 and 6), with its spread. */
 struct config_estimate {
 	char *type;
 	char *cluster;
@@ -191,7 +191,7 @@ struct config_unmeasured {
 /*
  * What one suspension of a task took, seconds of elapsed time, each step after the one before: all of
  * its VMs frozen, off the nodes, back on nodes, going on (controller/backend/backend.h). Simulations
- * draw from these; without any, suspending takes no time (paper 000, section II).
+ * draw from these; without any, suspending takes no time (Machovec 2017, section II).
  */
 struct config_overhead {
 	char *cluster;
@@ -203,7 +203,7 @@ struct config_overhead {
 	double skew_s;    /* between the first and the last VM frozen, part of freeze_s */
 };
 
-/* Arrivals and utility functions (paper 002, section 6.2). */
+/* Arrivals and utility functions (Machovec 2018, section 6.2). */
 struct config_workload {
 	double arrival_mean_s; /* mean of the exponential inter-arrival time */
 	double duration_s;     /* arrivals happen in [0, duration_s) */
@@ -220,7 +220,7 @@ struct config_workload {
 	double zero_at;        /* x minimum execution time; default 4 */
 };
 
-/* The utility functions of the tasks of a serial environment (paper 000, section IV.C). */
+/* The utility functions of the tasks of a serial environment (Machovec 2017, section IV.C). */
 enum config_utility {
 	CONFIG_UTILITY_CLASSES = 0, /* one of 20 classes for each burst */
 	CONFIG_UTILITY_STEP,
@@ -229,7 +229,7 @@ enum config_utility {
 
 /*
  * Serial tasks that arrive in bursts, critical and ordinary ones, on clusters that are counted in
- * cores (paper 000, section IV). Tasks use no energy.
+ * cores (Machovec 2017, section IV). Tasks use no energy.
  */
 struct config_serial {
 	double spread; /* a trial's clusters have nodes x (1 - spread) to (1 + spread); default 0.5 */
@@ -253,7 +253,7 @@ struct config_job {
 };
 
 /*
- * Jobs on the hosts of one cluster, its nodes, that policies may share in time (paper 003): those of
+ * Jobs on the hosts of one cluster, its nodes, that policies may share in time (Stillwell 2010): those of
  * the Lublin model; or of a week of environment.trace, by the rules for HPC2N; or listed ones.
  */
 struct config_sharing {
@@ -288,7 +288,7 @@ struct config_pruning_task {
 };
 
 /*
- * Tasks with hard deadlines on machines with queues, which are the clusters (paper 004, VI): policies
+ * Tasks with hard deadlines on machines with queues, which are the clusters (Gentry 2019, VI): policies
  * put tasks into queues, and drop them. Chances, thresholds and factors are in [0, 1].
  */
 struct config_pruning {
@@ -330,7 +330,7 @@ struct config_pruning {
 };
 
 /*
- * A simulated environment (paper 002, section 4.2): task types, estimates and arrivals are drawn
+ * A simulated environment (Machovec 2018, section 4.2): task types, estimates and arrivals are drawn
  * anew for every trial on the configured clusters; `types`, `estimates` and `workload` stay empty.
  */
 struct config_environment {
@@ -638,7 +638,7 @@ uint32_t config_cluster_places(const struct config_cluster *cluster);
 
 /*
  * Whether `type` can run in `cluster` at all: it is wide enough, and RAM plus swap of the nodes that
- * the type occupies hold its memory (paper 002, section 6.1: why MG.8 is n.a. on clusters 3 and 4).
+ * the type occupies hold its memory (Machovec 2018, section 6.1: why MG.8 is n.a. on clusters 3 and 4).
  * Where hosts are shared, also whether they have the CPU that all of its VMs need at once.
  */
 bool config_type_fits(const struct config_type *type, const struct config_cluster *cluster);

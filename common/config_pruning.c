@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The part of a configuration that has tasks with hard deadlines on machines with queues (paper 004). */
+/* The part of a configuration that has tasks with hard deadlines on machines with queues (Gentry 2019). */
 #include <math.h>
 
 #include "common/config_parts.h"

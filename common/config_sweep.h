@@ -6,8 +6,8 @@
 #include "common/config.h"
 
 /*
- * Sweeps: what a study can vary of an environment, of serial tasks (paper 000, Figs. 3 to 7), of shared
- * hosts (paper 003, Fig. 1) or of tasks with deadlines that are drawn (paper 004, Figs. 4 to 9). `study.x` names the
+ * Sweeps: what a study can vary of an environment, of serial tasks (Machovec 2017, Figs. 3 to 7), of shared
+ * hosts (Stillwell 2010, Fig. 1) or of tasks with deadlines that are drawn (Gentry 2019, Figs. 4 to 9). `study.x` names the
  * sweep and `study.values` lists the values, as numbers or, where the key takes words, as words; either way a value
  * is a number here.
  */

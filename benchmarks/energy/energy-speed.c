@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How long mapping events of a simulated environment take (paper 002, section 4.2): each policy runs
+ * How long mapping events of a simulated environment take (Machovec 2018, section 4.2): each policy runs
  * the first trials of a configuration on one core, as `virtbed simulate` does. Of every so many
  * mapping events the oracle of the unit tests (tests/unit/sched/oracle.h), which rescans every option
  * of every task after every placement, decides the same snapshot; what both start before the next

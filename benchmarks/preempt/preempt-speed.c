@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How long mapping events of the environment of paper 000 take: each heuristic runs the first trials
+ * How long mapping events of the environment of Machovec 2017 take: each heuristic runs the first trials
  * of a configuration on one core, as `virtbed simulate` does, and every mapping event is decided once
  * more and timed, the longest ones thrice, of which the shortest counts: what else the machine does
  * is no part of it. Of every so many events the literal oracle of the unit tests
@@ -265,7 +265,7 @@ static char **names_of(const struct options *options)
 	for (char **name = names; *name; name++) {
 		if (find_heuristic(*name))
 			continue;
-		fprintf(stderr, "preempt-speed: \"%s\" is no heuristic of paper 000\n", *name);
+		fprintf(stderr, "preempt-speed: \"%s\" is no heuristic of Machovec 2017\n", *name);
 		return NULL;
 	}
 	return g_steal_pointer(&names);
@@ -337,7 +337,7 @@ int main(int argc, char **argv)
 {
 	struct options options = { .trials = 1, .every = 400, .baseline_tasks = 100 };
 	const GOptionEntry entries[] = {
-		{ "policy", 0, 0, G_OPTION_ARG_STRING, &options.policies, "(all of paper 000)",
+		{ "policy", 0, 0, G_OPTION_ARG_STRING, &options.policies, "(all of Machovec 2017)",
 		  "NAME,..." },
 		{ "burst", 0, 0, G_OPTION_ARG_STRING, &options.bursts, "(64,128)", "N,..." },
 		{ "utility", 0, 0, G_OPTION_ARG_STRING, &options.utility, "(the configured one)",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The mappers of paper 004 on its workload (section VI): how long a mapping event takes, beside the same
+ * The mappers of Gentry 2019 on its workload (section VI): how long a mapping event takes, beside the same
  * event with all completion times convolved from scratch, and which share of the tasks is on time.
  *
  * Times are processor time of the thread. Every event is decided twice more for them, once with a

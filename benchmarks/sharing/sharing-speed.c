@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Policies that share hosts in time, and FCFS and EASY on whole hosts, on traces of the Lublin model
- * for 128 hosts (paper 003, sections IV and V): how long an allocation takes, over all mapping events
+ * for 128 hosts (Stillwell 2010, sections IV and V): how long an allocation takes, over all mapping events
  * with at least 11 jobs in the system as in the paper, and how far each policy's largest stretch of a
  * trace is above that of the best policy (degradation factor, Table I).
  *

@@ -15,7 +15,7 @@
  * resume() at any time between waits; what came of them arrives as events from wait(), in the order
  * of their times.
  *
- * A task that is suspended keeps its progress and leaves its nodes (paper 000, section II). Its
+ * A task that is suspended keeps its progress and leaves its nodes (Machovec 2017, section II). Its
  * execution time is that of its stretches: from the start until it is frozen, from going on until
  * it is frozen again, and so on until its end.
  */
@@ -162,14 +162,14 @@ struct backend_ops {
 	void (*resume)(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 		       const uint32_t *nodes, uint32_t nodes_count);
 	/*
-	 * On hosts that tasks share in time (paper 003): the yield of a task, in (0, 1], from now on,
+	 * On hosts that tasks share in time (Stillwell 2010): the yield of a task, in (0, 1], from now on,
 	 * or for one that is suspended or being resumed from when it goes on. Its VMs then get that
 	 * part of their CPU needs. A task that was just started, or that this is never called for,
 	 * has 1. No effect on one that ended. NULL: the backend gives every task nodes of its own.
 	 */
 	void (*share)(struct backend *backend, uint32_t task, uint32_t attempt, double yield);
 	/*
-	 * On machines with queues (paper 004): asks for a task to be started as soon as its nodes are
+	 * On machines with queues (Gentry 2019): asks for a task to be started as soon as its nodes are
 	 * free, after those that were enqueued there before it. One that could not be started in time
 	 * (start_before_s) is passed by and stays until it is killed. BEGAN comes of it, then what comes of
 	 * start(), or ENDED where it is killed before that. Its execution time counts from BEGAN on.

@@ -11,7 +11,7 @@
  *
  * At one instant completions come before the energy limit, in the order of their starts.
  *
- * On shared hosts (paper 003) the progress of a task is the integral of its yield, and it ends when that
+ * On shared hosts (Stillwell 2010) the progress of a task is the integral of its yield, and it ends when that
  * is its ETC. Its execution time is the time on hosts. Who is where is not looked at.
  *
  * A suspended task keeps its progress to the last bit and draws no power. While it is being frozen
@@ -38,7 +38,7 @@ struct backend_sim_overheads {
  * From now on every suspension takes, with its resumption, what one of its cluster's samples took,
  * drawn uniformly. Which one depends on seed, stream, task and number of the suspension alone: so
  * policies that suspend the same task meet the same overhead. Without samples, and without this
- * call, suspending and resuming take no time (paper 000, section II). The samples must outlive
+ * call, suspending and resuming take no time (Machovec 2017, section II). The samples must outlive
  * the backend. To be called before the first start.
  */
 void backend_sim_set_overheads(struct backend *backend,
@@ -46,7 +46,7 @@ void backend_sim_set_overheads(struct backend *backend,
 
 /*
  * From now on a task that goes on after a suspension holds its nodes for `penalty_s` (>= 0, finite)
- * before it makes progress: the rescheduling penalty of paper 003, IV.A. It is RESUMED at once, so
+ * before it makes progress: the rescheduling penalty of Stillwell 2010, IV.A. It is RESUMED at once, so
  * that nobody knows; another suspension and resumption starts the penalty anew.
  */
 void backend_sim_set_penalty(struct backend *backend, double penalty_s);

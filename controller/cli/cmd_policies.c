@@ -154,8 +154,8 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	     "  +filter-once               the share is found once per mapping event\n"
 	     "  +reserve-now   reserved nodes are kept free from now until the reserved start: nothing else\n"
 	     "                 starts on them, however soon it would end (only with reservations)\n"
-	     "  +algorithm-3   of -preempt-pair: to the letter of Algorithm 3 (000, III.E.4), where a task may be put\n"
-	     "                 off for one that runs, or take the nodes of one that would earn as much utility;\n"
+	     "  +algorithm-3   of -preempt-pair: to the letter of Algorithm 3 (Machovec 2017, III.E.4), where a task\n"
+	     "                 may be put off for one that runs, or take the nodes of one that would earn as much utility;\n"
 	     "                 +no-wait is the default, the paper's text, and does not show in the policy's name\n"
 	     "The -preempt- policies take +drop and, those with -pair, +algorithm-3.");
 	print_sharing(list, count);

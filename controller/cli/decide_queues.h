@@ -3,7 +3,7 @@
 
 #include "controller/sched/model.h"
 
-/* What `virtbed decide` prints of systems whose machines have queues (paper 004). */
+/* What `virtbed decide` prints of systems whose machines have queues (Gentry 2019). */
 
 /* The actions of a plan, with chances and thresholds. */
 void decide_queues_print(const struct sched_system *system, const struct sched_plan *plan);

@@ -156,7 +156,7 @@ struct engine_result {
 	double paused_memory;
 	double moved_memory;
 	/*
-	 * Bounded stretches (paper 003, II.B) of the jobs that arrived, by the caller; 0: not known. Those of a
+	 * Bounded stretches (Stillwell 2010, II.B) of the jobs that arrived, by the caller; 0: not known. Those of a
 	 * cluster that did not complete count as dfrs_stretch_at_least() says; of an environment all
 	 * have to.
 	 */
@@ -327,7 +327,7 @@ struct engine_setup {
 	 */
 	bool gate;
 	/*
-	 * A simulated day (paper 002, sections 2.4 and 4.1): the run begins lead_s before the day
+	 * A simulated day (Machovec 2018, sections 2.4 and 4.1): the run begins lead_s before the day
 	 * that counts, with an allowance of lead_limit_j of its own; then all counters start anew.
 	 * A task that spans the beginning or the end of the day counts pro rata to its execution
 	 * time in it. A multiple of the mapping interval. 0: no lead, and tasks count as a whole.
@@ -360,7 +360,7 @@ struct engine_setup {
 	double duration_s;         /* > 0; INFINITY: of an open workload without a limit */
 	/*
 	 * Shared hosts: the virtual time of a task that goes on after a suspension stands still for so
-	 * long, >= 0, though it has its yield: a penalty that does not count (paper 003, III.A and IV.A).
+	 * long, >= 0, though it has its yield: a penalty that does not count (Stillwell 2010, III.A and IV.A).
 	 * For backends where suspending takes no time and never fails.
 	 */
 	double virtual_pause_s;

@@ -100,7 +100,7 @@ struct engine_setup experiment_setup(const struct experiment *experiment,
 /*
  * 100 % of the energy in joules: experiment.budget_j of the configuration, or where that is 0 what
  * an unlimited simulated max-upr run on trial 1 of `seed` (0: the configured one) uses within the
- * duration (paper 002, section 6.3). Returns it, > 0, or 0 with `error` set.
+ * duration (Machovec 2018, section 6.3). Returns it, > 0, or 0 with `error` set.
  */
 double experiment_budget_j(const struct experiment *experiment, uint64_t seed, GError **error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hosts that tasks share in time (paper 003): who promised memory to whom, yields and virtual time.
+ * Hosts that tasks share in time (Stillwell 2010): who promised memory to whom, yields and virtual time.
  * What comes to memory that is still being left has a claim, as with nodes (suspension.c): it follows
  * when enough has been left that all who were promised the host fit beside those who leave it.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tasks whose VMs go to other nodes while they run (paper 003, III.A: GREEDY-PMTN-MIGR and the
+ * Tasks whose VMs go to other nodes while they run (Stillwell 2010, III.A: GREEDY-PMTN-MIGR and the
  * packing policies). From the request on a task has its new nodes; those that it leaves are still its
  * own, as with suspensions (suspension.c), until the backend says where its VMs are. What was put
  * there has a claim meanwhile.

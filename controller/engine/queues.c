@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Machines with queues (paper 004): a cluster executes one task at a time on all of its nodes. What a
+ * Machines with queues (Gentry 2019): a cluster executes one task at a time on all of its nodes. What a
  * plan put into its queue stays there until it starts, or until a plan drops it. Simulated machines
  * start it as soon as the task before it is gone and the mapping event at that instant is over; real
  * ones keep their queues themselves and start it at once, and tell (BEGAN).

@@ -39,7 +39,7 @@ void engine_requeue(struct engine *engine, uint32_t task);
 /* Whether a task of a system with queues completed by its deadline, give or take a hair. */
 bool engine_on_time(const struct engine *engine, uint32_t task);
 
-/* A task completed, or was dropped: its type suffers more or less (paper 004, V.D.2). */
+/* A task completed, or was dropped: its type suffers more or less (Gentry 2019, V.D.2). */
 void engine_note_deadline(struct engine *engine, uint32_t task, bool completed);
 
 /* Starts the first task of every queue whose machine is idle; without queues it does nothing. */

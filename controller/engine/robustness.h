@@ -6,7 +6,7 @@
 #include "controller/engine/engine.h"
 
 /*
- * What came of the tasks of a run on machines with queues (paper 004, VI.B and VII): the share that was
+ * What came of the tasks of a run on machines with queues (Gentry 2019, VI.B and VII): the share that was
  * on time, how even that is over the task types, and what the machines cost.
  *
  * While queues fill up at the beginning and run dry at the end the system is not oversubscribed: the

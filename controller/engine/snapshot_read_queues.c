@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a snapshot says where machines have queues (paper 004). */
+/* What a snapshot says where machines have queues (Gentry 2019). */
 #include <math.h>
 #include <string.h>
 

@@ -357,7 +357,7 @@ void engine_count_completed(struct engine *engine, const struct engine_task *tas
 
 /*
  * The share that counts of the execution of a task whose last stretch, since start_s, ends at end_s
- * (paper 000, section II: suspended stretches are no execution).
+ * (Machovec 2017, section II: suspended stretches are no execution).
  */
 double engine_day_share(const struct engine *engine, uint32_t task, double start_s, double end_s);
 

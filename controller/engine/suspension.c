@@ -9,7 +9,7 @@
 #include "controller/engine/window.h"
 
 /*
- * Tasks that leave their nodes and go on, elsewhere or later (paper 000, section II). Each step is
+ * Tasks that leave their nodes and go on, elsewhere or later (Machovec 2017, section II). Each step is
  * readied and recorded before the backend is asked for it. What was put on nodes that are still
  * being left has a claim (state.h) and follows when they are free.
  */

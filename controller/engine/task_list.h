@@ -6,7 +6,7 @@
 
 /*
  * A set of tasks in the order of their indices, which is that of their arrivals. Tasks come and go
- * at no cost; the order is restored when it is looked at (paper 000's systems hold thousands of
+ * at no cost; the order is restored when it is looked at (Machovec 2017's systems hold thousands of
  * mappable tasks, and hundreds come and go at one mapping event).
  */
 struct task_list {

@@ -14,10 +14,10 @@
  * Order at one instant: completions, then submissions in trace order, then one scheduling pass.
  *
  * - FCFS never overtakes.
- * - EASY (Lifka 1995; paper 002, 3.4.4): the head of the queue gets a shadow time, the earliest at
+ * - EASY (Lifka 1995; Machovec 2018, 3.4.4): the head of the queue gets a shadow time, the earliest at
  *   which enough processors are free by estimates. Another job may start now if it ends, by its
  *   estimate, not after the shadow time, or uses only processors that are extra at that time.
- * - Conservative (Mu'alem and Feitelson 2001; paper 002, 3.4.3): every job is promised a start, in
+ * - Conservative (Mu'alem and Feitelson 2001; Machovec 2018, 3.4.3): every job is promised a start, in
  *   order of arrival. When a job ends early the schedule is compressed: in that order each waiting
  *   job is taken out of it and put back at its earliest start, with all others, running and
  *   promised, in place. So no promise slips.
@@ -44,7 +44,7 @@ struct replay_setup {
 	/* A job that outlives its estimate runs on; else it is killed at it. */
 	bool overrun;
 	/*
-	 * A reservation stays where it is until its time, as in the environments of paper 002; else
+	 * A reservation stays where it is until its time, as in the environments of Machovec 2018; else
 	 * it is found anew in every pass.
 	 */
 	bool keep;

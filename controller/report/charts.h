@@ -76,7 +76,7 @@ GPtrArray *charts_list(const struct charts *charts);
  */
 
 /*
- * Utility against energy limit (Fig. 16 of paper 002): for each limit a group of bars, for each
+ * Utility against energy limit (Fig. 16 of Machovec 2018): for each limit a group of bars, for each
  * policy a bar per directory (measured full, simulated light), each with its standard deviation.
  */
 struct chart *chart_utility(struct summary *const *summaries, guint count);

@@ -19,7 +19,7 @@
  * Tables show both.
  *
  * By what. Policies are ranked by utility, and where hosts are shared in time by the mean bounded stretch
- * of their tasks (stretch.h), of which less is better, as paper 003 does.
+ * of their tasks (stretch.h), of which less is better, as Stillwell 2010 does.
  *
  * For every pair of policies A, B at every limit the difference A - B of that is estimated on
  * both sides, with a 95 % interval. The intervals are paired: both policies met the same arrivals.

@@ -8,7 +8,7 @@
 #include "controller/report/summary.h"
 
 /*
- * Why tasks were dropped, under each policy and limit, and on machines with queues (paper 004) how likely they
+ * Why tasks were dropped, under each policy and limit, and on machines with queues (Gentry 2019) how likely they
  * were to be on time then.
  */
 struct dropped {

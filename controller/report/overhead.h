@@ -9,7 +9,7 @@
 
 /*
  * What the overheads of preemption change: the measured experiment simulated on its own arrivals, once
- * with the overheads that were measured and once with none, as paper 000 has it. Overheads are those
+ * with the overheads that were measured and once with none, as Machovec 2017 has it. Overheads are those
  * of its profile, or where there was none those that its own runs recorded.
  */
 struct overhead;

@@ -8,7 +8,7 @@
 #include "controller/store/store.h"
 
 /*
- * How much longer tasks on shared hosts took than they would have alone: the bounded stretch of paper 003,
+ * How much longer tasks on shared hosts took than they would have alone: the bounded stretch of Stillwell 2010,
  * II.B, max(turn-around, 30 s) / max(dedicated time, 30 s), from what a run recorded. The dedicated time is
  * the estimate of the type on the cluster. Less is better, and 1 the least.
  *

@@ -9,7 +9,7 @@
 /*
  * Writes the single execution times of a profile (GArray of struct run_measurement, run_estimate.h), by type
  * and cluster, as the list of entries that environment.pruning.pet of a configuration names: the histograms
- * of paper 004 (PET) are made of them. Returns true, or false with `error` set.
+ * of Gentry 2019 (PET) are made of them. Returns true, or false with `error` set.
  */
 bool run_pet_save(const struct config *config, const GArray *measurements, const char *path,
 		  GError **error);

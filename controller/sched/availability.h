@@ -9,7 +9,7 @@
 
 /*
  * When which nodes of a cluster are free: a step function from time to the set of free nodes, from
- * now on for ever. It answers the question of paper 002, section 3.7: the earliest start at which
+ * now on for ever. It answers the question of Machovec 2018, section 3.7: the earliest start at which
  * enough nodes are free for a whole execution, and which of them to take.
  *
  * Node sets are bit masks of 64-bit words. Within one mapping event tasks only ever take room away:

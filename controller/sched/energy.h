@@ -10,7 +10,7 @@
 
 /*
  * The energy of a mapping event: what remains of the budget, what remains of the nodes' time, and
- * which options may therefore be looked at (paper 002, section 3.8). Two rules refuse an option:
+ * which options may therefore be looked at (Machovec 2018, section 3.8). Two rules refuse an option:
  *
  * - the gate, where the snapshot has one: an option that needs more than the energy that remains.
  *   Remaining = budget - consumed - committed to what runs (EEC x the rest of its ETC) or holds a

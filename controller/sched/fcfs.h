@@ -4,7 +4,7 @@
 #include "controller/sched/mapping.h"
 
 /*
- * The framework of the heuristics that take tasks in an order (paper 002, 3.4): each task in the
+ * The framework of the heuristics that take tasks in an order (Machovec 2018, 3.4): each task in the
  * cluster where it can start earliest at P-state 0, the first one in configured order among equals.
  * A task that can start now does, wherever that delays nothing promised; another one gets a
  * reservation as long as there is one to give. Options that energy forbids (energy.h) are not

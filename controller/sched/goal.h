@@ -4,7 +4,7 @@
 #include "controller/sched/mapping.h"
 
 /*
- * The goal energy of the metaheuristics (paper 002, 3.6.2): the budget consumed evenly over the
+ * The goal energy of the metaheuristics (Machovec 2018, 3.6.2): the budget consumed evenly over the
  * day. Cost: what runs + what is promised.
  */
 

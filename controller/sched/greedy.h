@@ -4,7 +4,7 @@
 #include "controller/sched/mapping.h"
 
 /*
- * The framework of the utility-aware heuristics (paper 002, 3.5): again and again place the option
+ * The framework of the utility-aware heuristics (Machovec 2018, 3.5): again and again place the option
  * with the highest objective of all mappable tasks, clusters and P-states, each at its earliest
  * start. Options that earn nothing, would start after the end of the day, or that energy forbids
  * (energy.h) are not placed.

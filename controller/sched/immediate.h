@@ -11,7 +11,7 @@
 #include "controller/sched/worth.h"
 
 /*
- * A mapping event in which tasks start now or not at all (paper 000, section III): what policies
+ * A mapping event in which tasks start now or not at all (Machovec 2017, section III): what policies
  * without promises are written with. It knows who is on which node, which tasks are mappable, and
  * the plan so far.
  *

@@ -4,7 +4,7 @@
 #include "controller/sched/immediate.h"
 
 /*
- * The comparison heuristics of paper 000, III.C, which take mappable tasks one by one and know
+ * The comparison heuristics of Machovec 2017, III.C, which take mappable tasks one by one and know
  * neither the worth of a place nor preemption: a task goes to idle nodes where it earns something,
  * or stays mappable. P-state 0, or for a suspended task its own.
  *

@@ -7,7 +7,7 @@
 #include "controller/sched/scratch.h"
 
 /*
- * MCB8: packing of vectors with two components, CPU and memory, onto equal hosts (paper 003, III.B,
+ * MCB8: packing of vectors with two components, CPU and memory, onto equal hosts (Stillwell 2010, III.B,
  * after Leinberger et al.). What is packed are jobs of equal tasks.
  *
  * The tasks are in two lists, those that require more CPU than memory or as much, and those that

@@ -10,7 +10,7 @@
 
 /*
  * What a policy sees and what it says: the system with its estimates, the snapshot of a mapping
- * event, and the actions that make up a plan (paper 002, sections 2 and 3). All of it is plain
+ * event, and the actions that make up a plan (Machovec 2018, sections 2 and 3). All of it is plain
  * data. Times are seconds since the start of the run, energies joules. A snapshot borrows
  * everything it points to and is read-only.
  *
@@ -47,7 +47,7 @@ struct sched_row {
 
 struct pet;
 
-/* How tasks are pruned (paper 004, section V). Chances, thresholds and factors are in [0, 1]. */
+/* How tasks are pruned (Gentry 2019, section V). Chances, thresholds and factors are in [0, 1]. */
 struct sched_pruning {
 	double drop_threshold;  /* base: what has no higher chance leaves its queue (VII.C: 0.5) */
 	double defer_threshold; /* what has a lower chance is not mapped yet (VII.C: 0.9) */
@@ -62,7 +62,7 @@ struct sched_pruning {
 };
 
 /*
- * Machines with queues (paper 004, section III): every cluster is a machine that executes one task at
+ * Machines with queues (Gentry 2019, section III): every cluster is a machine that executes one task at
  * a time, in the order of its queue, and execution times are random with known distributions.
  */
 struct sched_queueing {
@@ -91,13 +91,13 @@ struct sched_system {
 	uint32_t *nodes;                /* rows x clusters: nodes occupied; 0: cannot run */
 	/*
 	 * Tasks start at a mapping event or wait for the next one; nodes are promised to nobody. The
-	 * environment of paper 000: policies that two papers define follow that one here. False
+	 * environment of Machovec 2017: policies that two papers define follow that one here. False
 	 * unless the caller sets it, at any time before the first decision.
 	 */
 	bool immediate;
 	/*
-	 * The nodes are hosts that tasks share in time, and nobody knows how long a task takes (paper
-	 * 003): the system has one cluster with one P-state, no rows and no estimates, and policies
+	 * The nodes are hosts that tasks share in time, and nobody knows how long a task takes (Stillwell
+	 * 2010): the system has one cluster with one P-state, no rows and no estimates, and policies
 	 * that share hosts decide there, no others. Set by the caller, as above.
 	 */
 	bool shared;
@@ -172,7 +172,7 @@ static inline struct sched_option sched_option_rest(const struct sched_option *o
 }
 
 /*
- * What a task asks for in a shared system (paper 003, II.B): so many equal VMs, each with a CPU need,
+ * What a task asks for in a shared system (Stillwell 2010, II.B): so many equal VMs, each with a CPU need,
  * which hosts may promise more than once, and a memory requirement, which they may not. Both are
  * shares of a host, above 0 and at most 1.
  */
@@ -191,7 +191,7 @@ struct sched_task {
 	uint32_t row;     /* row of the estimates; unused in a shared system */
 	double arrival_s;
 	struct utility utility; /* of the time from arrival to completion */
-	bool may_preempt;  /* may take the nodes of a preemptible task (paper 000, section II) */
+	bool may_preempt;  /* may take the nodes of a preemptible task (Machovec 2017, section II) */
 	bool preemptible;  /* may be suspended so that another task runs on its nodes */
 	struct sched_demand demand; /* in a shared system; there all tasks may be paused */
 	double deadline_s;          /* with queues: later it is worth nothing. > arrival_s */
@@ -238,7 +238,8 @@ struct sched_running {
 	 */
 	double end_s;
 	double yield;           /* shared: the CPU share of a VM / its need, in (0, 1] */
-	double virtual_s;       /* shared: its virtual time, the integral of the yield outside penalties (003, III.A) */
+	/* Shared: its virtual time, the integral of the yield outside penalties (Stillwell 2010, III.A). */
+	double virtual_s;
 	/*
 	 * Shared: it is on its way to its hosts, being started or resumed. Until it is there it can
 	 * neither be paused nor migrate; its share may change.
@@ -248,7 +249,7 @@ struct sched_running {
 
 /*
  * A task that was suspended: it occupies no nodes and keeps its progress. It can be resumed on any
- * nodes_count nodes of its cluster, at its P-state, and nowhere else (paper 000, section II). In a
+ * nodes_count nodes of its cluster, at its P-state, and nowhere else (Machovec 2017, section II). In a
  * shared system it is resumed on any hosts that have the memory, one for each of nodes_count VMs.
  */
 struct sched_suspended {
@@ -286,7 +287,7 @@ struct sched_queue {
 	double start_s;
 };
 
-/* What pruning remembers from one mapping event to the next (paper 004, V.C and V.D.2). */
+/* What pruning remembers from one mapping event to the next (Gentry 2019, V.C and V.D.2). */
 struct sched_pruner {
 	double level;   /* oversubscription level (eq. 8), >= 0; at first 0 */
 	bool dropping;  /* whether tasks with a low chance are dropped */

@@ -7,7 +7,7 @@
 #include "controller/sched/pmf.h"
 
 /*
- * Probabilistic completion times (paper 004, section IV, eq. 2 to 5): when a machine is done with a
+ * Probabilistic completion times (Gentry 2019, section IV, eq. 2 to 5): when a machine is done with a
  * task of its queue, given when it is done with the one before. A machine takes its tasks one by one
  * in their order. A task may not start at or after its deadline; one that finishes exactly at its
  * deadline is on time. Times are bins.

@@ -6,7 +6,7 @@
 #include "controller/sched/pmf.h"
 
 /*
- * Probabilistic execution times (paper 004, section III): a PMF of the execution time for every task
+ * Probabilistic execution times (Gentry 2019, section III): a PMF of the execution time for every task
  * type on every machine, with the tables that make a chance one pass over the starts.
  *
  * Life cycle: pet_new(), pet_set() for every pair, then read-only; it may be shared between threads.

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * Probability mass functions over integer time bins (paper 004, section III): how long a task takes,
+ * Probability mass functions over integer time bins (Gentry 2019, section III): how long a task takes,
  * or when a machine is done with it. What a bin is worth in seconds is the caller's affair.
  *
  * The masses are not negative and sum to 1 within PMF_MASS_ERROR; every function that takes a PMF

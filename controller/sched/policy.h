@@ -84,7 +84,7 @@ struct policy_context {
 /* The table of one policy. */
 struct policy_ops {
 	const char *name;
-	const char *section; /* of the paper: "002, 3.5" */
+	const char *section; /* of the paper: "Machovec 2018, 3.5" */
 	const char *summary; /* one line for `virtbed policies` */
 	enum policy_future future;  /* the default; with POLICY_FUTURE_NONE no +filter is taken */
 	bool future_fixed;   /* the modifiers +placeholders and +reservations are refused */
@@ -98,18 +98,18 @@ struct policy_ops {
 	enum policy_moments moments;
 	uint32_t variant;    /* for files that serve several names */
 	/*
-	 * Decides one mapping event on shared hosts (sharing.h, paper 003). A policy with this
+	 * Decides one mapping event on shared hosts (sharing.h, Stillwell 2010). A policy with this
 	 * decides in shared systems alone, takes no modifiers and has none of the functions below;
 	 * its future is POLICY_FUTURE_NONE.
 	 */
 	int (*decide_sharing)(struct sharing *sharing);
 	/*
-	 * Decides one mapping event on machines with queues (queueing.h, paper 004), in the same
+	 * Decides one mapping event on machines with queues (queueing.h, Gentry 2019), in the same
 	 * way: alone there, without modifiers and without the functions below.
 	 */
 	int (*decide_queueing)(struct queueing *queueing);
-	bool evicts; /* it takes executing tasks off their machines, too (004, scenario C) */
-	bool fair;   /* it heeds the sufferage of task types (004, V.D.2) */
+	bool evicts; /* it takes executing tasks off their machines, too (Gentry 2019, scenario C) */
+	bool fair;   /* it heeds the sufferage of task types (Gentry 2019, V.D.2) */
 	/*
 	 * Decides one mapping event, required unless the future is POLICY_FUTURE_NONE. Tasks that
 	 * are to be dropped are gone from mapping->tasks; the others are in the order of the snapshot.

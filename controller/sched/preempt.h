@@ -4,7 +4,7 @@
 #include "controller/sched/immediate.h"
 
 /*
- * Max Util and Max UPT, without and with preemption (paper 000, III.D to III.F, Algorithms 1 to 3).
+ * Max Util and Max UPT, without and with preemption (Machovec 2017, III.D to III.F, Algorithms 1 to 3).
  * Again and again the task with the highest value of its best assignment is placed, until there is
  * no valid assignment left. Value is Util or UPT (worth.h); r's is that of finishing where it runs.
  *

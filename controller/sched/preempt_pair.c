@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Max Util and Max UPT with the Pair technique (paper 000, III.E.4, Algorithm 3).
+ * Max Util and Max UPT with the Pair technique (Machovec 2017, III.E.4, Algorithm 3).
  *
  * A task t that may preempt makes a pair with every preemptible task r of a cluster where it can
  * earn. Either t goes first and r resumes behind it, or r goes first: the ordering with the higher

@@ -5,7 +5,7 @@
 #include "controller/sched/preempt.h"
 
 /*
- * The best pair of a task and what runs: the first phase of Algorithm 3 (paper 000, III.E.4). Used
+ * The best pair of a task and what runs: the first phase of Algorithm 3 (Machovec 2017, III.E.4). Used
  * by preempt_pair.c only, whose head says what a pair is.
  *
  * On a serial system tasks that run in a cluster and are worth the same whenever they end form a

@@ -10,7 +10,7 @@
 #include "controller/sched/scratch.h"
 
 /*
- * A mapping event on machines with queues (paper 004, sections III and V): what policies that queue
+ * A mapping event on machines with queues (Gentry 2019, sections III and V): what policies that queue
  * tasks are written with. It knows the virtual queue of every machine with its completion times, and
  * for every waiting task its chance on every machine and when it is expected to be done there if it is
  * executed: the expectation of the machine's completion time so far plus that of its execution.

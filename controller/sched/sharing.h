@@ -9,7 +9,7 @@
 #include "controller/sched/scratch.h"
 
 /*
- * A mapping event on hosts that tasks share in time (paper 003, sections II and III): what policies
+ * A mapping event on hosts that tasks share in time (Stillwell 2010, sections II and III): what policies
  * that decide who shares which host, and how much of it each gets, are written with. A task is called
  * a job here, as in the paper.
  *

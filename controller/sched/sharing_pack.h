@@ -4,7 +4,7 @@
 #include "controller/sched/sharing.h"
 
 /*
- * Allocations for all jobs at once (paper 003, III.B): a binary search for what can be reached, each
+ * Allocations for all jobs at once (Stillwell 2010, III.B): a binary search for what can be reached, each
  * step of which is a packing by MCB8 (mcb8.h) of the jobs' CPU requirements, yield x need, and their
  * memory. Tasks whose larger requirement is the same are packed by decreasing priority of their jobs, then
  * by id. Where nothing at all can be reached the job with the lowest priority, ties to the higher id, is

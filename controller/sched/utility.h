@@ -6,7 +6,7 @@
 
 /*
  * A utility function: what a task is worth as a function of the time between its arrival and its
- * completion (paper 002, section 2.3). It is a maximum (the task's priority) and a list of
+ * completion (Machovec 2018, section 2.3). It is a maximum (the task's priority) and a list of
  * segments, each of which runs from a start fraction to an end fraction of the maximum along a
  * curve; a segment may start lower than the one before it ended (a jump). After the last segment
  * the value is 0. Utility functions never increase; utility_check() verifies that.
@@ -82,7 +82,7 @@ uint32_t utility_segment_at(const struct utility *utility, double arrival_s, dou
 double utility_end_s(const struct utility *utility);
 
 /*
- * The function of the testbed (paper 002, section 6.2): `max` until `constant_until_s`, then
+ * The function of the testbed (Machovec 2018, section 6.2): `max` until `constant_until_s`, then
  * linear to 0 at `zero_at_s`; equal times make it a step. Needs 0 < constant_until_s <= zero_at_s.
  */
 struct utility utility_testbed(double max, double constant_until_s, double zero_at_s);

@@ -6,7 +6,7 @@
 #include "controller/sched/model.h"
 
 /*
- * What a task is worth if it completes at a given time: the objective functions of paper 000, III.D.
+ * What a task is worth if it completes at a given time: the objective functions of Machovec 2017, III.D.
  * Both look at the time that is left of it (RET) alone, not at what it executed before.
  */
 enum worth {

@@ -8,7 +8,7 @@
 #include "controller/study/study_store.h"
 
 /*
- * Studies of tasks with deadlines on machines with queues (paper 004, section VII): what its figures
+ * Studies of tasks with deadlines on machines with queues (Gentry 2019, section VII): what its figures
  * show of every policy (controller/engine/robustness.h has the terms).
  */
 

@@ -8,7 +8,7 @@
 #include "controller/study/study_store.h"
 
 /*
- * Studies of shared hosts (paper 003, section V): what Tables I and II say of every policy.
+ * Studies of shared hosts (Stillwell 2010, section V): what Tables I and II say of every policy.
  *
  * The degradation factor of a policy on a trial is its largest bounded stretch over that of the best
  * of the configured policies there.

@@ -9,7 +9,7 @@
 #include "controller/workload/workload.h"
 
 /*
- * Workloads of paper 003: jobs of equal tasks (VMs), each with a CPU need and a memory requirement, on
+ * Workloads of Stillwell 2010: jobs of equal tasks (VMs), each with a CPU need and a memory requirement, on
  * a cluster of equal hosts. Who shares hosts in time sees these and no execution times; who gives out
  * whole hosts (FCFS, EASY) sees perfect estimates.
  */

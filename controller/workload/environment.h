@@ -7,7 +7,7 @@
 #include "controller/workload/workload.h"
 
 /*
- * The simulated environments of paper 002, section 4.2: for every trial 100 task types with their
+ * The simulated environments of Machovec 2018, section 4.2: for every trial 100 task types with their
  * execution times and powers are drawn on the configured clusters, then the tasks of a day and of
  * the hours before it. What the paper leaves open is decided here:
  *
@@ -29,9 +29,9 @@
  */
 
 /*
- * With environment.serial a trial is one of paper 000 instead (environment_serial.h), with
- * environment.sharing one of paper 003 (environment_sharing.h), with environment.pruning one of paper
- * 004 (environment_pruning.h).
+ * With environment.serial a trial is one of Machovec 2017 instead (environment_serial.h), with
+ * environment.sharing one of Stillwell 2010 (environment_sharing.h), with environment.pruning one of Gentry
+ * 2019 (environment_pruning.h).
  */
 
 /* Types of a trial. */
@@ -51,7 +51,7 @@ struct environment_trial {
 	/*
 	 * The most that the tasks of the day can earn: each started at its arrival in the fastest
 	 * cluster at P-state 0. Of serial tasks, what they would earn then if utilities did not
-	 * decrease (paper 000, section V).
+	 * decrease (Machovec 2017, section V).
 	 */
 	double utility_max;
 	GStringChunk *names; /* of the rows */

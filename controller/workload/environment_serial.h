@@ -4,17 +4,17 @@
 #include "controller/workload/environment.h"
 
 /*
- * The simulated environment of paper 000, section IV: serial tasks that arrive in bursts, critical
+ * The simulated environment of Machovec 2017, section IV: serial tasks that arrive in bursts, critical
  * and ordinary ones, on clusters that are counted in cores; a node is a core. What the paper leaves
  * open is decided here:
  *
  * - a cluster's cores are drawn uniformly around the configured number, which is the mean;
- * - the cluster whose execution times are drawn first is the first one (as for paper 002);
+ * - the cluster whose execution times are drawn first is the first one (as for Machovec 2018);
  * - "the average execution time of the task", the width of a step, is that of its type over all
  *   clusters;
  * - urgencies count per minute, and the one decaying class decays towards 0;
  * - the 20 classes are those of environment_classes_draw(), one for each burst; a type has an
- *   urgency from paper 002's Table 2, drawn from the row of its starting utility.
+ *   urgency from Machovec 2018's Table 2, drawn from the row of its starting utility.
  *
  * Clusters, types, arrivals, classes and flags come from streams of their own: what a sweep varies
  * leaves all the rest of a trial as it is.

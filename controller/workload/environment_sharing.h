@@ -6,7 +6,7 @@
 #include "controller/workload/environment.h"
 
 /*
- * Jobs on the hosts of one cluster (paper 003, dfrs.h): of the Lublin model, of a week of HPC2N's
+ * Jobs on the hosts of one cluster (Stillwell 2010, dfrs.h): of the Lublin model, of a week of HPC2N's
  * trace, or those that the configuration lists.
  */
 

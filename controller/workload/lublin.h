@@ -8,7 +8,7 @@
 /*
  * The workload model of Lublin and Feitelson ("The workload on parallel supercomputers: modeling the
  * characteristics of rigid jobs", JPDC 63(11), 2003) for 128 nodes, with its two kinds of jobs,
- * interactive and batch, and the constants of the model as published: paper 003, IV.C, says no more
+ * interactive and batch, and the constants of the model as published: Stillwell 2010, IV.C, says no more
  * than "the Lublin model", and a thousand jobs of both kinds span the 4 to 6 days that it reports.
  *
  * - Size: serial with a fixed probability; else two to the power of a two-stage uniform variate, which

@@ -7,7 +7,7 @@
 #include "controller/workload/workload.h"
 
 /*
- * The workload of paper 004, section VI: tasks of twelve types with hard deadlines on eight machines
+ * The workload of Gentry 2019, section VI: tasks of twelve types with hard deadlines on eight machines
  * that are inconsistently heterogeneous. What the paper leaves open is decided here:
  *
  * - The execution times of its benchmarks on its machines are not printed. Ours: the mean of a type

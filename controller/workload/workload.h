@@ -57,7 +57,7 @@ struct sched_demand workload_demand(const struct config_type *type,
 				    const struct config_cluster *cluster);
 
 /*
- * The testbed's workload (paper 002, section 6.2): exponential gaps, types by their shares, maxima
+ * The testbed's workload (Machovec 2018, section 6.2): exponential gaps, types by their shares, maxima
  * drawn uniformly from workload.utility_max, full utility until constant_until x the type's least
  * ETC after arrival, then linear to 0 at zero_at x. `seed` 0 stands for the configured one; `trial`
  * counts from 1. `system` must come from the same configuration. Returns a new workload, or NULL

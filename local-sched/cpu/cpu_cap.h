@@ -9,7 +9,7 @@
 #include "common/config.h"
 
 /*
- * What stands for a P-state cap (paper 002, Table 4: each cluster has a highest frequency). A
+ * What stands for a P-state cap (Machovec 2018, Table 4: each cluster has a highest frequency). A
  * driver turns "max_mhz of base_mhz" into what its host can enforce: where the host is this machine
  * and has cpufreq that is the host's own cap (host_cap.h), and nothing is left to do per VM;
  * elsewhere a VM's CPU quota, which works everywhere.

@@ -9,7 +9,7 @@
 #include "local-sched/cpu/host_knob.h"
 
 /*
- * The highest frequency of a machine's CPUs (paper 002, Table 4: each cluster has one), by the
+ * The highest frequency of a machine's CPUs (Machovec 2018, Table 4: each cluster has one), by the
  * kernel's cpufreq: scaling_max_freq of every CPU, and no boost above it. Main loop only; the files
  * answer at once.
  */

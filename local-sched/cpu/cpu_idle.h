@@ -8,7 +8,7 @@
 #include "local-sched/cpu/host_knob.h"
 
 /*
- * The deepest idle state of a machine's CPUs (paper 002, Table 4: "max C-state"), by the kernel's
+ * The deepest idle state of a machine's CPUs (Machovec 2018, Table 4: "max C-state"), by the kernel's
  * cpuidle: every state with a longer exit latency than the one named is disabled, on every CPU.
  * States go by name, since their numbers differ between drivers; "C6" also stands for "C6-SKX", as
  * drivers have called theirs. Whole packages have no switch: they follow the deepest of their

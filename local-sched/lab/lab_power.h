@@ -6,7 +6,7 @@
 /*
  * The power model of an emulated blade: watts = idle_w + core_w x busy cores, where the busy cores
  * are the CPU time that the blade's VMs used over the last LAB_POWER_WINDOW_NS, divided by that
- * time. Linear in utilisation, as measured blades are to a first approximation (paper 002, section
+ * time. Linear in utilisation, as measured blades are to a first approximation (Machovec 2018, section
  * 3.4 takes average power per task type).
  *
  * Where the lab is steady (lab_steady.h), CPU time counts by the pace: what a blade's VMs take more of this

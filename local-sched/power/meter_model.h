@@ -6,7 +6,7 @@
 /*
  * Not a meter but its stand-in: watts = idle_w + core_w x busy CPUs of this machine, from the CPU
  * time that the kernel has measured in /proc/stat (everything but idle, waiting for I/O, and what a
- * hypervisor below took away). Linear in utilisation, as paper 002, section 3.4, takes a task's
+ * hypervisor below took away). Linear in utilisation, as Machovec 2018, section 3.4, takes a task's
  * average power. Whoever shows its watts says that they are modelled.
  */
 extern const struct power_meter_ops meter_model_ops;

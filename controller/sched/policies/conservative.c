@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Conservative Backfilling (paper 002, 3.4.3): every task starts now or gets a permanent
+ * Conservative Backfilling (Machovec 2018, 3.4.3): every task starts now or gets a permanent
  * reservation, in order of arrival (a service has them made anew when nodes are there that could not be counted on).
  * So what is promised holds but where a task outlives its estimate or nodes go: the engine then records who starts
  * later ("overdue"). Traces have promises that move up (controller/replay/). P-state 0. Cost: fcfs.h.
@@ -15,7 +15,7 @@ static int decide(struct mapping *mapping)
 
 const struct policy_ops policy_conservative = {
 	.name = "conservative",
-	.section = "002, 3.4.3",
+	.section = "Machovec 2018, 3.4.3",
 	.summary = "Conservative Backfilling: in order of arrival, a reservation for every task",
 	.future = POLICY_FUTURE_RESERVATIONS,
 	.future_fixed = true,

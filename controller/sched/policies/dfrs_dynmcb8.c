@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * DYNMCB8 and its periodic relatives (paper 003, III.B): the allocation of all jobs is made anew, by
+ * DYNMCB8 and its periodic relatives (Stillwell 2010, III.B): the allocation of all jobs is made anew, by
  * packing (sharing_pack.h), at every event or at every periodic one.
  *
  * Between periods nothing moves. When jobs have ended, or DYNMCB8-ASAP-PER has placed a new one, the
@@ -64,7 +64,7 @@ static int decide_stretch(struct sharing *sharing)
 
 #define POLICY(title, when, function, does)                                                      \
 	{                                                                                        \
-		.name = title, .section = "003, III.B", .summary = does,                         \
+		.name = title, .section = "Stillwell 2010, III.B", .summary = does,                         \
 		.future = POLICY_FUTURE_NONE, .moments = when, .decide_sharing = function,       \
 	}
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * GREEDY, GREEDY-PMTN and GREEDY-PMTN-MIGR (paper 003, III.A): jobs are placed one by one where the
+ * GREEDY, GREEDY-PMTN and GREEDY-PMTN-MIGR (Stillwell 2010, III.A): jobs are placed one by one where the
  * CPU load is lowest; the last two pause jobs of low priority so that a new one can always start.
  *
  * What the paper leaves open: jobs that arrive at one instant are taken by id; new jobs come before
@@ -139,7 +139,7 @@ static int decide(struct sharing *sharing)
 
 #define POLICY(title, kind, does)                                                                \
 	{                                                                                        \
-		.name = title, .section = "003, III.A", .summary = does,                         \
+		.name = title, .section = "Stillwell 2010, III.A", .summary = does,                         \
 		.future = POLICY_FUTURE_NONE, .moments = POLICY_AT_CHANGES, .variant = kind,     \
 		.decide_sharing = decide,                                                        \
 	}

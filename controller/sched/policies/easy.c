@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * EASY Backfilling (paper 002, 3.4.4): one permanent reservation in the whole system; everything else
+ * EASY Backfilling (Machovec 2018, 3.4.4): one permanent reservation in the whole system; everything else
  * starts now or waits. It is kept until it starts, or until nodes are there that could not be counted on: then the
  * engine takes it back. P-state 0. Cost: fcfs.h.
  */
@@ -16,7 +16,7 @@ static int decide(struct mapping *mapping)
 
 const struct policy_ops policy_easy = {
 	.name = "easy",
-	.section = "002, 3.4.4",
+	.section = "Machovec 2018, 3.4.4",
 	.summary = "EASY Backfilling: in order of arrival, one reservation at a time",
 	.future = POLICY_FUTURE_RESERVATIONS,
 	.future_fixed = true,

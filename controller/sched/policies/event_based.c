@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The event-based metaheuristic (paper 002, 3.6.2): Max UPE when the energy consumed and committed
+ * The event-based metaheuristic (Machovec 2018, 3.6.2): Max UPE when the energy consumed and committed
  * so far lies above the goal of an even consumption over the day, else Max UPR. Costs what they
  * cost (greedy.h) and one sum over what runs and is promised (goal.h).
  */
@@ -19,7 +19,7 @@ static int decide(struct mapping *mapping)
 
 const struct policy_ops policy_event_based = {
 	.name = "event-based",
-	.section = "002, 3.6.2",
+	.section = "Machovec 2018, 3.6.2",
 	.summary = "Event-Based: Max UPE while consumption runs ahead of the budget, else Max UPR",
 	.future = POLICY_FUTURE_PLACEHOLDERS,
 	.future_fixed = true,

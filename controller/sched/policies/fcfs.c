@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * First come, first served, without overtaking (spec of the batch heuristics; the queue that paper
- * 002, 3.4.3 and 3.4.4 add backfilling to). The first task that cannot start now gets a
+ * First come, first served, without overtaking (spec of the batch heuristics; the queue that
+ * Machovec 2018, 3.4.3 and 3.4.4 add backfilling to). The first task that cannot start now gets a
  * place-holder and everything behind it waits. P-state 0. Cost: fcfs.h, and without
  * --explain only up to that task.
  */
@@ -36,13 +36,13 @@ static int decide(struct mapping *mapping)
 
 const struct policy_ops policy_fcfs = {
 	.name = "fcfs",
-	.section = "002, 3.4.3",
+	.section = "Machovec 2018, 3.4.3",
 	.summary = "FCFS: strictly in order of arrival, nothing overtakes",
 	.future = POLICY_FUTURE_PLACEHOLDERS,
 	.future_fixed = true,
 	.cluster_order = true,
 	.decide = decide,
 	.decide_immediate = immediate_fcfs,
-	.immediate_section = "000, III.C.3",
+	.immediate_section = "Machovec 2017, III.C.3",
 	.immediate_summary = "in order of arrival, the first idle nodes where a task earns something",
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * FCFS with multiple queues (paper 002, 3.4.5): Conservative Backfilling that takes turns among
+ * FCFS with multiple queues (Machovec 2018, 3.4.5): Conservative Backfilling that takes turns among
  * three queues. A task's resources at P-state 0, averaged over the clusters that can run it, are
  * compared with those of the task that needs most in the system: below 30 % it is small, above 60 %
  * large. A round assigns at most one large task, then four medium, then eight small ones; a task
@@ -70,7 +70,7 @@ static int decide(struct mapping *mapping)
 
 const struct policy_ops policy_fcfs_multi_queue = {
 	.name = "fcfs-multi-queue",
-	.section = "002, 3.4.5",
+	.section = "Machovec 2018, 3.4.5",
 	.summary = "FCFS with three queues by size in turns, a reservation for every task",
 	.future = POLICY_FUTURE_RESERVATIONS,
 	.future_fixed = true,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Max UPE (paper 002, 3.5): always the option with the highest utility per joule, equation (5), of
+ * Max UPE (Machovec 2018, 3.5): always the option with the highest utility per joule, equation (5), of
  * all mappable tasks, clusters and P-states. Cost: greedy.h.
  */
 #include "controller/sched/greedy.h"
@@ -13,7 +13,7 @@ static int decide(struct mapping *mapping)
 
 const struct policy_ops policy_max_upe = {
 	.name = "max-upe",
-	.section = "002, 3.5",
+	.section = "Machovec 2018, 3.5",
 	.summary = "Max UPE: always the option with the highest utility per joule",
 	.future = POLICY_FUTURE_PLACEHOLDERS,
 	.by_energy = true,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Max UPR (paper 002, 3.5): always the option with the highest utility per core-second,
+ * Max UPR (Machovec 2018, 3.5): always the option with the highest utility per core-second,
  * equation (4), of all mappable tasks, clusters and P-states. Cost: greedy.h.
  */
 #include "controller/sched/greedy.h"
@@ -13,7 +13,7 @@ static int decide(struct mapping *mapping)
 
 const struct policy_ops policy_max_upr = {
 	.name = "max-upr",
-	.section = "002, 3.5",
+	.section = "Machovec 2018, 3.5",
 	.summary = "Max UPR: always the option with the highest utility per core-second",
 	.future = POLICY_FUTURE_PLACEHOLDERS,
 	.decide = decide,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Max Util (paper 002, 3.5): always the option with the highest utility, equation (2), of
+ * Max Util (Machovec 2018, 3.5): always the option with the highest utility, equation (2), of
  * all mappable tasks, clusters and P-states. Cost: greedy.h.
  */
 #include "controller/sched/greedy.h"
@@ -12,7 +12,7 @@ static int decide(struct mapping *mapping)
 	return greedy_map(mapping, GREEDY_UTIL, mapping->flags & POLICY_TRIM);
 }
 
-/* Max Util of paper 000 (III.D, Algorithm 1): idle nodes only. */
+/* Max Util of Machovec 2017 (III.D, Algorithm 1): idle nodes only. */
 static int decide_immediate(struct immediate *immediate)
 {
 	return preempt_map(immediate, WORTH_UTIL, PREEMPT_NEVER);
@@ -20,11 +20,11 @@ static int decide_immediate(struct immediate *immediate)
 
 const struct policy_ops policy_max_util = {
 	.name = "max-util",
-	.section = "002, 3.5",
+	.section = "Machovec 2018, 3.5",
 	.summary = "Max Util: always the option with the highest utility",
 	.future = POLICY_FUTURE_PLACEHOLDERS,
 	.decide = decide,
 	.decide_immediate = decide_immediate,
-	.immediate_section = "000, III.D",
+	.immediate_section = "Machovec 2017, III.D",
 	.immediate_summary = "the same over idle nodes, from now on",
 };

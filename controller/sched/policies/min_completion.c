@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The baselines that look at expected times only (paper 004, VI.C.1 to 3). In every round each waiting
+ * The baselines that look at expected times only (Gentry 2019, VI.C.1 to 3). In every round each waiting
  * task is paired with the machine where it is expected to end first, then every machine with a place
  * left takes one of its pairs: MM the first to end, MSD the one with the soonest deadline (ties: the
  * first to end), MMU the most urgent. Rounds go on until all queues are full or nothing waits.
@@ -96,10 +96,10 @@ static int decide(struct queueing *queueing)
 	}
 
 const struct policy_ops policies_min_completion[] = {
-	POLICY("mm", "004, VI.C.1", VARIANT_MM,
+	POLICY("mm", "Gentry 2019, VI.C.1", VARIANT_MM,
 	       "MinCompletion-MinCompletion: on every machine the first to end"),
-	POLICY("msd", "004, VI.C.2", VARIANT_MSD,
+	POLICY("msd", "Gentry 2019, VI.C.2", VARIANT_MSD,
 	       "MinCompletion-Soonest Deadline: of those that end first on a machine"),
-	POLICY("mmu", "004, VI.C.3", VARIANT_MMU,
+	POLICY("mmu", "Gentry 2019, VI.C.3", VARIANT_MMU,
 	       "MinCompletion-MaxUrgency: the least slack of those that end first on a machine"),
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Max Ontime Completions (paper 004, VI.C.4). Every waiting task is paired with the machine where it is
+ * Max Ontime Completions (Gentry 2019, VI.C.4). Every waiting task is paired with the machine where it is
  * most likely to be on time; pairs below the culling threshold do not count. Of the three most likely
  * pairs (ties: as everywhere, queue_order.h) all six orders are tried one after the other on the
  * virtual queues: the one with the largest sum of chances wins (ties: the one that keeps the more
@@ -143,7 +143,7 @@ static int decide(struct queueing *queueing)
 
 const struct policy_ops policy_moc = {
 	.name = "moc",
-	.section = "004, VI.C.4",
+	.section = "Gentry 2019, VI.C.4",
 	.summary = "Max Ontime Completions: the order of likely tasks that has most of them on time",
 	.future = POLICY_FUTURE_NONE,
 	.moments = POLICY_AT_CHANGES,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The pruning-aware mapper and its fair sibling (paper 004, V.D). What is unlikely to be on time leaves
+ * The pruning-aware mapper and its fair sibling (Gentry 2019, V.D). What is unlikely to be on time leaves
  * the queues while the system is oversubscribed, then every waiting task is paired with the machine
  * where it is most likely to be on time (ties: where it ends first, then in configured order). Pairs
  * below the deferring threshold wait for another event; of the others the one that is expected to end
@@ -69,8 +69,8 @@ static int decide(struct queueing *queueing)
 	}
 
 const struct policy_ops policies_pam[] = {
-	POLICY("pam", "004, V.D.1", false,
+	POLICY("pam", "Gentry 2019, V.D.1", false,
 	       "PAM: prunes what is unlikely to be on time, maps what is likely"),
-	POLICY("pamf", "004, V.D.2", true,
+	POLICY("pamf", "Gentry 2019, V.D.2", true,
 	       "PAMF: PAM with lower thresholds for types that have suffered"),
 };

@@ -4,7 +4,7 @@
 #include "controller/sched/queueing.h"
 
 /*
- * How policies that queue tasks pair and order them (paper 004, V.D and VI.C). The paper leaves most
+ * How policies that queue tasks pair and order them (Gentry 2019, V.D and VI.C). The paper leaves most
  * ties open; here they are broken in one way everywhere.
  */
 

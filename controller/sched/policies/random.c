@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Random (paper 002, 3.4.2): tasks in order of arrival, cluster and P-state uniform among those
+ * Random (Machovec 2018, 3.4.2): tasks in order of arrival, cluster and P-state uniform among those
  * that can run the task and that energy allows, the earliest start there, a permanent reservation.
  * The draws of an event depend on the snapshot's seed and the number of the event alone.
  *
@@ -86,12 +86,12 @@ static int decide(struct mapping *mapping)
 
 const struct policy_ops policy_random = {
 	.name = "random",
-	.section = "002, 3.4.2",
+	.section = "Machovec 2018, 3.4.2",
 	.summary = "Random: cluster and P-state by chance, in order of arrival",
 	.future = POLICY_FUTURE_RESERVATIONS,
 	.reads_seed = true,
 	.decide = decide,
 	.decide_immediate = immediate_random,
-	.immediate_section = "000, III.C.2",
+	.immediate_section = "Machovec 2017, III.C.2",
 	.immediate_summary = "tasks in random order, each on a random idle node where it earns something",
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The task-based metaheuristic (paper 002, 3.6.3): starts an event as Event-Based does. On Max UPR
+ * The task-based metaheuristic (Machovec 2018, 3.6.3): starts an event as Event-Based does. On Max UPR
  * it adds up the energy of what it assigns and goes on with Max UPE once the sum reaches the goal.
  * The sum is that of the current mapping: the place-holders of the last event, which count for the
  * choice at the start, are gone by then. Costs what Max UPR and Max UPE cost (greedy.h) and one sum
@@ -29,7 +29,7 @@ static int decide(struct mapping *mapping)
 
 const struct policy_ops policy_task_based = {
 	.name = "task-based",
-	.section = "002, 3.6.3",
+	.section = "Machovec 2018, 3.6.3",
 	.summary = "Task-Based: Max UPR until what is assigned reaches the goal, then Max UPE",
 	.future = POLICY_FUTURE_PLACEHOLDERS,
 	.future_fixed = true,

@@ -6,7 +6,7 @@
 #include "controller/sched/model.h"
 
 /*
- * The heuristics of paper 000 once more, line by line as Algorithms 1 to 3 have them: every task on
+ * The heuristics of Machovec 2017 once more, line by line as Algorithms 1 to 3 have them: every task on
  * its own, every core looked at for each of them after every decision. Shares no code with the
  * library but the utility functions and the random numbers.
  */

@@ -5,7 +5,7 @@
 #include "tests/unit/sched/queueing_snapshots.h"
 
 /*
- * The mappers of paper 004 once more, as plainly as its text and its equations allow: distributions are
+ * The mappers of Gentry 2019 once more, as plainly as its text and its equations allow: distributions are
  * arrays over absolute time, everything is computed anew whenever it is needed, nothing is shared with
  * what is tested but the PMFs of execution times.
  */

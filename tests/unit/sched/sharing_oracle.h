@@ -6,7 +6,7 @@
 #include "controller/sched/model.h"
 
 /*
- * A second, plain implementation of the policies that share hosts, written from paper 003 and without
+ * A second, plain implementation of the policies that share hosts, written from Stillwell 2010 and without
  * a thought for speed: tasks are packed one at a time, every sum is made anew, every job is looked at
  * in every round.
  */

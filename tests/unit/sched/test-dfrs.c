@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Workloads of paper 003: the Lublin model, its scaling and annotation, and the trials made of them. */
+/* Workloads of Stillwell 2010: the Lublin model, its scaling and annotation, and the trials made of them. */
 #include <glib.h>
 #include <math.h>
 
@@ -31,7 +31,7 @@ static void test_ranges(void)
 
 /*
  * Means over all trials, with room for chance: serial jobs between the shares of the two kinds, a
- * thousand jobs in "4-6 days" (paper 003, IV.C), fewer arrivals at night than in the afternoon.
+ * thousand jobs in "4-6 days" (Stillwell 2010, IV.C), fewer arrivals at night than in the afternoon.
  */
 static void test_means(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs on machines that keep their queues themselves (paper 004), as local schedulers do: what is
+ * Runs on machines that keep their queues themselves (Gentry 2019), as local schedulers do: what is
  * recorded, that decisions can be made again from the record, and that a run that is cut off goes on.
  */
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs on machines with queues (paper 004), simulated: what the engine owes to tasks and machines. */
+/* Runs on machines with queues (Gentry 2019), simulated: what the engine owes to tasks and machines. */
 #include <glib.h>
 #include <math.h>
 

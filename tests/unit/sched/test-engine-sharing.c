@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs on hosts that are shared in time (paper 003), in virtual time, against a second, plain
+ * Runs on hosts that are shared in time (Stillwell 2010), in virtual time, against a second, plain
  * simulation: every job must end when it says.
  */
 #include <glib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Experiments with deadlines and queues (paper 004): trials have the configured execution times and
+ * Experiments with deadlines and queues (Gentry 2019): trials have the configured execution times and
  * tasks, runs end with all tasks done or dropped, and results hold what the paper shows.
  */
 #include <glib/gstdio.h>

@@ -6,7 +6,7 @@
 #include "controller/engine/experiment.h"
 #include "controller/workload/environment_serial.h"
 
-/* The serial environment of paper 000, section IV: what is drawn is what the section says. */
+/* The serial environment of Machovec 2017, section IV: what is drawn is what the section says. */
 
 static struct config *load(void)
 {

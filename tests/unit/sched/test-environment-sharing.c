@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Experiments on shared hosts (paper 003): trials are what dfrs.h draws, policies see the system that
+ * Experiments on shared hosts (Stillwell 2010): trials are what dfrs.h draws, policies see the system that
  * is theirs, and results hold stretches, pauses and migrations.
  */
 #include <glib/gstdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The heuristics of paper 000 decide as its Algorithms 1 to 3 do, taken literally. */
+/* The heuristics of Machovec 2017 decide as its Algorithms 1 to 3 do, taken literally. */
 #include <glib.h>
 #include <math.h>
 #include <string.h>

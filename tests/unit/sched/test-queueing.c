@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The mappers of paper 004 against a literal implementation, and what their parts are to do. */
+/* The mappers of Gentry 2019 against a literal implementation, and what their parts are to do. */
 #include <glib.h>
 #include <math.h>
 

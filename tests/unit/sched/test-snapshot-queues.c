@@ -145,7 +145,7 @@ static void test_nonsense(void)
 	}
 }
 
-/* The chances of paper 004 as the file has them, computed by hand. */
+/* The chances of Gentry 2019 as the file has them, computed by hand. */
 static void test_explained(void)
 {
 	g_autoptr(GError) error = NULL;

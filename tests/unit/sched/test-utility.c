@@ -85,7 +85,7 @@ static void test_jump(void)
 	g_assert_cmpfloat(utility_value(&utility, 1.0001), ==, 0);
 }
 
-/* Paper 002, section 6.2, for a type whose least execution time is 430 s. */
+/* Machovec 2018, section 6.2, for a type whose least execution time is 430 s. */
 static void test_testbed(void)
 {
 	const struct utility utility = utility_testbed(3, 2.5 * 430, 4 * 430);

@@ -4,7 +4,7 @@
 #include "common/config.h"
 
 /*
- * The experiment of paper 002, section 6 (Tables 4 to 6) as a configuration built by hand. The
+ * The experiment of Machovec 2018, section 6 (Tables 4 to 6) as a configuration built by hand. The
  * caller frees it with testbed_config_free().
  */
 struct config *testbed_config_new(void);
