@@ -927,7 +927,7 @@ bad() {
 	bad "best-ever" "$config" --estimates "$estimates" --policy best-ever --out "$out"
 	bad "--limit" "$config" --estimates "$estimates" --limit 1.5 --out "$out"
 	bad "--limit" "$config" --estimates "$estimates" --limit 1,,2 --out "$out"
-	bad "numbers from 1" "$config" --estimates "$estimates" --repeat -1 --out "$out"
+	bad "no whole number from 1" "$config" --estimates "$estimates" --repeat -1 --out "$out"
 	bad "runs/" "$config" --resume
 	bad "Unknown option" "$config" --frobnicate
 	sed "/meter:/d" "$config" >"$BATS_TEST_TMPDIR/no-meter.yaml"

@@ -205,8 +205,8 @@ listen: 'https://127.0.0.1:0', certificate: $PWD/server.pem, key: $PWD/server.ke
 		{name: ., bytes: 1, sha256: $sum}], packages: [{name: "libmpich12", version: "4.0.2-3"}]}' >image/manifest.json
 	sed -i '/meter:/d' "$config"
 	(cat "$config" && echo "tls: {ca: $PWD/ca.pem, certificate: $PWD/blade.pem, key: $PWD/blade.key}") >blade.yaml
-	run -1 timeout 60 "$scheduler" --config "$config" --cluster c2 --state ls --image image --listen "https://127.0.0.1:$port"
-	run -1 timeout 60 "$scheduler" --config blade.yaml --cluster c2 --state ls --image image --listen "http://0.0.0.0:$port"
+	run -2 timeout 60 "$scheduler" --config "$config" --cluster c2 --state ls --image image --listen "https://127.0.0.1:$port"
+	run -2 timeout 60 "$scheduler" --config blade.yaml --cluster c2 --state ls --image image --listen "http://0.0.0.0:$port"
 	"$scheduler" --config blade.yaml --cluster c2 --state ls --image image --listen "https://127.0.0.1:$port" 3>&- 2>blade.log &
 	echo $! >>"$BATS_TEST_TMPDIR/pids"
 	within 30 ask --cert controller.pem --key controller.key
