@@ -226,6 +226,7 @@ int main(int argc, char **argv)
 	int status;
 
 	g_test_init(&argc, &argv, NULL);
+	virInitialize(); /* before it libvirt has no last error */
 	volumes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	g_test_add_data_func("/claim-take/nobodys-by-one-at-a-time", GINT_TO_POINTER(NOBODY), test_one_holds_it);
 	g_test_add_data_func("/claim-take/an-ended-ones-by-one-at-a-time", GINT_TO_POINTER(ENDED), test_one_holds_it);
