@@ -87,7 +87,7 @@ static void fit_type(struct fitting *fitting, struct config_type *type, GString 
 		     type->name, 1 / wanted);
 }
 
-/* How many times as long as elsewhere tasks last, in the mean of those that arrive: what shrank by less than it should. */
+/* The mean factor by which arriving tasks last longer here, since types of few repetitions cannot shrink enough. */
 static double mean_length(const struct config *before, double work)
 {
 	double share = 0;

@@ -12,7 +12,7 @@
  *                 all VMs may use CONFIG_LAB_HOST_SHARE of the cores that the machine has for a lab, less
  *                 what the metronome takes
  *   repetitions   of types are multiplied by a x speed: tasks last as long as elsewhere; at least 1
- *   experiment    where types that have 1 repetition make tasks last longer all the same, and workload.tasks is given:
+ *   experiment    where types of 1 repetition cannot shrink, and workload.tasks is given:
  *                 tasks and profile_repeats shrink by what tasks last longer than CONFIG_FIT_LONGER times, in the
  *                 mean of those that arrive; to CONFIG_FIT_TASKS and CONFIG_FIT_REPEATS, or what the configuration
  *                 has if less

@@ -158,7 +158,7 @@ static char *complaint(const struct transfer *transfer)
 	return json_is_string(said) ? visible_start(json_string_value(said), REASON_MAX) : NULL;
 }
 
-/* A refusal without a reason comes from who stands between us and the API, or has another one. */
+/* A refusal without a reason comes from a proxy or from another API. */
 static void set_refusal(const struct transfer *transfer, long status, GError **error)
 {
 	g_autofree char *said = complaint(transfer);

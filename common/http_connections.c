@@ -24,7 +24,7 @@ enum {
 	 * share and get more of but slowly (gtask.c).
 	 */
 	HANDSHAKES_MAX = 8,
-	/* After so many at a time the heap has room that nobody needs. */
+	/* After so many connections at a time the heap keeps unused room, which is trimmed. */
 	CROWD = 32,
 };
 
@@ -66,7 +66,7 @@ struct connection {
 	struct http_connections *set; /* NULL: it is gone */
 	GList link;		      /* in it */
 	GSocket *socket;	      /* borrowed: it goes with it */
-	struct early *early;	      /* NULL: somebody reads and writes it */
+	struct early *early;	      /* NULL: the connection was handed to its reader */
 	char *peer;		      /* whose it is: "uid 7", or a network; NULL: it is not counted */
 	bool asked;		      /* for something that it may have */
 	int64_t accepted_ns;
@@ -105,7 +105,7 @@ char *http_connections_network(GInetAddress *address)
 	return g_inet_address_to_string(other);
 }
 
-/* Who is at the other end, as far as limits are concerned; NULL: somebody to whom none apply. */
+/* The peer that limits count; NULL: no limit applies to it. */
 static char *peer_of(GSocket *socket, GSocketAddress *remote)
 {
 	struct ucred peer;
@@ -148,7 +148,7 @@ static void early_free(struct early *early)
 	g_free(early);
 }
 
-/* Ends a connection: whoever reads and writes it finds that out. One that nobody does is gone then. */
+/* Closes a connection. Its reader gets an error; without a reader the connection is freed. */
 static void end(struct connection *connection)
 {
 	connection->until_ns = INT64_MAX;
@@ -329,7 +329,7 @@ static guint count_handshakes(const struct http_connections *set, const char *pe
 	return count;
 }
 
-/* Whose handshake is next: of those who have the fewest under way the one that came first. NULL: nobody waits. */
+/* The connection whose handshake is next: of the peers with the fewest handshakes, the oldest. NULL: none waits. */
 static struct connection *find_next(const struct http_connections *set)
 {
 	struct connection *next = NULL;

@@ -151,7 +151,7 @@ static bool choose_boot_timeout(const struct options *options, const struct conf
 	return true;
 }
 
-/* Before VMs are booted for nobody. */
+/* Checked before VMs are booted. */
 static bool check_listen(const struct options *options, const struct config *config, GError **error)
 {
 	struct http_tls tls;

@@ -357,7 +357,7 @@ static bool note_trace(const char *name, const struct study *study, const char *
 	return study_write_days(study, dir, error);
 }
 
-/* For whoever puts parts together to know what they are parts of. */
+/* Stores which shard this is and of how many trials, for `study merge`. */
 static bool note_part(const struct study *study, GError **error)
 {
 	const struct study_part part = {

@@ -151,7 +151,7 @@ static void leftover_removed(gpointer result, const GError *error, gpointer data
 
 /*
  * Of VMs of local schedulers only those are wanted that are this one's: another one holds no claim on the host, and is gone.
- * One that is nobody's is somebody else's, whatever its name.
+ * A VM without our metadata is left alone, whatever its name.
  */
 static void remove_leftover(struct site *site, const struct domain_info *info)
 {

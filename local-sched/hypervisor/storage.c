@@ -17,7 +17,7 @@ char *storage_volume_name(const char *domain, const char *keeper, const char *su
 	return g_strdup_printf("%s.%s%s", domain, keeper, suffix);
 }
 
-/* A cluster whose name begins likewise has VMs whose names go on differently. */
+/* The node number tells clusters apart whose names begin with the same letters. */
 bool storage_is_of_cluster(const char *volume, const char *prefix, const char *keeper)
 {
 	const char *rest = volume + strlen(prefix);
