@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/http_private.h"
+#include "common/loopback.h"
 
 /* Of all those together whom the guard does not know: no user has such an id. */
 #define STRANGERS (-1000)
@@ -95,14 +96,8 @@ static bool is_loopback(const char *host)
 {
 	g_autofree char *text = g_strconcat("http://", host, NULL);
 	g_autoptr(GUri) uri = g_uri_parse(text, G_URI_FLAGS_NONE, NULL);
-	g_autoptr(GInetAddress) address = NULL;
 
-	if (!uri || !g_uri_get_host(uri))
-		return false;
-	if (g_ascii_strcasecmp(g_uri_get_host(uri), "localhost") == 0)
-		return true;
-	address = g_inet_address_new_from_string(g_uri_get_host(uri));
-	return address && g_inet_address_get_is_loopback(address);
+	return uri && loopback_is(g_uri_get_host(uri));
 }
 
 /*
