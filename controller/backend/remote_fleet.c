@@ -8,6 +8,8 @@
 
 #define WAKE_MS 50
 #define BASELINE_INTERVALS 3.5
+/* A meter that gives no two samples in so many intervals is broken; a busy machine holds them up for less. */
+#define BASELINE_SILENCE_INTERVALS 30.0
 #define BOOT_TIMEOUT_MAX_S 86400.0
 
 G_DEFINE_QUARK(virtbed - remote, remote_error)
@@ -300,6 +302,23 @@ static double longest_interval_s(const struct remote_fleet *fleet)
 	return longest_s;
 }
 
+struct baseline_wait {
+	GPtrArray *meters;
+	int64_t from_ns;
+};
+
+static bool has_samples(void *data)
+{
+	const struct baseline_wait *wait = data;
+	double mean_w;
+
+	for (guint i = 0; i < wait->meters->len; i++)
+		if (!remote_meter_mean_w(g_ptr_array_index(wait->meters, i), wait->from_ns,
+					 clock_now_ns(), &mean_w))
+			return false;
+	return true;
+}
+
 static bool read_baseline(struct remote_fleet *fleet, int64_t from_ns, int64_t to_ns,
 			  struct remote_baseline *baseline, GError **error)
 {
@@ -322,8 +341,10 @@ bool remote_fleet_baseline(struct remote_fleet *fleet, double duration_s,
 			   struct remote_baseline *ret_baseline, GError **error)
 {
 	double least_s = BASELINE_INTERVALS * longest_interval_s(fleet);
+	double silence_s = BASELINE_SILENCE_INTERVALS * longest_interval_s(fleet);
 	struct remote_baseline baseline = {.count = fleet->meters->len};
 	int64_t from_ns = clock_now_ns();
+	struct baseline_wait wait = {.meters = fleet->meters, .from_ns = from_ns};
 	int64_t to_ns;
 
 	baseline.duration_s = MAX(duration_s, least_s);
@@ -331,6 +352,9 @@ bool remote_fleet_baseline(struct remote_fleet *fleet, double duration_s,
 		return false;
 	to_ns = clock_now_ns();
 	remote_fleet_wait_covered(fleet, to_ns, least_s);
+	remote_fleet_until(fleet, has_samples, &wait, config_patience(fleet->config, silence_s), true);
+	if (refuse_stopped(fleet, error))
+		return false;
 	baseline.idle_w = g_new0(double, MAX(baseline.count, 1));
 	if (!read_baseline(fleet, from_ns, clock_now_ns(), &baseline, error)) {
 		remote_baseline_clear(&baseline);

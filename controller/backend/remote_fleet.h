@@ -107,7 +107,8 @@ bool remote_fleet_wait_covered(struct remote_fleet *fleet, int64_t t_ns, double 
 
 /*
  * Measures the idle baseline over `duration_s`, at least three sampling intervals, from the energy
- * counters. The caller sees to it that nothing runs.
+ * counters, and waits longer, up to thirty intervals times the patience of the configuration, for a meter that
+ * has given fewer than two samples by then. The caller makes sure that nothing runs.
  */
 bool remote_fleet_baseline(struct remote_fleet *fleet, double duration_s,
 			   struct remote_baseline *ret_baseline, GError **error);

@@ -385,6 +385,28 @@ static void a_baseline_without_samples_is_an_error(struct fixture *fixture, gcon
 	scripted_scheduler_set_metering(fixture->scheduler, true);
 }
 
+static gboolean meter_on(gpointer scheduler)
+{
+	scripted_scheduler_set_metering(scheduler, true);
+	return G_SOURCE_REMOVE;
+}
+
+/* The meter gives its first sample when three times the asked duration is over. */
+static void a_baseline_waits_for_a_slow_meter(struct fixture *fixture, gconstpointer data)
+{
+	struct remote_baseline baseline = {0};
+	g_autoptr(GError) error = NULL;
+
+	scripted_scheduler_set_watts(fixture->scheduler, 61);
+	scripted_scheduler_set_metering(fixture->scheduler, false);
+	fixture_quiet(fixture, 5 * SCRIPTED_INTERVAL_S);
+	g_timeout_add((guint)(15 * SCRIPTED_INTERVAL_S * 1000), meter_on, fixture->scheduler);
+	g_assert_true(remote_fleet_baseline(fixture->fleet, 5 * SCRIPTED_INTERVAL_S, &baseline, &error));
+	g_assert_no_error(error);
+	g_assert_cmpfloat_with_epsilon(baseline.sum_w, 61, 0.01);
+	remote_baseline_clear(&baseline);
+}
+
 /* A controller that was killed: its successor asks again, and nothing is run twice. */
 static void tasks_are_adopted(struct fixture *fixture, gconstpointer data)
 {
@@ -1043,6 +1065,7 @@ static const struct {
 	{"/remote/usage/caught-up", usage_is_caught_up_with},
 	{"/remote/usage/answers-again", usage_is_asked_for_when_it_answers_again},
 	{"/remote/baseline", a_baseline_is_measured},
+	{"/remote/baseline-slow-meter", a_baseline_waits_for_a_slow_meter},
 	{"/remote/baseline-no-samples", a_baseline_without_samples_is_an_error},
 	{"/remote/adopt", tasks_are_adopted},
 	{"/remote/stop", a_stop_aborts_the_run},
