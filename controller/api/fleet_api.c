@@ -60,7 +60,7 @@ struct fleet_standing fleet_stand(const struct run_session *session, uint32_t cl
 	struct fleet_standing it = {
 		.task = engine.task != FLEET_NO_TASK ? engine.task : engine.leaver,
 	};
-	const struct remote_node_words words = remote_link_node(link, node);
+	const struct remote_node_report words = remote_link_node(link, node);
 	const bool busy = it.task != FLEET_NO_TASK || g_strcmp0(words.state, "busy") == 0;
 
 	it.host = words.host;

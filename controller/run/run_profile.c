@@ -268,7 +268,7 @@ static char *down_reason(const struct profile *profile, uint32_t cluster, double
 {
 	const struct remote_link *link = remote_fleet_link(profile->session->fleet, cluster);
 	const struct run_bench *bench = &profile->benches[cluster];
-	struct remote_node_words words = {0};
+	struct remote_node_report words = {0};
 	uint32_t node = 0;
 
 	while (node + 1 < bench->cluster->nodes && remote_link_node_up(link, node))

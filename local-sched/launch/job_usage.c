@@ -124,7 +124,7 @@ static void read_energy(const struct usage_source *source, int64_t t_ns, struct 
 }
 
 /* Whether a host has nothing to do with the task after all: VMs were to come, and none did. */
-static bool was_in_vain(const struct usage_part *part)
+static bool was_stale(const struct usage_part *part)
 {
 	for (guint i = 0; part->coming && i < part->coming->len; i++)
 		if (machine_host(part->coming->pdata[i]) == part->source->host)
@@ -151,7 +151,7 @@ static void tell(struct job_usage *usage)
 	for (guint i = 0; i < usage->parts->len; i++) {
 		const struct reading *r = usage->readings[i];
 
-		if (was_in_vain(part_at(usage, i)) && !is_read(r))
+		if (was_stale(part_at(usage, i)) && !is_read(r))
 			continue;
 		total.cpu_s += rise(r[0].cpu_ns, r[1].cpu_ns) * 1e-9;
 		total.host_cpu_s += rise(r[0].host_cpu_ns, r[1].host_cpu_ns) * 1e-9;
