@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/duration.h"
-#include "common/http_hub.h"
+#include "common/http_multi.h"
 #include "common/json.h"
 #include "common/loopback.h"
 #include "common/visible.h"
@@ -22,7 +22,7 @@ enum {
 struct http_client {
 	int references; /* 1 for the owner, 1 for each delivery that is on the stack */
 	GMainContext *context;
-	struct http_hub *hub;
+	struct http_multi *hub;
 	char *address;     /* as given, for messages */
 	char *base;        /* what paths are appended to */
 	char *socket_path; /* Unix socket, or NULL */
@@ -42,7 +42,7 @@ struct http_client {
 
 /* One request on its way. */
 struct transfer {
-	struct http_hub_transfer in_hub; /* first: callbacks cast back */
+	struct http_multi_transfer in_hub; /* first: callbacks cast back */
 	struct http_client *client;
 	struct curl_slist *headers;
 	const struct http_operation *operation; /* NULL: any answer in JSON will do */
@@ -235,7 +235,7 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 }
 
 /* Hands one answer to whom it is for, who may wait for another, and may free the client. */
-static void deliver(struct http_hub_transfer *in_hub)
+static void deliver(struct http_multi_transfer *in_hub)
 {
 	struct transfer *transfer = (struct transfer *)in_hub;
 	g_autoptr(GError) error = NULL;
@@ -371,7 +371,7 @@ struct http_client *http_client_new(const char *address, GError **error)
 		client_unref(client);
 		return NULL;
 	}
-	client->hub = http_hub_join(client->context);
+	client->hub = http_multi_join(client->context);
 	return client;
 }
 
@@ -434,10 +434,10 @@ void http_client_free(struct http_client *client)
 	if (!client)
 		return;
 	while ((transfer = g_queue_pop_head(&client->active))) {
-		http_hub_cancel(client->hub, &transfer->in_hub);
+		http_multi_cancel(client->hub, &transfer->in_hub);
 		abandon(transfer);
 	}
-	http_hub_leave(client->hub);
+	http_multi_leave(client->hub);
 	client_unref(client);
 }
 
@@ -510,7 +510,7 @@ static void start_transfer(struct http_client *client, const char *method, const
 
 	*transfer = *receiver;
 	transfer->client = client;
-	transfer->in_hub = (struct http_hub_transfer){.easy = curl_easy_init(), .done = deliver};
+	transfer->in_hub = (struct http_multi_transfer){.easy = curl_easy_init(), .done = deliver};
 	/* Of our own daemons the paths mean nothing to people, who know commands. */
 	transfer->title = g_str_has_prefix(path, "/v1/") ? g_strdup(client->address)
 							 : g_strdup_printf("%s %s on %s", method, path, client->address);
@@ -521,7 +521,7 @@ static void start_transfer(struct http_client *client, const char *method, const
 		set_body(transfer, body);
 	set_options(transfer, method, url, timeout_s);
 	g_queue_push_tail(&client->active, transfer);
-	http_hub_start(client->hub, &transfer->in_hub);
+	http_multi_start(client->hub, &transfer->in_hub);
 }
 
 void http_client_request(struct http_client *client, const char *method, const char *path,

@@ -175,7 +175,7 @@ static void put_energy(GString *text, const struct status_api *api, double energ
 	if (!session->run || !(from_s < api_time_s(session, now_ns)) || isnan(energy_j))
 		return;
 	if (session->service)
-		energy_j += run_service_untold_j(session->service);
+		energy_j += run_service_unreported_j(session->service);
 	curve = remote_curve_read(api->curve, meters, session->t0_ns + (int64_t)(from_s * 1e9), now_ns);
 	points = (const struct remote_curve_point *)(const void *)curve->data;
 	for (guint i = 0; i < curve->len; i++) {
