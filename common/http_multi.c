@@ -18,70 +18,70 @@ enum {
 struct http_multi {
 	GSource source; /* first: callbacks cast back */
 	uint32_t clients;
-	CURLM *multi;
+	CURLM *curl;
 	int epoll;
 	gpointer polled; /* the source's tag of that */
 	gint64 timer_us; /* when libcurl wants to be called, monotonic; -1: not */
 	GQueue finished; /* struct http_multi_transfer, to be handed over in this order */
 };
 
-static void finish(struct http_multi *hub, struct http_multi_transfer *transfer, CURLcode result)
+static void finish(struct http_multi *multi, struct http_multi_transfer *transfer, CURLcode result)
 {
 	transfer->result = result;
 	transfer->finished = true;
-	g_queue_push_tail(&hub->finished, transfer);
-	g_source_set_ready_time(&hub->source, 0);
+	g_queue_push_tail(&multi->finished, transfer);
+	g_source_set_ready_time(&multi->source, 0);
 }
 
 /* Moves what libcurl is done with to the finished ones. */
-static void collect_finished(struct http_multi *hub)
+static void collect_finished(struct http_multi *multi)
 {
 	struct http_multi_transfer *transfer;
 	CURLMsg *message;
 	int left;
 
-	while ((message = curl_multi_info_read(hub->multi, &left))) {
+	while ((message = curl_multi_info_read(multi->curl, &left))) {
 		const CURLcode result = message->data.result;
 		CURL *easy = message->easy_handle;
 
 		if (message->msg != CURLMSG_DONE)
 			continue;
 		curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
-		curl_multi_remove_handle(hub->multi, easy); /* frees the message */
-		finish(hub, transfer, result);
+		curl_multi_remove_handle(multi->curl, easy); /* frees the message */
+		finish(multi, transfer, result);
 	}
 }
 
 /* When there is something to do without anything to read or write. */
-static void set_alarm(struct http_multi *hub)
+static void set_alarm(struct http_multi *multi)
 {
-	g_source_set_ready_time(&hub->source, g_queue_is_empty(&hub->finished) ? hub->timer_us : 0);
+	g_source_set_ready_time(&multi->source, g_queue_is_empty(&multi->finished) ? multi->timer_us : 0);
 }
 
-static int on_timer_wanted(CURLM *multi, long timeout_ms, void *data)
+static int on_timer_wanted(CURLM *curl, long timeout_ms, void *data)
 {
-	struct http_multi *hub = data;
+	struct http_multi *multi = data;
 
-	hub->timer_us = timeout_ms < 0 ? -1 : g_get_monotonic_time() + timeout_ms * 1000;
-	set_alarm(hub);
+	multi->timer_us = timeout_ms < 0 ? -1 : g_get_monotonic_time() + timeout_ms * 1000;
+	set_alarm(multi);
 	return 0;
 }
 
-static void run_timer(struct http_multi *hub)
+static void run_timer(struct http_multi *multi)
 {
 	int running;
 
-	if (hub->timer_us < 0 || g_get_monotonic_time() < hub->timer_us)
+	if (multi->timer_us < 0 || g_get_monotonic_time() < multi->timer_us)
 		return;
-	hub->timer_us = -1;
-	curl_multi_socket_action(hub->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-	collect_finished(hub);
+	multi->timer_us = -1;
+	curl_multi_socket_action(multi->curl, CURL_SOCKET_TIMEOUT, 0, &running);
+	collect_finished(multi);
 }
 
-static void run_sockets(struct http_multi *hub)
+static void run_sockets(struct http_multi *multi)
 {
 	struct epoll_event ready[SOCKETS_AT_ONCE];
-	const int count = epoll_wait(hub->epoll, ready, SOCKETS_AT_ONCE, 0);
+	const int count = epoll_wait(multi->epoll, ready, SOCKETS_AT_ONCE, 0);
 	int running;
 
 	for (int i = 0; i < count; i++) {
@@ -93,19 +93,19 @@ static void run_sockets(struct http_multi *hub)
 			events |= CURL_CSELECT_OUT;
 		if (ready[i].events & EPOLLERR)
 			events |= CURL_CSELECT_ERR;
-		curl_multi_socket_action(hub->multi, ready[i].data.fd, events, &running);
+		curl_multi_socket_action(multi->curl, ready[i].data.fd, events, &running);
 	}
-	collect_finished(hub);
+	collect_finished(multi);
 }
 
 /* libcurl wants `fd` watched for `what`; `socket_data` is set where it is watched already. */
 static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, void *socket_data)
 {
-	struct http_multi *hub = data;
+	struct http_multi *multi = data;
 	struct epoll_event event = {.data = {.fd = fd}};
 
 	if (what == CURL_POLL_REMOVE) {
-		epoll_ctl(hub->epoll, EPOLL_CTL_DEL, fd, NULL);
+		epoll_ctl(multi->epoll, EPOLL_CTL_DEL, fd, NULL);
 		return 0;
 	}
 	if (what & CURL_POLL_IN)
@@ -113,29 +113,29 @@ static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, 
 	if (what & CURL_POLL_OUT)
 		event.events |= EPOLLOUT;
 	/* One that was closed meanwhile is not watched any more. To say -1 would end all that is under way. */
-	if ((!socket_data || epoll_ctl(hub->epoll, EPOLL_CTL_MOD, fd, &event) != 0) &&
-	    epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+	if ((!socket_data || epoll_ctl(multi->epoll, EPOLL_CTL_MOD, fd, &event) != 0) &&
+	    epoll_ctl(multi->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
 		log_error("a connection cannot be watched, and will time out: %s", strerror(errno));
-	curl_multi_assign(hub->multi, fd, hub);
+	curl_multi_assign(multi->curl, fd, multi);
 	return 0;
 }
 
 static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer data)
 {
-	struct http_multi *hub = (struct http_multi *)source;
+	struct http_multi *multi = (struct http_multi *)source;
 	const gint64 until_us = g_get_monotonic_time() + TURN_US;
 	struct http_multi_transfer *transfer;
 
-	if (g_source_query_unix_fd(source, hub->polled))
-		run_sockets(hub);
-	run_timer(hub);
-	while ((transfer = g_queue_pop_head(&hub->finished))) {
-		set_alarm(hub); /* for a loop inside */
+	if (g_source_query_unix_fd(source, multi->polled))
+		run_sockets(multi);
+	run_timer(multi);
+	while ((transfer = g_queue_pop_head(&multi->finished))) {
+		set_alarm(multi); /* for a loop inside */
 		transfer->done(transfer);
 		if (g_get_monotonic_time() >= until_us)
 			break;
 	}
-	set_alarm(hub);
+	set_alarm(multi);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -149,70 +149,70 @@ static gboolean nothing(gpointer data)
 static struct http_multi *hub_new(GMainContext *context)
 {
 	GSource *source = g_source_new(&hub_funcs, sizeof(struct http_multi));
-	struct http_multi *hub = (struct http_multi *)source;
+	struct http_multi *multi = (struct http_multi *)source;
 
-	hub->multi = curl_multi_init();
-	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (!hub->multi || hub->epoll < 0)
-		g_error("libcurl cannot be set up: %s", hub->multi ? strerror(errno) : "no memory");
-	hub->timer_us = -1;
-	g_queue_init(&hub->finished);
-	curl_multi_setopt(hub->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
-	curl_multi_setopt(hub->multi, CURLMOPT_SOCKETDATA, hub);
-	curl_multi_setopt(hub->multi, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
-	curl_multi_setopt(hub->multi, CURLMOPT_TIMERDATA, hub);
-	hub->polled = g_source_add_unix_fd(source, hub->epoll, G_IO_IN);
+	multi->curl = curl_multi_init();
+	multi->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (!multi->curl || multi->epoll < 0)
+		g_error("libcurl cannot be set up: %s", multi->curl ? strerror(errno) : "no memory");
+	multi->timer_us = -1;
+	g_queue_init(&multi->finished);
+	curl_multi_setopt(multi->curl, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
+	curl_multi_setopt(multi->curl, CURLMOPT_SOCKETDATA, multi);
+	curl_multi_setopt(multi->curl, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
+	curl_multi_setopt(multi->curl, CURLMOPT_TIMERDATA, multi);
+	multi->polled = g_source_add_unix_fd(source, multi->epoll, G_IO_IN);
 	g_source_set_callback(source, nothing, NULL, NULL); /* only those with one are found */
 	g_source_set_can_recurse(source, TRUE);
 	g_source_attach(source, context);
-	return hub;
+	return multi;
 }
 
 /* Left to itself libcurl keeps four connections for each request under way, so none for clients that ask in turn. */
-static void set_kept(struct http_multi *hub)
+static void set_kept(struct http_multi *multi)
 {
-	curl_multi_setopt(hub->multi, CURLMOPT_MAXCONNECTS, (long)hub->clients * KEPT_PER_CLIENT);
+	curl_multi_setopt(multi->curl, CURLMOPT_MAXCONNECTS, (long)multi->clients * KEPT_PER_CLIENT);
 }
 
 struct http_multi *http_multi_join(GMainContext *context)
 {
-	struct http_multi *hub =
+	struct http_multi *multi =
 		(struct http_multi *)g_main_context_find_source_by_funcs_user_data(context, &hub_funcs, NULL);
 
-	if (hub)
-		g_source_ref(&hub->source);
+	if (multi)
+		g_source_ref(&multi->source);
 	else
-		hub = hub_new(context);
-	hub->clients++;
-	set_kept(hub);
-	return hub;
+		multi = hub_new(context);
+	multi->clients++;
+	set_kept(multi);
+	return multi;
 }
 
-void http_multi_leave(struct http_multi *hub)
+void http_multi_leave(struct http_multi *multi)
 {
-	if (--hub->clients > 0) {
-		set_kept(hub);
+	if (--multi->clients > 0) {
+		set_kept(multi);
 	} else {
-		g_source_destroy(&hub->source);
-		curl_multi_setopt(hub->multi, CURLMOPT_TIMERFUNCTION, NULL);
-		curl_multi_cleanup(hub->multi);
-		close(hub->epoll);
+		g_source_destroy(&multi->source);
+		curl_multi_setopt(multi->curl, CURLMOPT_TIMERFUNCTION, NULL);
+		curl_multi_cleanup(multi->curl);
+		close(multi->epoll);
 	}
-	g_source_unref(&hub->source);
+	g_source_unref(&multi->source);
 }
 
-void http_multi_start(struct http_multi *hub, struct http_multi_transfer *transfer)
+void http_multi_start(struct http_multi *multi, struct http_multi_transfer *transfer)
 {
 	transfer->finished = false;
 	curl_easy_setopt(transfer->easy, CURLOPT_PRIVATE, transfer);
-	if (curl_multi_add_handle(hub->multi, transfer->easy) != CURLM_OK)
-		finish(hub, transfer, CURLE_FAILED_INIT);
+	if (curl_multi_add_handle(multi->curl, transfer->easy) != CURLM_OK)
+		finish(multi, transfer, CURLE_FAILED_INIT);
 }
 
-void http_multi_cancel(struct http_multi *hub, struct http_multi_transfer *transfer)
+void http_multi_cancel(struct http_multi *multi, struct http_multi_transfer *transfer)
 {
 	if (transfer->finished)
-		g_queue_remove(&hub->finished, transfer);
+		g_queue_remove(&multi->finished, transfer);
 	else
-		curl_multi_remove_handle(hub->multi, transfer->easy);
+		curl_multi_remove_handle(multi->curl, transfer->easy);
 }

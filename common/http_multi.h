@@ -29,12 +29,12 @@ struct http_multi_transfer {
 struct http_multi *http_multi_join(GMainContext *context);
 
 /* For who has no transfers in it any more; the last one to leave ends it, and closes all connections. */
-void http_multi_leave(struct http_multi *hub);
+void http_multi_leave(struct http_multi *multi);
 
 /*
  * Starts `transfer`, which must stay where it is until it is done or cancelled. Never calls done() before it returns.
  */
-void http_multi_start(struct http_multi *hub, struct http_multi_transfer *transfer);
+void http_multi_start(struct http_multi *multi, struct http_multi_transfer *transfer);
 
 /* Of a transfer that is not done: it never will be. Closes its connection, unless it has its answer. */
-void http_multi_cancel(struct http_multi *hub, struct http_multi_transfer *transfer);
+void http_multi_cancel(struct http_multi *multi, struct http_multi_transfer *transfer);
