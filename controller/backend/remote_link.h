@@ -12,7 +12,7 @@
 #include "controller/backend/remote_usage.h"
 
 /*
- * One local scheduler as the controller sees it (docs/api.md): who it is, its nodes, its meters,
+ * One local scheduler as the controller sees it (docs/reference/api.md): who it is, its nodes, its meters,
  * its stream of events, and requests that are repeated until they are answered. A link lives as
  * long as the controller; runs come and go and listen to it. Everything happens on the default main
  * context.
@@ -103,7 +103,7 @@ void remote_link_refresh(struct remote_link *link);
 /* Nobody waits any more: asks at the usual interval again. */
 void remote_link_unwait(struct remote_link *link);
 
-/* What was said of a node last; texts and `caps` (docs/api.md) are borrowed, NULL: not known. */
+/* What was said of a node last; texts and `caps` (docs/reference/api.md) are borrowed, NULL: not known. */
 struct remote_node_report {
 	const char *host;
 	const char *state;
