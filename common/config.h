@@ -51,7 +51,7 @@ enum config_meter_snmp {
 };
 
 /*
- * A power meter of one host. docs/meters.md says what each kind measures; config_meter.c has the
+ * A power meter of one host. docs/reference/meters.md says what each kind measures; config_meter.c has the
  * table of which keys each kind takes and needs: a key of another kind is refused.
  */
 struct config_meter {
@@ -129,12 +129,12 @@ struct config_cluster {
 	/*
 	 * Its hosts are shared in time (Stillwell 2010): policies place VMs on hosts and give them shares of
 	 * their CPUs. A node is then a place for a VM, with the whole CPU of its host for its cap; every
-	 * host has the same number of them. docs/sharing.md.
+	 * host has the same number of them. docs/how-to/sharing.md.
 	 */
 	bool shared;
 	/*
 	 * Its hosts send one another the memory of VMs by TLS, with the certificates that each one's libvirt
-	 * has for that (migrate_tls_x509_cert_dir in qemu.conf). docs/migrate.md.
+	 * has for that (migrate_tls_x509_cert_dir in qemu.conf). docs/explanation/migrate.md.
 	 */
 	bool migration_tls;
 	char *local_scheduler; /* URL of a running local scheduler; NULL: `run` starts one */
@@ -293,7 +293,7 @@ struct config_pruning_task {
  */
 struct config_pruning {
 	double level;            /* tasks that arrive in span_s; default 34000 */
-	double span_s;           /* default 250000, calibrated (docs/reproduction.md) */
+	double span_s;           /* default 250000, calibrated (docs/explanation/reproduction.md) */
 	/*
 	 * Tasks arrive so many times as fast as the machines could do tasks of all types in turn; level and
 	 * span_s do not count then. Default 0: they do.
@@ -392,7 +392,7 @@ struct config_experiment {
 
 /*
  * The service (`virtbed serve`): how tasks are scheduled that people submit while it runs.
- * docs/run.md.
+ * docs/how-to/run.md.
  */
 struct config_service {
 	char *policy;              /* default "easy" */

@@ -3,5 +3,5 @@
 
 #include "common/http_operation.h"
 
-/* What a local scheduler answers (docs/api.md), as far as its clients cannot do without. */
+/* What a local scheduler answers (docs/reference/api.md), as far as its clients cannot do without. */
 extern const struct http_operation peer_api[];

@@ -5,7 +5,7 @@
 
 /*
  * Why a task ended otherwise than by itself and well, as a local scheduler tells it and a controller
- * reads it (docs/api.md, Tasks). The outcome says whose fault an end was; the cause says what ended it.
+ * reads it (docs/reference/api.md, Tasks). The outcome says whose fault an end was; the cause says what ended it.
  */
 enum task_cause {
 	TASK_CAUSE_NONE = 0, /* it has not ended, or has completed */

@@ -128,7 +128,7 @@ void scheduler_taken(struct scheduler *scheduler, uint64_t seq);
 /* All tasks, oldest first: GPtrArray of struct task, borrowed. */
 GPtrArray *scheduler_tasks(const struct scheduler *scheduler);
 
-/* The answers of docs/api.md without now_ns; new references. */
+/* The answers of docs/reference/api.md without now_ns; new references. */
 json_t *scheduler_capabilities(const struct scheduler *scheduler);
 /* GET /v1/nodes: state and reason of each. */
 json_t *scheduler_nodes(const struct scheduler *scheduler);

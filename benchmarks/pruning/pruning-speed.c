@@ -38,7 +38,7 @@ static const char *const mappers[] = { "pam", "pamf", "moc", "mm", "msd", "mmu" 
 #define MAPPERS G_N_ELEMENTS(mappers)
 #define LEVELS 2
 #define QUEUE_LENGTH 6
-/* Calibrated (docs/reproduction.md): the tasks of the higher level arrive in so long, beta. */
+/* Calibrated (docs/explanation/reproduction.md): the tasks of the higher level arrive in so long, beta. */
 #define SPAN (250000.0 * 800 / 34000)
 #define SLACK 1.7
 

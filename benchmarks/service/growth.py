@@ -3,7 +3,7 @@
 
 import os
 
-# What growth is not: so much a day, and so much for each task that is kept on record (for ever, docs/service.md).
+# What growth is not: so much a day, and so much for each task that is kept on record (for ever, docs/how-to/service.md).
 # The heap is what is in use of it, so that a leak of 6 bytes a second is seen; resident memory stays at the most that
 # ever was in use.
 BOUNDS = {

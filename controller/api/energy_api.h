@@ -4,7 +4,7 @@
 #include "common/http_server.h"
 
 /*
- * Whose energy it was that a service's meters counted, in the controller's API (docs/controller-api.json):
+ * Whose energy it was that a service's meters counted, in the controller's API (docs/reference/controller-api.json):
  * whole microjoules, whose parts are exactly the whole. A handler of status_api.c's table.
  */
 

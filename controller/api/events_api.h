@@ -5,7 +5,7 @@
 #include "controller/run/run_session.h"
 
 /*
- * The events of the store in the controller's API (docs/controller-api.json), numbered by its ids over
+ * The events of the store in the controller's API (docs/reference/controller-api.json), numbered by its ids over
  * all runs, with a long poll. What is answered was made to survive a crash before: a number is given
  * once.
  */

@@ -5,7 +5,7 @@
 #include "controller/run/run_session.h"
 
 /*
- * Clusters and nodes in the controller's API (docs/controller-api.json): what their local schedulers
+ * Clusters and nodes in the controller's API (docs/reference/controller-api.json): what their local schedulers
  * said last, and which task has them. Handlers of status_api.c's table.
  */
 

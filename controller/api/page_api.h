@@ -5,7 +5,7 @@
 
 /*
  * The web page of the controller and the document of its API: files that are compiled in (page/,
- * docs/controller-api.json), each with an ETag. Handlers of status_api.c's table.
+ * docs/reference/controller-api.json), each with an ETag. Handlers of status_api.c's table.
  */
 void page_api_index(struct http_request *request, const char *const *arguments, json_t *body,
 		    void *data);

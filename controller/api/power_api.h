@@ -4,7 +4,7 @@
 #include "common/http_server.h"
 
 /*
- * Watts, energy and utility over time in the controller's API (docs/controller-api.json). Times are
+ * Watts, energy and utility over time in the controller's API (docs/reference/controller-api.json). Times are
  * seconds since the start of the run under way. Handlers of status_api.c's table.
  */
 

@@ -5,7 +5,7 @@
 #include "controller/run/run_service.h"
 
 /*
- * What people want of a service, in the controller's API (docs/run.md): they submit tasks, and ask
+ * What people want of a service, in the controller's API (docs/how-to/run.md): they submit tasks, and ask
  * for things to be done with them and with nodes. All answer the request; where no service is under
  * way with 409 or, while it starts, 503.
  *

@@ -6,7 +6,7 @@
 #include "controller/run/run_session.h"
 
 /*
- * The controller's own API, for those who watch (docs/api.md has the one between controller and
+ * The controller's own API, for those who watch (docs/reference/api.md has the one between controller and
  * local schedulers):
  *
  *   GET  /v1/status?after=N   where it is, with the notices above number N (run_progress_json())
@@ -15,7 +15,7 @@
  *                             under way; by `virtbed run`, of the processes that it looks after
  *   POST /v1/stop             ends in order: the run under way is aborted, its tasks are killed
  *
- * and more: docs/controller-api.json describes all of it, and is served at /openapi.json; / is a page
+ * and more: docs/reference/controller-api.json describes all of it, and is served at /openapi.json; / is a page
  * for browsers.
  */
 struct status_api;

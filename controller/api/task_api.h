@@ -6,7 +6,7 @@
 #include "controller/run/run_session.h"
 
 /*
- * The tasks of the run under way in the controller's API (docs/run.md): what they are, and what
+ * The tasks of the run under way in the controller's API (docs/how-to/run.md): what they are, and what
  * people want of them. All answer the request; without a run under way with 503.
  */
 

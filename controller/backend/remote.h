@@ -27,7 +27,7 @@ struct remote_run {
 	int64_t run;            /* row id of the run; in the ids of its tasks */
 	int64_t t0_ns;          /* boot-clock reading at time 0 */
 	bool profile;           /* what tasks take is being measured: no estimate makes a deadline */
-	/* Something to record; `kind` as in docs/run.md. May be NULL. */
+	/* Something to record; `kind` as in docs/how-to/run.md. May be NULL. */
 	void (*note)(double time_s, const char *kind, const char *text, void *data);
 	/* A sample to store. May be NULL. */
 	void (*sample)(double time_s, const struct remote_meter *meter,
@@ -41,7 +41,7 @@ struct remote_run {
 	void (*launched)(double time_s, uint32_t task, uint32_t attempt, double launch_s,
 			 void *data);
 	/*
-	 * Adds to the body of a PUT (docs/api.md, Tasks) whose the task is, and its script. False with
+	 * Adds to the body of a PUT (docs/reference/api.md, Tasks) whose the task is, and its script. False with
 	 * `error`: it cannot be started. May be NULL: tasks are nobody's. It has data of its own.
 	 */
 	bool (*describe)(uint32_t task, json_t *body, void *data, GError **error);
@@ -60,7 +60,7 @@ struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remo
 
 /*
  * As backend_suspend(), where the task's VMs are kept by `keep`: "memory", "disk", or "auto", which
- * backend_suspend() asks for (docs/api.md). A string that lives as long as the backend.
+ * backend_suspend() asks for (docs/reference/api.md). A string that lives as long as the backend.
  */
 void remote_backend_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			    const char *keep);

@@ -6,7 +6,7 @@
 
 /*
  * A local scheduler's clock in terms of ours. On the same boot of the same machine both are one
- * clock. Elsewhere every answer's `now_ns` (docs/api.md) gives one reading of the offset that is
+ * clock. Elsewhere every answer's `now_ns` (docs/reference/api.md) gives one reading of the offset that is
  * too large by the way the answer took; the smallest offset of the last one to two minutes is the
  * best of them, and its window lets the clocks drift (some tens of ppm) without ever being asked to
  * agree.

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Optional members of what a local scheduler says of a task's steps (docs/api.md): null is the same as
+ * Optional members of what a local scheduler says of a task's steps (docs/reference/api.md): null is the same as
  * absent. `what` names the object in errors (JSON_ERROR, common/json.h), as in json_get_integer().
  */
 #include <glib.h>

@@ -12,7 +12,7 @@
 #include "controller/backend/remote_usage.h"
 
 /*
- * One local scheduler as the controller sees it (docs/api.md): who it is, its nodes, its meters,
+ * One local scheduler as the controller sees it (docs/reference/api.md): who it is, its nodes, its meters,
  * its stream of events, and requests that are repeated until they are answered. A link lives as
  * long as the controller; runs come and go and listen to it. Everything happens on the default main
  * context.
@@ -53,7 +53,7 @@ struct remote_listener {
 		      void *data);
 	/* Its tasks may be gone: it was away, or has lost its state. To be asked one by one. */
 	void (*doubt)(struct remote_link *link, void *data);
-	/* Something worth recording: `kind` is a word (docs/run.md), `text` one line. */
+	/* Something worth recording: `kind` is a word (docs/how-to/run.md), `text` one line. */
 	void (*note)(struct remote_link *link, const char *kind, const char *text, void *data);
 	void *data;
 };
@@ -103,7 +103,7 @@ void remote_link_refresh(struct remote_link *link);
 /* Nobody waits any more: asks at the usual interval again. */
 void remote_link_unwait(struct remote_link *link);
 
-/* What was said of a node last; texts and `caps` (docs/api.md) are borrowed, NULL: not known. */
+/* What was said of a node last; texts and `caps` (docs/reference/api.md) are borrowed, NULL: not known. */
 struct remote_node_words {
 	const char *host;
 	const char *state;

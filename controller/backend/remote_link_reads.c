@@ -169,7 +169,7 @@ void remote_link_ask_samples(struct remote_link *link)
 
 /* Usage. */
 
-/* An answer of as many intervals may have left some out (docs/api.md). */
+/* An answer of as many intervals may have left some out (docs/reference/api.md). */
 #define USAGE_ANSWER_MAX 1000
 
 /* Other numbers than those that were asked for: the answer may lack some, and all are asked for anew. */

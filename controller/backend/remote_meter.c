@@ -5,7 +5,7 @@
  */
 #define SAMPLES_KEPT 4096
 
-/* docs/api.md: a gap is longer than three sampling intervals. */
+/* docs/reference/api.md: a gap is longer than three sampling intervals. */
 #define GAP_INTERVALS 3.0
 
 struct remote_meter *remote_meter_new(const char *host, double interval_s)
@@ -108,7 +108,7 @@ static void fix_start(struct remote_meter *meter)
 	meter->start_known = true;
 }
 
-/* The rule for gaps (docs/api.md): the larger of the two watts at its ends, held over it. */
+/* The rule for gaps (docs/reference/api.md): the larger of the two watts at its ends, held over it. */
 static int64_t gap_end_uj(const struct remote_sample *last, const struct remote_sample *sample)
 {
 	struct remote_sample larger = *last;

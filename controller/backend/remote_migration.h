@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /*
- * The migrations and the share of a task as a local scheduler describes them (docs/api.md, Migrating
+ * The migrations and the share of a task as a local scheduler describes them (docs/reference/api.md, Migrating
  * and Sharing), read from untrusted JSON.
  */
 

@@ -14,7 +14,7 @@
 /* A migration that was answered may still be in the answer to an older question for so long. */
 #define CHECK_S 15.0
 
-/* Twice the time after which a local scheduler ends a migration (docs/migrate.md). */
+/* Twice the time after which a local scheduler ends a migration (docs/explanation/migrate.md). */
 #define STUCK_S 1200.0
 
 /* What became of a migration. */

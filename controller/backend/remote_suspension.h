@@ -9,7 +9,7 @@
 #include "controller/backend/backend.h"
 
 /*
- * The suspensions of a task as a local scheduler describes them (docs/api.md, Suspending and
+ * The suspensions of a task as a local scheduler describes them (docs/reference/api.md, Suspending and
  * resuming), read from untrusted JSON, and what follows from them: the stretches in which the task
  * executed, and what each step took.
  */

@@ -11,7 +11,7 @@
 #include "controller/backend/remote_suspension.h"
 
 /*
- * A task as a local scheduler describes it (docs/api.md, Tasks), read from untrusted JSON. Times
+ * A task as a local scheduler describes it (docs/reference/api.md, Tasks), read from untrusted JSON. Times
  * are the local scheduler's; 0 stands for null.
  */
 enum remote_task_state {

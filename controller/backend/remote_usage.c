@@ -19,7 +19,7 @@
 /* A UUID has 36. */
 #define COUNTER_ID_MAX 64
 
-/* docs/api.md: no sample has more watts. */
+/* docs/reference/api.md: no sample has more watts. */
 #define MW_MAX INT32_MAX
 
 static void task_clear(void *data)

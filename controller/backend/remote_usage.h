@@ -10,7 +10,7 @@
 
 /*
  * What a local scheduler says of the time between two samples of a host's meter: what the counter rose
- * by, and whose CPU time it was (docs/api.md, "Usage").
+ * by, and whose CPU time it was (docs/reference/api.md, "Usage").
  */
 
 /* CPU time of one task. */

@@ -25,7 +25,7 @@
  */
 struct backend *backend_sim_new(const struct sched_system *system, uint32_t tasks_max);
 
-/* The overheads that were observed, per cluster; docs/store.md, "suspension". */
+/* The overheads that were observed, per cluster; docs/reference/store.md, "suspension". */
 struct backend_sim_overheads {
 	/* Per cluster of the system, finite, >= 0; NULL: none at all. */
 	const struct backend_overhead *const *samples;

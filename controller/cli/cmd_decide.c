@@ -295,7 +295,7 @@ int cmd_decide(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 
 	g_option_context_set_summary(context,
-				     "Decides one mapping event on a snapshot (docs/snapshot.md); "
+				     "Decides one mapping event on a snapshot (docs/reference/snapshot.md); "
 				     "\"-\" reads standard input.");
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error))

@@ -12,7 +12,7 @@
 
 /*
  * `virtbed migrate`: brings the VMs of tasks that run to other hosts, one task after another, through the controller's API
- * (docs/run.md).
+ * (docs/how-to/run.md).
  */
 
 #define ASK_EVERY_MS 200

@@ -13,7 +13,7 @@
 
 /*
  * `virtbed suspend` and `virtbed resume`: what a person wants of tasks that run, through the controller's API
- * (docs/run.md), and whether it came about. All are asked for before any is waited for.
+ * (docs/how-to/run.md), and whether it came about. All are asked for before any is waited for.
  */
 
 #define ASK_EVERY_MS 200

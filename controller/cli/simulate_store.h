@@ -15,7 +15,7 @@ bool simulate_store_check(const char *dir, GError **error);
 
 /*
  * Writes a simulation into run directory `dir` (new, or without a store in it), with the schema of
- * a measured run (docs/store.md) and trials as repeats: the configuration, a row for every run, and
+ * a measured run (docs/reference/store.md) and trials as repeats: the configuration, a row for every run, and
  * for the runs of trial 1, which has the workload that `virtbed run` uses, their tasks, events and
  * decisions too. `limits` are the fractions, `estimates` says where the estimates come from
  * ("given" or a file). Returns true, or false with `error` set.

@@ -10,7 +10,7 @@
 
 /*
  * Snapshots and plans as JSON: the C structures field by field, self-contained (the system is in
- * it), numbers with 17 digits so that they read back equal. docs/snapshot.md describes the format.
+ * it), numbers with 17 digits so that they read back equal. docs/reference/snapshot.md describes the format.
  */
 
 /* A snapshot read from JSON, with all it points to. */

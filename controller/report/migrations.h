@@ -10,7 +10,7 @@
 #include "controller/report/table.h"
 
 /*
- * The migrations that the runs of a directory recorded (docs/store.md, migration): each of them, and
+ * The migrations that the runs of a directory recorded (docs/reference/store.md, migration): each of them, and
  * what those of a policy took together.
  */
 struct migrations;

@@ -17,7 +17,7 @@ struct origin {
 	char *cpu_cap;        /* "cpufreq", "quota", "none", "mixed"; NULL: unknown */
 	char *modelled_watts; /* "true", "false"; NULL: unknown */
 	char *caps_effective; /* "yes", "no", "unknown", "none"; NULL: unknown */
-	char *meter;          /* as docs/store.md has it; NULL: unknown */
+	char *meter;          /* as docs/reference/store.md has it; NULL: unknown */
 	char *steady_lab;     /* "true", "false"; NULL: unknown */
 	char *unmeasured;     /* config_holes() with reasons; NULL: none */
 	char *speed_changes;  /* measured: a line for each run while which the machine's speed changed; NULL: none */

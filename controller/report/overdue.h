@@ -10,7 +10,7 @@
 
 /*
  * Tasks that started later than a reservation ever promised: how many, by how much and why, from the events "overdue"
- * of measured runs (docs/store.md). Simulated runs have no events on record.
+ * of measured runs (docs/reference/store.md). Simulated runs have no events on record.
  */
 struct overdue {
 	uint64_t starts;

@@ -7,7 +7,7 @@
 #include "common/visible.h"
 #include "controller/report/table.h"
 
-/* Facts of the whole experiment (docs/store.md, "meta") and what a reader calls them. */
+/* Facts of the whole experiment (docs/reference/store.md, "meta") and what a reader calls them. */
 static const struct {
 	const char *key;
 	const char *title;

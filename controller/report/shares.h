@@ -9,7 +9,7 @@
 #include "controller/report/table.h"
 
 /*
- * What tasks got of hosts that they shared, by policy (docs/store.md, share and delivery): the shares
+ * What tasks got of hosts that they shared, by policy (docs/reference/store.md, share and delivery): the shares
  * below 1 that were asked for their VMs, against the processor time that the VMs used. A share is a cap
  * and not a claim: VMs that wait for one another use less, and none may use more.
  */

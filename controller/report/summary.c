@@ -15,7 +15,7 @@
 /* Fractions of the budget closer than this are the same limit. */
 #define SAME_LIMIT 1e-9
 
-/* The facts that go into JSON (docs/store.md, "meta"). */
+/* The facts that go into JSON (docs/reference/store.md, "meta"). */
 static const char *const fact_keys[] = {
 	"version",     "config_name", "started_utc",  "ended_utc",      "seed",
 	"trials",      "repeats",     "budget_j",     "cluster_order",  "estimates",

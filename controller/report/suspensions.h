@@ -9,7 +9,7 @@
 #include "controller/report/table.h"
 
 /*
- * What the runs of a directory recorded of suspended tasks (docs/store.md, suspension): how often the
+ * What the runs of a directory recorded of suspended tasks (docs/reference/store.md, suspension): how often the
  * tasks of each type gave way and for how long, and what the steps of it took on each cluster.
  */
 struct suspensions;

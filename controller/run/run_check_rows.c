@@ -187,7 +187,7 @@ static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answe
 		text = g_strdup_printf("%s at %s is not effective: %s", text_of(one, "knob"),
 				       text_of(one, "requested"), text_of(one, "reason"));
 		run_check_add(rows, answers->cluster->name, host->name, "cap", RUN_CHECK_NOTE,
-			      text, "the headings of all results will say so; docs/caps.md");
+			      text, "the headings of all results will say so; docs/reference/caps.md");
 	}
 }
 
@@ -221,7 +221,7 @@ static void add_nodes(GPtrArray *rows, const struct run_check_answers *answers)
 		      ready < cluster->nodes ? RUN_CHECK_FAILED : RUN_CHECK_WORKS, text,
 		      ready < cluster->nodes
 			      ? "see /var/log/libvirt/qemu on the host; is there room for all VMs' "
-				"memory, and a storage pool and bridge as docs/real-blades.md says?"
+				"memory, and a storage pool and bridge as docs/how-to/real-blades.md says?"
 			      : NULL);
 }
 
@@ -290,10 +290,10 @@ static char *meter_cure(const struct config_meter *meter)
 		return redfish_cure(meter);
 	case CONFIG_METER_AMM:
 		return g_strdup_printf("see that SNMP is switched on at %s:%u, for this user or "
-				       "community; docs/meters.md",
+				       "community; docs/reference/meters.md",
 				       meter->address, meter->port);
 	default:
-		return g_strdup("see what docs/meters.md says of this kind, or take another");
+		return g_strdup("see what docs/reference/meters.md says of this kind, or take another");
 	}
 }
 
@@ -369,7 +369,7 @@ void run_check_add_cluster(GPtrArray *rows, const struct run_check_answers *answ
 	if (answers->trouble)
 		run_check_add(rows, cluster->name, "", "scheduler", RUN_CHECK_FAILED,
 			      answers->trouble,
-			      "its last words say what it lacks; docs/real-blades.md");
+			      "its last words say what it lacks; docs/how-to/real-blades.md");
 	for (uint32_t i = 0; i < cluster->hosts_count; i++)
 		add_host(rows, answers, &cluster->hosts[i]);
 	add_virt(rows, answers);

@@ -6,13 +6,13 @@
 #include "controller/run/run_check.h"
 
 /*
- * What a local scheduler's answers (docs/api.md) say, as rows of a check. Pure: no I/O.
+ * What a local scheduler's answers (docs/reference/api.md) say, as rows of a check. Pure: no I/O.
  */
 
 /* What one cluster's local scheduler answered; each may be NULL. Borrowed. */
 struct run_check_answers {
 	const struct config_cluster *cluster;
-	bool steady; /* its lab is (docs/run.md) */
+	bool steady; /* its lab is (docs/how-to/run.md) */
 	const json_t *capabilities;
 	const json_t *nodes;
 	const json_t *energy;

@@ -4,7 +4,7 @@
 #include "controller/run/run_session.h"
 
 /*
- * Writes where a measured experiment comes from into the store's meta (docs/store.md): versions,
+ * Writes where a measured experiment comes from into the store's meta (docs/reference/store.md): versions,
  * the configuration's name, how the VMs ran, how CPUs were capped, whose watts they are, and this
  * machine. To be called once the local schedulers have answered. Says what was there already again.
  */

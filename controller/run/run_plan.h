@@ -22,7 +22,7 @@ struct run_plan {
 	bool run;        /* then do the runs */
 	bool serve;      /* or serve those who submit tasks (run_service.h), and nothing else */
 	char **policies; /* NULL-terminated */
-	uint32_t store_version; /* whose names the policies have (docs/store.md); 0: not known, those of its store */
+	uint32_t store_version; /* whose names the policies have (docs/reference/store.md); 0: not known, those of its store */
 	double *limits;  /* limits_count fractions */
 	uint32_t limits_count;
 	uint32_t repeats;

@@ -70,5 +70,5 @@ void run_progress_note(struct run_progress *progress, const char *kind, const ch
 /* Counts a task among the numbers of the run: its utility, and by its state. */
 void run_progress_count(struct run_progress *progress, const struct engine_task *task);
 
-/* The JSON document of GET /v1/status (docs/run.md), with notices above `after`. */
+/* The JSON document of GET /v1/status (docs/how-to/run.md), with notices above `after`. */
 json_t *run_progress_json(struct run_progress *progress, uint64_t after);

@@ -199,7 +199,7 @@ static GArray *parts_of(const struct run_service *service, const struct remote_u
 	return parts;
 }
 
-/* Of emulated blades nobody can tell what is no VM (docs/service.md); of other hosts it must be known. */
+/* Of emulated blades nobody can tell what is no VM (docs/how-to/service.md); of other hosts it must be known. */
 static bool lacks_others(const struct run_service *service, uint32_t cluster,
 			 const struct remote_usage *usage)
 {

@@ -14,7 +14,7 @@
  * data. Times are seconds since the start of the run, energies joules. A snapshot borrows
  * everything it points to and is read-only.
  *
- * The JSON form of a snapshot is documented in docs/snapshot.md.
+ * The JSON form of a snapshot is documented in docs/reference/snapshot.md.
  */
 
 /* A cluster of equal nodes; a node is the unit of allocation. */

@@ -16,7 +16,7 @@
  * would earn no more utility than the r of its best pair left alone, that pair is barred. t then takes idle
  * nodes, or stays unmapped while that pair is its best. That the best pair alone is asked, and by utility
  * whatever the objective is, was chosen among the readings of II.D for what it gives
- * (docs/reproduction.md, 10): with every pair asked Pair is better than Greedy.
+ * (docs/explanation/reproduction.md, 10): with every pair asked Pair is better than Greedy.
  *
  * +algorithm-3 is Algorithm 3 to the letter. All pairs compete, and r goes first unless t first is worth
  * more, strictly; no pair is barred. A t whose best pair has r first leaves the event without anything.

@@ -10,7 +10,7 @@
 /*
  * The store: one SQLite file (`run.sqlite`, WAL) that holds an experiment: its runs, and for each
  * run the tasks, events, decisions with their reasons, power samples, and where all of it comes
- * from. Measured and simulated experiments have the same schema, which docs/store.md describes.
+ * from. Measured and simulated experiments have the same schema, which docs/reference/store.md describes.
  * Everything is written in the order it happened; a run that was interrupted can be read up to its
  * last committed row.
  *
@@ -98,7 +98,7 @@ struct store_task {
 
 /*
  * One suspension of a task: when it was asked for, left its nodes, and went on. Times in seconds
- * since the start of the run; NAN: it did not come to that, or is not known. See docs/store.md.
+ * since the start of the run; NAN: it did not come to that, or is not known. See docs/reference/store.md.
  */
 struct store_suspension {
 	int64_t run;
@@ -183,7 +183,7 @@ struct store_event {
 	char *detail; /* a JSON object, or NULL */
 };
 
-/* A power sample as published by a local scheduler (docs/api.md, "Energy"). */
+/* A power sample as published by a local scheduler (docs/reference/api.md, "Energy"). */
 struct store_sample {
 	char *host;
 	int64_t seq;
@@ -209,13 +209,13 @@ void store_close(struct store *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_t, store_close)
 
 /*
- * What the policy that was called `name` when the file was made is called now (docs/store.md, `run`): another name
+ * What the policy that was called `name` when the file was made is called now (docs/reference/store.md, `run`): another name
  * for policies of Pair in a file before version 10. The caller frees; NULL with `error` set.
  */
 char *store_policy_now(struct store *store, const char *name, GError **error);
 
 /*
- * Key-value facts about the experiment; docs/store.md lists the keys. `value` NULL removes the key.
+ * Key-value facts about the experiment; docs/reference/store.md lists the keys. `value` NULL removes the key.
  */
 bool store_set_meta(struct store *store, const char *key, const char *value, GError **error);
 /* The value (the caller frees) or NULL when there is none. */
@@ -334,7 +334,7 @@ void store_watch_events(struct store *store, void (*added)(void *data), void *da
 
 /*
  * Appends a decision: the snapshot the policy saw and the actions it gave, both as the JSON of
- * docs/snapshot.md (actions carry their reasons).
+ * docs/reference/snapshot.md (actions carry their reasons).
  */
 bool store_add_decision(struct store *store, int64_t run, double time_s, const char *snapshot,
 			const char *actions, GError **error);

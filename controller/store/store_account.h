@@ -50,7 +50,7 @@ struct store_account_interval {
 	double from_s, to_s;
 	int64_t from_uj, to_uj;
 	int64_t idle_uj, tasks_uj, management_uj, unattributed_uj;
-	/* NULL: measured. "gap", "unread", "missed", "unserved", "new-counter": docs/store.md. */
+	/* NULL: measured. "gap", "unread", "missed", "unserved", "new-counter": docs/reference/store.md. */
 	const char *mark;
 };
 

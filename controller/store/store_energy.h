@@ -9,7 +9,7 @@
  *
  * 1. Is every host's counter the integral of its samples, to the microjoule? Between two samples it
  *    must rise by the trapezoid of their watts (over a gap: by the larger watts, held), rounded
- *    down, with the remainder carried on (docs/api.md, "Energy"). All in integers. The remainder
+ *    down, with the remainder carried on (docs/reference/api.md, "Energy"). All in integers. The remainder
  *    that the first stored sample inherited is not on record, so the check asks whether one in [0,
  *    1) microjoule explains every counter of the host.
  * 2. Is the run's dynamic energy what the counters rose by between its start and its end, less the

@@ -101,7 +101,7 @@ struct store {
 
 /* What to do about a file that is damaged. */
 #define STORE_CURE                                                                                 \
-	"; put a copy of it back, or save what can be read of it as docs/reliability.md says"
+	"; put a copy of it back, or save what can be read of it as docs/explanation/reliability.md says"
 
 /* Sets `error` from the connection's last failure of `code`; `doing` says what was attempted. */
 void store_fail(struct store *store, int code, const char *doing, GError **error);

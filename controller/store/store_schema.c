@@ -18,7 +18,7 @@
 	" PRIMARY KEY (run, host, time_s, seq)) WITHOUT ROWID;"
 
 /*
- * The schema; docs/store.md explains every column. `task` and `sample` are keyed by what identifies
+ * The schema; docs/reference/store.md explains every column. `task` and `sample` are keyed by what identifies
  * their rows, so that writing one twice does no harm.
  */
 static const char schema[] =

@@ -59,7 +59,7 @@ struct store_drain {
 /* An action of a stored decision. */
 struct store_action {
 	double time_s;
-	char *action; /* a JSON object as in docs/snapshot.md */
+	char *action; /* a JSON object as in docs/reference/snapshot.md */
 };
 
 /* Inserts or replaces the row (run, task). */

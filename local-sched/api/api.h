@@ -7,7 +7,7 @@
 #include "local-sched/scheduler.h"
 
 /*
- * The HTTP API of docs/api.md over a scheduler: translates requests and answers, and lets readers
+ * The HTTP API of docs/reference/api.md over a scheduler: translates requests and answers, and lets readers
  * of the event stream wait.
  */
 struct api;

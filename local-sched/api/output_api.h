@@ -5,7 +5,7 @@
 #include "local-sched/scheduler.h"
 
 /*
- * What tasks print, as it comes (docs/api.md, Output): readers who wait for more of it. While there
+ * What tasks print, as it comes (docs/reference/api.md, Output): readers who wait for more of it. While there
  * are any, the guests of their tasks are asked every now and then.
  */
 struct output_api;

@@ -103,7 +103,7 @@ struct carrier_ops {
 	/* As the API calls its state, and the task that it has or NULL. */
 	const char *(*node_state)(const struct carrier *carrier, uint32_t node);
 	const char *(*node_task)(const struct carrier *carrier, uint32_t node);
-	/* The node object of docs/api.md, and the capabilities that are the carrier's; new references. */
+	/* The node object of docs/reference/api.md, and the capabilities that are the carrier's; new references. */
 	json_t *(*node_json)(const struct carrier *carrier, uint32_t node);
 	json_t *(*describe)(const struct carrier *carrier);
 	/*

@@ -12,7 +12,7 @@
 #include "local-sched/launch/task_suspension.h"
 
 /*
- * A task as the local scheduler knows it: what was asked for and what became of it (docs/api.md,
+ * A task as the local scheduler knows it: what was asked for and what became of it (docs/reference/api.md,
  * Tasks). Pure but for the age of its progress: parsing, writing and restoring; acting on it is job.h.
  */
 
@@ -125,7 +125,7 @@ char *task_request_text(const struct task *task);
 /* Why it ended: as is known, or as its outcome says. */
 enum task_cause task_end_cause(const struct task *task);
 
-/* The task object of docs/api.md without output and now_ns; a new reference. */
+/* The task object of docs/reference/api.md without output and now_ns; a new reference. */
 json_t *task_to_json(const struct task *task);
 
 /* A task from task_request_text() and the text of task_to_json(), as they were stored. */
@@ -141,7 +141,7 @@ bool task_is_migrating(const struct task *task);
 /* The nodes that it was put on last, nodes_count of them; borrowed. */
 const uint32_t *task_placed(const struct task *task);
 
-/* "starting", "running", ..., as in docs/api.md. */
+/* "starting", "running", ..., as in docs/reference/api.md. */
 const char *task_state_name(enum task_state state);
 /* NULL for TASK_OUTCOME_NONE. */
 const char *task_outcome_name(enum task_outcome outcome);

@@ -8,7 +8,7 @@
 
 /*
  * One live migration of a task's VMs, from its request until the nodes that they left have other
- * VMs, as it is stored and told (docs/api.md, Migrating), and the request that leads there. Pure.
+ * VMs, as it is stored and told (docs/reference/api.md, Migrating), and the request that leads there. Pure.
  */
 
 /* One VM of the task. */

@@ -10,7 +10,7 @@
 
 /*
  * One suspension of a task, from its request to the task's going on, as it is stored and told
- * (docs/api.md, Suspending and resuming), and the requests that lead there. Pure.
+ * (docs/reference/api.md, Suspending and resuming), and the requests that lead there. Pure.
  */
 
 /* What one VM of the task took; 0: nothing was to be done. */

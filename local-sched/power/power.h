@@ -65,7 +65,7 @@ const char *power_counter_id(const struct power *power, uint32_t index);
 bool power_answered(const struct power *power);
 
 /*
- * The capability "meter" of docs/api.md: the least of the hosts', in the order "none", "simulated",
+ * The capability "meter" of docs/reference/api.md: the least of the hosts', in the order "none", "simulated",
  * "model", "rapl", "amm", "acpi", "sensor", "redfish", "dcmi".
  */
 const char *power_source(const struct power *power);

@@ -8,7 +8,7 @@
 
 /*
  * How long a local scheduler keeps what is over. A controller says up to which event it has all on record
- * (`taken`, docs/api.md). What it had on record for `keep_s` may go: those events, and the tasks whose end is
+ * (`taken`, docs/reference/api.md). What it had on record for `keep_s` may go: those events, and the tasks whose end is
  * among them, with their output and files. Only time in which the controller asks counts, so that one that was
  * away finds all that it has not seen, and for as long again. Of a task that went its name stays, so that it
  * is not carried out once more: of those that differ in the number at their end, the attempts of a task, the

@@ -83,7 +83,7 @@ bool task_store_flush(struct task_store *store);
 /* The number of the last event; 0: none yet. */
 uint64_t task_store_last_event(const struct task_store *store);
 
-/* Events numbered above `after`, at most `limit`, as the array of docs/api.md; a new reference. */
+/* Events numbered above `after`, at most `limit`, as the array of docs/reference/api.md; a new reference. */
 json_t *task_store_events(struct task_store *store, uint64_t after, uint32_t limit);
 
 /* Keeps the output of task `id`. */

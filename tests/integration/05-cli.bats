@@ -737,7 +737,7 @@ at = socket.socket(socket.AF_UNIX); at.bind("busy"); at.listen(); print(flush=Tr
 }
 
 @test "decide shares hosts in time, and only where they are shared" {
-	sed -n '/^    {"policy": "dynmcb8"/,/^     "down": /s/^    //p' "$ROOT/docs/snapshot.md" >shared.json
+	sed -n '/^    {"policy": "dynmcb8"/,/^     "down": /s/^    //p' "$ROOT/docs/reference/snapshot.md" >shared.json
 	virtbed decide shared.json --json >actions.json
 	[ "$(jq -c 'map([.kind, .task])' actions.json)" = '[["resume",1],["place",2],["share",0]]' ]
 	[ "$(jq 'map(.yield) == [1, 0.5, 0.5]' actions.json)" = true ]
@@ -986,7 +986,7 @@ at = socket.socket(socket.AF_UNIX); at.bind("busy"); at.listen(); print(flush=Tr
 
 @test "the manual knows every command and every option" {
 	for command in $(virtbed --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
-		sed -n "/^\.SS virtbed $command/,/^\.S[SH]/p" "$ROOT/docs/virtbed.1" | tr -d '\\' >section
+		sed -n "/^\.SS virtbed $command/,/^\.S[SH]/p" "$ROOT/docs/reference/virtbed.1" | tr -d '\\' >section
 		[ -s section ]
 		for option in $(virtbed "$command" --help | grep -oE -- '[[ ]--[a-z][a-z-]*' | tr -d '[ ' | sort -u); do
 			[ "$option" = --help ] || grep -qF -- "$option" section ||
@@ -1001,7 +1001,7 @@ at = socket.socket(socket.AF_UNIX); at.bind("busy"); at.listen(); print(flush=Tr
 
 # The words that begin with -- in the OPTIONS of the page of daemon $1, or in its help.
 page_options() {
-	sed -n '/^\.SH OPTIONS/,/^\.SH SIGNALS/p' "$ROOT/docs/$1.8" | tr -d '\\' | sed -n 's/^\.B \(--[a-z-]*\).*/\1/p' | sort
+	sed -n '/^\.SH OPTIONS/,/^\.SH SIGNALS/p' "$ROOT/docs/reference/$1.8" | tr -d '\\' | sed -n 's/^\.B \(--[a-z-]*\).*/\1/p' | sort
 }
 
 help_options() {
@@ -1029,14 +1029,14 @@ help_options() {
 		sed 's/.*"\(.*\)"/\1/' | sort -u >variables
 	grep -q VIRTBED_URI variables
 	for variable in $(grep -vx PATH variables); do
-		grep -qw "$variable" "$ROOT"/docs/virtbed*.[158] || { echo "$variable is missing"; return 1; }
+		grep -qw "$variable" "$ROOT"/docs/reference/virtbed*.[158] || { echo "$variable is missing"; return 1; }
 	done
 }
 
 @test "the pages of the manual are set without a warning, and refer to pages that there are" {
-	for page in "$ROOT"/docs/virtbed*.[158]; do
+	for page in "$ROOT"/docs/reference/virtbed*.[158]; do
 		for other in $(grep -oE '^\.BR virtbed[^ ]* \([158]\)' "$page" | sed 's/^\.BR \(.*\) (\(.\))/\1.\2/' | tr -d '\\'); do
-			[ -e "$ROOT/docs/$other" ] || { echo "$page: no $other"; return 1; }
+			[ -e "$ROOT/docs/reference/$other" ] || { echo "$page: no $other"; return 1; }
 		done
 		command -v man >/dev/null || continue
 		[ -z "$(LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -l "$page" 2>&1 >/dev/null)" ]

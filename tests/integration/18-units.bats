@@ -183,7 +183,7 @@ is_starting() {
 		[ "$status" -eq 0 ]
 		! grep -E "^[^ ]*virtbed[^ ]*:[0-9]+: |Unknown" <<<"$output" || return 1
 	done
-	# Exposure as systemd reckons it, from 0 to 10: docs/service.md has the figure.
+	# Exposure as systemd reckons it, from 0 to 10: docs/how-to/service.md has the figure.
 	for unit in virtbed-controller virtbed-local-sched@; do
 		systemd-analyze security --offline=true --threshold=20 "units/$unit.service"
 	done

@@ -183,7 +183,7 @@ real_host() {
 	lab_get "$name" ".blades[] | select(.name == \"$1\") | {name, uri, bridge, meter: (.bmc + {interval_s: 1})} | tojson"
 }
 
-@test "docs/real-blades.md, followed against the lab as if its blades were real" {
+@test "docs/how-to/real-blades.md, followed against the lab as if its blades were real" {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "takes two minutes: ./testbed check --long"
 	lab_up "$config" "$name"
 	local real=$BATS_TEST_TMPDIR/my-blades.yaml

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Tasks with hard deadlines on the queues of real VMs (docs/pruning.md), some
+# Tasks with hard deadlines on the queues of real VMs (docs/how-to/pruning.md), some
 # of which are dropped; the run is simulated and compared.
 
 load lab

@@ -444,7 +444,7 @@ is_listed_as_it_is() {
 }
 
 @test "the page of a service shows what runs and its window, on a phone, in the dark, to a keyboard and to a screen reader" {
-	local docs=$BATS_TEST_DIRNAME/../../docs page tag
+	local docs=$BATS_TEST_DIRNAME/../../docs/reference page tag
 	run_name=simulated-page-$BASHPID
 	sed -e "s/^name:.*/name: $run_name/" -e 's/# energy_limit_j: .*/energy_limit_j: 5000000/' \
 		-e 's/# energy_window_s: .*/energy_window_s: 86400/' "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"

@@ -11,7 +11,7 @@ setup() {
 	socket=$BATS_TEST_TMPDIR/serve.sock
 	config=$BATS_TEST_TMPDIR/config.yaml
 	estimates=$BATS_TEST_TMPDIR/estimates.yaml
-	document=$BATS_TEST_DIRNAME/../../docs/controller-api.json
+	document=$BATS_TEST_DIRNAME/../../docs/reference/controller-api.json
 	command -v openssl >/dev/null || skip "openssl is not installed"
 	cd "$BATS_TEST_TMPDIR" || return 1
 	umask 077

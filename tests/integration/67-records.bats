@@ -292,9 +292,9 @@ END
 		dd of="$state/run.sqlite" bs=1 seek=$(((page - 1) * 4096)) conv=notrunc status=none
 	run "$virtbed" serve "$config" --state "$state" --listen "unix:$socket"
 	[ "$status" -eq 2 ]
-	[[ $output == *"$state/run.sqlite: damaged or truncated: "*"save what can be read of it as docs/reliability.md says"* ]]
-	# What docs/reliability.md says.
-	sed -n '/^    { sqlite3 run.sqlite .dump/,/^$/p' "$BATS_TEST_DIRNAME/../../docs/reliability.md" >salvage
+	[[ $output == *"$state/run.sqlite: damaged or truncated: "*"save what can be read of it as docs/explanation/reliability.md says"* ]]
+	# What docs/explanation/reliability.md says.
+	sed -n '/^    { sqlite3 run.sqlite .dump/,/^$/p' "$BATS_TEST_DIRNAME/../../docs/explanation/reliability.md" >salvage
 	(cd "$state" && sh -eu "$BATS_TEST_TMPDIR/salvage")
 	serve
 	run_wait_for "task 0 is quarantined: what was submitted is missing"

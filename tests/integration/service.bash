@@ -38,7 +38,7 @@ api() {
 # What was answered to all that api() asked in a file's tests is what the controller's document says, key by key.
 teardown_file() {
 	[ ! -s "$service_answers" ] || "$BATS_TEST_DIRNAME/check-api.py" --answers \
-		"$BATS_TEST_DIRNAME/../../docs/controller-api.json" "$service_answers"
+		"$BATS_TEST_DIRNAME/../../docs/reference/controller-api.json" "$service_answers"
 }
 service_answers=$BATS_FILE_TMPDIR/answers
 

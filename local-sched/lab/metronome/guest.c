@@ -3,7 +3,7 @@
  * The metronome's guest: a kernel of its own that does the same piece of work for ever and counts.
  * Like the guests of tasks it runs through more code than a CPU's caches hold once it is emulated: it calls its
  * functions in random order, and looks up in a table that fits no first-level cache which comes next. What
- * slows emulated work down, others that evict its code, slows this down as much (docs/run.md). No
+ * slows emulated work down, others that evict its code, slows this down as much (docs/how-to/run.md). No
  * interrupts, no devices: its one output is the count.
  *
  * Freestanding, 32 bits, loaded by QEMU at 1 MiB (Multiboot Specification 0.6.96, 3.1.1).

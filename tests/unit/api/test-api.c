@@ -16,7 +16,7 @@ static json_t *read_document(void)
 	g_autoptr(GError) error = NULL;
 	gsize length;
 	const char *text = g_bytes_get_data(bytes, &length);
-	json_t *document = json_parse(text, length, "docs/controller-api.json", &error);
+	json_t *document = json_parse(text, length, "docs/reference/controller-api.json", &error);
 
 	g_assert_no_error(error);
 	return document;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /*
- * The manual of configurations (docs/virtbed.yaml.5) against the schema that they are read by: the same sections with
+ * The manual of configurations (docs/reference/virtbed.yaml.5) against the schema that they are read by: the same sections with
  * the same keys, every key's kind, whether it is needed, the words that it takes, and its default, as it is filled in.
  */
 
@@ -52,7 +52,7 @@ static void take_line(GHashTable *entries, const char *section, const char *line
 /* The entries of the part KEYS, by path; its first section is that of the file itself. */
 static GHashTable *read_manual(void)
 {
-	g_autofree char *path = g_build_filename(source_root, "docs", "virtbed.yaml.5", NULL);
+	g_autofree char *path = g_build_filename(source_root, "docs", "reference", "virtbed.yaml.5", NULL);
 	GHashTable *entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, entry_free);
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
@@ -107,7 +107,7 @@ static struct entry *find(GHashTable *entries, const char *path)
 	struct entry *entry = g_hash_table_lookup(entries, path);
 
 	if (!entry)
-		g_error("docs/virtbed.yaml.5 says nothing of '%s'", path);
+		g_error("docs/reference/virtbed.yaml.5 says nothing of '%s'", path);
 	return entry;
 }
 
@@ -152,7 +152,7 @@ static void test_keys(void)
 	g_hash_table_iter_init(&iter, entries);
 	while (g_hash_table_iter_next(&iter, &key, &value))
 		if (!((struct entry *)value)->met)
-			g_error("docs/virtbed.yaml.5 has '%s', which is no key", (char *)key);
+			g_error("docs/reference/virtbed.yaml.5 has '%s', which is no key", (char *)key);
 }
 
 /* What is given in these stands in brackets, where the manual says the default of no such key. */
@@ -275,7 +275,7 @@ static void test_defaults(void)
 /* The example is a configuration. */
 static void test_example(void)
 {
-	g_autofree char *path = g_build_filename(source_root, "docs", "virtbed.yaml.5", NULL);
+	g_autofree char *path = g_build_filename(source_root, "docs", "reference", "virtbed.yaml.5", NULL);
 	g_autofree char *manual = NULL;
 	g_autofree char *text = NULL;
 	g_autoptr(config_t) config = NULL;

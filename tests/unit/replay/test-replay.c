@@ -167,7 +167,7 @@ static void test_kth(const void *data)
 
 	if (!folder || !g_file_test(path, G_FILE_TEST_EXISTS)) {
 		g_test_skip("VIRTBED_TRACES names no folder with KTH-SP2-1996-2.1-cln.swf.gz "
-			    "(docs/replay.md); the synthetic trace stands in for it");
+			    "(docs/how-to/replay.md); the synthetic trace stands in for it");
 		return;
 	}
 	trace = swf_read(path, &filter, &error);

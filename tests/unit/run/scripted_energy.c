@@ -109,7 +109,7 @@ void scripted_get_samples(struct http_request *request, const char *const *argum
 	scripted_reply(request, 200, json_pack("{s:o, s:i}", "samples", list, "last", (int)last));
 }
 
-/* As many as docs/api.md says. */
+/* As many as docs/reference/api.md says. */
 #define USAGE_ANSWER_MAX 1000
 
 void scripted_get_usage(struct http_request *request, const char *const *arguments, json_t *body,

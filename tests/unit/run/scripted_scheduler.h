@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /*
- * The far end of docs/api.md for tests of the controller's side: a local scheduler without VMs, in
+ * The far end of docs/reference/api.md for tests of the controller's side: a local scheduler without VMs, in
  * this process, whose tasks end when the test says so and which can misbehave on command.
  */
 struct scripted_scheduler;

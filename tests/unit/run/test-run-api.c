@@ -8,7 +8,7 @@
 
 static json_t *read_description(void)
 {
-	g_autofree char *path = g_build_filename(g_getenv("G_TEST_SRCDIR"), "docs", "controller-api.json", NULL);
+	g_autofree char *path = g_build_filename(g_getenv("G_TEST_SRCDIR"), "docs", "reference", "controller-api.json", NULL);
 	g_autofree char *text = NULL;
 	gsize length;
 	g_autoptr(GError) error = NULL;

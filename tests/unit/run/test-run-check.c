@@ -184,7 +184,7 @@ static void test_cures(void)
 		  .user = (char *)"u", .tls = CONFIG_METER_INSECURE},
 		 "curl -u u -k https://bmc1:443/redfish"},
 		{{.kind = CONFIG_METER_AMM, .address = (char *)"amm", .port = 161}, "at amm:161"},
-		{{.kind = CONFIG_METER_ACPI}, "docs/meters.md"},
+		{{.kind = CONFIG_METER_ACPI}, "docs/reference/meters.md"},
 	};
 	const struct config_meter before = meter;
 

@@ -154,7 +154,7 @@ static void test_history(struct fixture *fixture, const void *data)
 	found = look_beside(fixture);
 	g_assert_nonnull(strstr(found, fixture->file));
 	g_assert_nonnull(strstr(found, ": damaged or truncated: "));
-	g_assert_nonnull(strstr(found, "docs/reliability.md"));
+	g_assert_nonnull(strstr(found, "docs/explanation/reliability.md"));
 }
 
 static void test_sound_after_death(struct fixture *fixture, const void *data)
