@@ -104,7 +104,7 @@ void remote_link_refresh(struct remote_link *link);
 void remote_link_unwait(struct remote_link *link);
 
 /* What was said of a node last; texts and `caps` (docs/reference/api.md) are borrowed, NULL: not known. */
-struct remote_node_words {
+struct remote_node_report {
 	const char *host;
 	const char *state;
 	const char *reason;
@@ -112,7 +112,7 @@ struct remote_node_words {
 };
 
 /* Of node `node`, until the main loop runs again. */
-struct remote_node_words remote_link_node(const struct remote_link *link, uint32_t node);
+struct remote_node_report remote_link_node(const struct remote_link *link, uint32_t node);
 
 /* Whether node `node` can take a task. */
 bool remote_link_node_up(const struct remote_link *link, uint32_t node);

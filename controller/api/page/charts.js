@@ -8,8 +8,8 @@
 const SVG = 'http://www.w3.org/2000/svg';
 
 /*
- * A text that others may have written, as it is shown: what would change how the rest is read (control characters, those
- * that turn the direction of text) has its number instead. As visible_lines() has it for terminals.
+ * A text that a user may have written, made safe to show: characters that change how the rest is read (control
+ * characters, changes of direction) are replaced by their numbers, as visible_lines() does for terminals.
  */
 function shown(text) {
   return text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]/g, (one) => {
@@ -18,7 +18,7 @@ function shown(text) {
   });
 }
 
-/* Adds attributes and children (texts or nodes); what is null or undefined is left out. */
+/* Adds attributes and children (texts or nodes); null and undefined are left out. */
 function dress(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {}))
     if (value !== null && value !== undefined) node.setAttribute(name, typeof value === 'string' ? shown(value) : value);
@@ -35,14 +35,14 @@ function shape(tag, attributes, ...children) {
   return dress(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/* What a number is shown as; a dash where it is not known. */
+/* A number as text; a dash where it is not known. */
 const isKnown = (value) => typeof value === 'number' && Number.isFinite(value);
 
 function digits(value, most) {
   return (Math.abs(value) < 10 ** -most / 2 ? 0 : value).toLocaleString('en', { maximumFractionDigits: most, useGrouping: false });
 }
 
-/* Three digits, of what is small four: enough for a tile. */
+/* Three digits, four for small numbers: enough for a tile. */
 function inUnit(value, unit) {
   if (!isKnown(value)) return '–';
   const size = Math.abs(value);
@@ -51,7 +51,7 @@ function inUnit(value, unit) {
   return `${digits(value, size >= 100 ? 0 : size >= 1 ? 1 : 2)} ${unit}`.trimEnd();
 }
 
-/* On a scale, where the unit stands elsewhere. */
+/* A number for a scale, whose unit stands elsewhere. */
 function shortNumber(value) {
   const size = Math.abs(value);
   if (size >= 1e9) return `${digits(value / 1e9, 2)}G`;
@@ -90,7 +90,7 @@ function ticks(from, to, step) {
   return list;
 }
 
-/* The value of a series at a time: of a step curve the last one, else of the nearest point; null before it began. */
+/* The value of a series at a time: the last one of a step curve, else that of the nearest point; null before it began. */
 function valueAt(series, time) {
   let best = null;
   if (series.points.length && series.points[0][0] > time) return null;
@@ -251,8 +251,8 @@ class Chart {
 }
 
 /*
- * Bars over time in a <figure>, a lane each: { from, to, utcOf, lanes: [{ name, bars: [{ from, to, what,
- * style }] }] }; the same as a table. utcOf(time) is its UTC, as text.
+ * Bars over time in a <figure>, one lane for each name, and the same numbers as a table: { from, to, utcOf, lanes:
+ * [{ name, bars: [{ from, to, what, style }] }] }. utcOf(time) is the time's UTC, as text.
  */
 function drawBars(figure, title, data) {
   const width = Math.max(figure.clientWidth - 34, 220);

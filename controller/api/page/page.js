@@ -15,13 +15,13 @@ const TOKEN = 'virtbed-token';
 
 const WAITING_SHOWN = 200;
 
-/* So many bytes of an output come at once, less what would be a part of a character. */
+/* Bytes of output in one answer of the API, less the rest of a character that was cut. */
 const PIECE = (512 << 10) - 3;
 
-/* Of a larger lab the nodes of those clusters are asked for and shown that a reader opens. */
+/* A lab with more nodes shows the nodes of a cluster only once the reader opens it. */
 const NODES_SHOWN = 500;
 
-/* Those that wait are asked for apart: however many they are, and with whatever numbers, what runs is shown. */
+/* Waiting tasks are a request of their own, so that running tasks are shown however many wait. */
 const PLACED = ['running', 'starting', 'migrating', 'resuming', 'suspending', 'suspended', 'queued', 'planned', 'quarantined'];
 const ACTIVE = [...PLACED, 'waiting'];
 
@@ -54,7 +54,7 @@ async function get(path, signal) {
   return body;
 }
 
-/* The same, or `otherwise` where the controller says no, which `refused` is told: nothing runs, say. */
+/* As get(); where the controller refuses (no run is under way, say), calls `refused` and returns `otherwise`. */
 async function getOr(path, otherwise, refused = () => {}) {
   try {
     return await get(path);
@@ -65,12 +65,12 @@ async function getOr(path, otherwise, refused = () => {}) {
   }
 }
 
-/* Who asks: a token that lives as long as the tab does. */
+/* Signing in: the token is kept as long as the tab is open. */
 
-/* Ends the long poll of a user whose token is no longer good: it would hold up the events of the next user. */
+/* Ends the long poll of a user whose token is no longer good: it would delay the events of the next user. */
 let polling = new AbortController();
 
-/* What one user was told is not for the next one; rows that stayed would be shown again, by their keys. */
+/* Forgets the answers for the former user. Rows are removed too: sync() would show them again, by their keys. */
 function forgetUser() {
   polling.abort();
   polling = new AbortController();
@@ -119,7 +119,7 @@ $('forget').addEventListener('click', () => {
 });
 
 /*
- * Makes the children of `parent` those of `items`, by key: those that stay keep their nodes, and so
+ * Gives `parent` one child for each of `items`, by key. A child whose key stays keeps its DOM node, and so
  * the reader's focus.
  */
 function sync(parent, items, keyOf, create, update) {
@@ -142,13 +142,13 @@ function setText(node, text) {
   if (node.textContent !== plain) node.textContent = plain;
 }
 
-/* Of a task that is another user's, whose page says no more than that, the number alone. */
+/* A link to the task's page; for another user's task, which has no page, the number alone. */
 const taskLink = (number, hidden) => (hidden ? `${number}` : el('a', { href: `#task/${number}` }, `${number}`));
 
 /* "2026-01-31 23:59:59 UTC" */
 const utcText = (utc) => `${utc.slice(0, 19).replace('T', ' ')} UTC`;
 
-/* Of an answer that says what time it is in the run and by the wall clock: the latter for times of the run. */
+/* A function from times of the run to UTC, by an answer that has the present time in both. */
 function utcIn(answer) {
   return (time) => {
     const then = new Date(Date.parse(answer.now_utc) + 1000 * (time - answer.now_s));
@@ -202,10 +202,10 @@ function modelled() {
   return from.has('simulation') ? 'simulated ' : '';
 }
 
-/* The same before a word that it says something of, or nothing. */
+/* modelled() with its noun, or "" where all watts are metered. */
 const wattsNote = () => (modelled() ? `${modelled()}watts` : '');
 
-/* A service's limit: what is used of it, and whether it lasts. */
+/* A service's energy limit: what is used, and whether it lasts until the window's end. */
 function windowTile(window, now) {
   const state = window.exhausted ? 'used up' : `${inUnit(window.forecast_j, 'J')} expected`;
   return ['Energy limit', `${inUnit(window.spent_j, 'J')} of ${inUnit(window.limit_j, 'J')}`,
@@ -273,7 +273,7 @@ function showNode(node, one) {
 
 const isLarge = (clusters) => clusters.reduce((sum, cluster) => sum + cluster.nodes, 0) > NODES_SHOWN;
 
-/* The list of its nodes; in a large lab behind a line that opens it. */
+/* The list of a cluster's nodes; in a large lab it is closed until the reader opens it. */
 function newNodes(name) {
   const list = el('ul', { class: 'nodes', 'aria-label': `Nodes of ${name}` });
   if (!isLarge(known.clusters)) return list;
@@ -323,12 +323,12 @@ function titleOf(task) {
   return task.name ? `${task.type} (${task.name})` : task.type;
 }
 
-/* How long it has been at something: what lies behind it, and since when it is again. */
+/* Seconds spent in a state: those of earlier times, and those since it was entered last. */
 const lasted = (before, since, now) => (isKnown(before) ? before + (isKnown(since) ? now - since : 0) : null);
 const waitedOf = (task, now) => lasted(task.waited_s, task.waits_since_s, now);
 const executedOf = (task, now) => lasted(task.executed_s, task.since_s, now);
 
-/* How far a task is: 0 to 1 and what to say; null: not known. What it has executed stands still while it does. */
+/* The progress of a task: its part, 0 to 1 or null (not known), and a text. Suspended time does not count. */
 function progressOf(task, now) {
   const took = executedOf(task, now);
   if (!isKnown(task.since_s) && !isKnown(task.left_s)) {
@@ -403,7 +403,7 @@ function showTasks(tasks, more, now) {
 
 /* Over time. */
 
-/* Times of another run are others: what was remembered is of no use. */
+/* True if another run has begun; then forgets the data of the former one, since times start at 0 again. */
 function isNewRun(power) {
   if (power.run === known.run) return false;
   known.run = power.run;
@@ -420,7 +420,7 @@ function rememberPower(answer) {
   }
 }
 
-/* The last point of all hosts: what is asked for is what came after it. */
+/* The time of the last point that all hosts have; the next request asks for later points. */
 function poweredUntil() {
   const lasts = [...known.hosts.values()].map((points) => (points.length ? points.at(-1)[0] : -Infinity));
   const last = Math.min(...lasts, Infinity);
@@ -428,8 +428,8 @@ function poweredUntil() {
 }
 
 /*
- * What was used of a service's window over time: what it is now, less what was used since then. Before the window began
- * there was another one.
+ * The energy used in a service's window over time: what is used now, less what was used since. Points before the
+ * window's beginning are left out.
  */
 function windowPoints(window, energy) {
   const last = energy.at(-1);
@@ -439,7 +439,7 @@ function windowPoints(window, energy) {
   return energy[0][0] <= window.begin_s ? [[window.begin_s, 0], ...points] : points;
 }
 
-/* Energy against its budget: that of the run, or that of the window under way. */
+/* Energy against its limit: the budget of the run, or the limit of the window under way. */
 function energyChart(power, from, to) {
   const { window } = power;
   const limit = window ? window.limit_j : power.limit_j;
@@ -501,7 +501,7 @@ function showEvents() {
 
 /* A task's page. */
 
-/* What is left of a stretch of time without others that lie in it, in order. */
+/* The parts of a span of time that are left without the spans inside it, in order. */
 function without(from, to, others) {
   const left = [];
   for (const other of others) {
@@ -537,7 +537,7 @@ function lanesOf(task, now, utcOf) {
            lanes: [...lanes].map(([name, bars]) => ({ name, bars })) };
 }
 
-/* A time of the run, NAME_s, and beside it what that is by the wall clock, NAME_utc. */
+/* A time of the run, NAME_s, and beside it NAME_utc. */
 function timeOf(object, name) {
   if (!isKnown(object[`${name}_s`])) return null;
   const utc = object[`${name}_utc`];
@@ -558,7 +558,7 @@ function taskFacts(task, now) {
   return facts.filter(([, value]) => value !== null && value !== undefined && value !== '');
 }
 
-/* Times of the run that an action has, with what they are by the wall clock. */
+/* An action's times of the run, with their UTC. */
 function withUtc(decision, entries) {
   if (!decision.utc) return entries;
   return entries.map(([key, value]) => (['start_s', 'end_s'].includes(key) && isKnown(value)
@@ -574,7 +574,7 @@ function decisionRow(decision) {
   return line;
 }
 
-/* Why there is nothing to show of a task. */
+/* The reason why a task is not shown. */
 const taskTrouble = (number, status) => (status === 403
   ? `Task ${number} is none of yours: another user’s, or not there.` : `The run under way has no task ${number}.`);
 
@@ -653,7 +653,7 @@ async function refreshNow() {
 let refreshed = { at: -Infinity, took: 0 };
 let soon = null;
 
-/* One at a time; who asks meanwhile is served by the next one. */
+/* Refreshes one at a time; a request that comes meanwhile is served by the next refresh. */
 function refresh() {
   if (refreshing) {
     refreshing.again = true;
@@ -673,7 +673,7 @@ function refresh() {
     });
 }
 
-/* The same because of events: where much is shown, or the controller is busy, there are more of them than it may ask for. */
+/* A refresh because of events, at most so often: a busy controller has more events than the page may send requests. */
 function refreshSoon() {
   const rest = Math.min(REFRESH_MS, Math.max(250, 9 * refreshed.took)) - (performance.now() - refreshed.at);
   if (refreshing) refreshing.soon = true;
@@ -697,7 +697,7 @@ async function followEvents() {
       known.events.splice(0, Math.max(0, known.events.length - 2000));
       if (!answer.events.length) continue;
       refreshSoon();
-      await new Promise((done) => setTimeout(done, 250)); /* those that come together are one answer */
+      await new Promise((done) => setTimeout(done, 250)); /* events that come together are one answer */
     } catch (error) {
       await new Promise((done) => {
         pollAgain = done;
