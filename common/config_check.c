@@ -8,7 +8,7 @@
 #include "common/config_parts.h"
 #include "common/http_client.h"
 #include "common/lab_state.h"
-#include "common/repeated.h"
+#include "common/duplicates.h"
 
 /*
  * The meaning of a configuration. Each rule names the path of the key that breaks it, what is
@@ -511,9 +511,9 @@ static bool check_different(const struct check *check)
 {
 	const struct config_experiment *experiment = check->config->experiment;
 
-	const uint32_t policy = repeated_name((const char *const *)experiment->policies,
+	const uint32_t policy = duplicate_name((const char *const *)experiment->policies,
 					      experiment->policies_count);
-	const uint32_t limit = repeated_fraction(experiment->limits, experiment->limits_count);
+	const uint32_t limit = duplicate_fraction(experiment->limits, experiment->limits_count);
 
 	if (policy < experiment->policies_count)
 		return fail(check,

@@ -4,7 +4,7 @@
 
 #include "common/config_parts.h"
 #include "common/config_sweep.h"
-#include "common/repeated.h"
+#include "common/duplicates.h"
 
 #define PSTATES_MAX 64
 #define TASKS_PER_DAY_MAX 1e6
@@ -269,7 +269,7 @@ static char *check_sizes(const struct config_study *study)
 		if (!(study->sizes[i] > 0 && study->sizes[i] <= SIZE_MAX_SHARE))
 			return g_strdup_printf("study.sizes[%u]: %g is outside (0, %g]", i,
 					       study->sizes[i], SIZE_MAX_SHARE);
-	repeated = repeated_fraction(study->sizes, study->sizes_count);
+	repeated = duplicate_fraction(study->sizes, study->sizes_count);
 	if (repeated == study->sizes_count)
 		return NULL;
 	return g_strdup_printf("study.sizes[%u]: %g appears twice", repeated,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/duration.h"
-#include "common/http_hub.h"
+#include "common/http_multi.h"
 #include "common/json.h"
 #include "common/loopback.h"
 #include "common/visible.h"
@@ -22,7 +22,7 @@ enum {
 struct http_client {
 	int references; /* 1 for the owner, 1 for each delivery that is on the stack */
 	GMainContext *context;
-	struct http_hub *hub;
+	struct http_multi *multi;
 	char *address;     /* as given, for messages */
 	char *base;        /* what paths are appended to */
 	char *socket_path; /* Unix socket, or NULL */
@@ -42,7 +42,7 @@ struct http_client {
 
 /* One request on its way. */
 struct transfer {
-	struct http_hub_transfer in_hub; /* first: callbacks cast back */
+	struct http_multi_transfer in_multi; /* first: callbacks cast back */
 	struct http_client *client;
 	struct curl_slist *headers;
 	const struct http_operation *operation; /* NULL: any answer in JSON will do */
@@ -67,7 +67,7 @@ G_DEFINE_QUARK(virtbed-http, http_error)
 
 static void transfer_free(struct transfer *transfer)
 {
-	curl_easy_cleanup(transfer->in_hub.easy);
+	curl_easy_cleanup(transfer->in_multi.easy);
 	curl_slist_free_all(transfer->headers);
 	g_free(transfer->path);
 	g_free(transfer->title);
@@ -132,7 +132,7 @@ static json_t *read_answer(const struct transfer *transfer, int status, GError *
 
 	if (*error || !transfer->operation)
 		return g_steal_pointer(&body);
-	curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_CONTENT_TYPE, &content_type);
+	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_CONTENT_TYPE, &content_type);
 	if (http_operation_check(transfer->operation, transfer->path, status, content_type, body, &reason))
 		return g_steal_pointer(&body);
 	g_autofree char *why = visible_start(reason->message, REASON_MAX);
@@ -177,7 +177,7 @@ static void set_unexpected(const struct transfer *transfer, long status, GError 
 {
 	char *target = NULL;
 
-	curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_REDIRECT_URL, &target);
+	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_REDIRECT_URL, &target);
 	g_autofree char *shown = target ? visible_start(target, REASON_MAX) : NULL;
 
 	if (shown)
@@ -201,12 +201,12 @@ static char *reason_of(const struct transfer *transfer)
 {
 	long number = 0;
 
-	if (transfer->in_hub.result == CURLE_COULDNT_CONNECT && transfer->client->socket_path) {
-		curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_OS_ERRNO, &number);
+	if (transfer->in_multi.result == CURLE_COULDNT_CONNECT && transfer->client->socket_path) {
+		curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_OS_ERRNO, &number);
 		return g_strdup_printf("cannot connect to the socket%s%s", number ? ": " : "",
 				       number ? g_strerror((int)number) : "");
 	}
-	return g_strdup(*transfer->reason ? transfer->reason : curl_easy_strerror(transfer->in_hub.result));
+	return g_strdup(*transfer->reason ? transfer->reason : curl_easy_strerror(transfer->in_multi.result));
 }
 
 /* Turns what libcurl has into the answer or an error; either may be NULL. */
@@ -214,16 +214,16 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 {
 	long status = 0;
 
-	curl_easy_getinfo(transfer->in_hub.easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_RESPONSE_CODE, &status);
 	if (transfer->too_large) {
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: answer larger than %d bytes",
 			    transfer->title, BODY_MAX);
-	} else if (transfer->in_hub.result != CURLE_OK) {
+	} else if (transfer->in_multi.result != CURLE_OK) {
 		g_autofree char *reason = reason_of(transfer);
 
 		status = 0;
 		g_set_error(error, HTTP_ERROR,
-			    is_trust(transfer->in_hub.result) ? HTTP_ERROR_TRUST : HTTP_ERROR_TRANSPORT,
+			    is_trust(transfer->in_multi.result) ? HTTP_ERROR_TRUST : HTTP_ERROR_TRANSPORT,
 			    "%s: %s", transfer->title, reason);
 	} else if (status >= 400) {
 		set_refusal(transfer, status, error);
@@ -235,9 +235,9 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 }
 
 /* Hands one answer to whom it is for, who may wait for another, and may free the client. */
-static void deliver(struct http_hub_transfer *in_hub)
+static void deliver(struct http_multi_transfer *in_multi)
 {
-	struct transfer *transfer = (struct transfer *)in_hub;
+	struct transfer *transfer = (struct transfer *)in_multi;
 	g_autoptr(GError) error = NULL;
 	int status;
 	g_autoptr(json_t) body = judge(transfer, &status, &error);
@@ -248,7 +248,7 @@ static void deliver(struct http_hub_transfer *in_hub)
 	g_queue_remove(&client->active, transfer);
 	if (!call) {
 		client->references++;
-		client->answered = transfer->in_hub.easy;
+		client->answered = transfer->in_multi.easy;
 		transfer->done(status, body, error, transfer->data);
 		client->answered = before;
 		transfer_free(transfer);
@@ -371,7 +371,7 @@ struct http_client *http_client_new(const char *address, GError **error)
 		client_unref(client);
 		return NULL;
 	}
-	client->hub = http_hub_join(client->context);
+	client->multi = http_multi_join(client->context);
 	return client;
 }
 
@@ -434,10 +434,10 @@ void http_client_free(struct http_client *client)
 	if (!client)
 		return;
 	while ((transfer = g_queue_pop_head(&client->active))) {
-		http_hub_cancel(client->hub, &transfer->in_hub);
+		http_multi_cancel(client->multi, &transfer->in_multi);
 		abandon(transfer);
 	}
-	http_hub_leave(client->hub);
+	http_multi_leave(client->multi);
 	client_unref(client);
 }
 
@@ -445,8 +445,8 @@ static void set_body(struct transfer *transfer, json_t *body)
 {
 	g_autofree char *text = json_text(body);
 
-	curl_easy_setopt(transfer->in_hub.easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(text));
-	curl_easy_setopt(transfer->in_hub.easy, CURLOPT_COPYPOSTFIELDS, text);
+	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(text));
+	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_COPYPOSTFIELDS, text);
 	transfer->headers =
 		curl_slist_append(transfer->headers, "Content-Type: application/json");
 }
@@ -454,7 +454,7 @@ static void set_body(struct transfer *transfer, json_t *body)
 static void set_identity(struct transfer *transfer)
 {
 	const struct http_client *client = transfer->client;
-	CURL *easy = transfer->in_hub.easy;
+	CURL *easy = transfer->in_multi.easy;
 
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	if (client->certificate) {
@@ -480,7 +480,7 @@ static void set_options(struct transfer *transfer, const char *method, const cha
 			double timeout_s)
 {
 	const struct http_client *client = transfer->client;
-	CURL *easy = transfer->in_hub.easy;
+	CURL *easy = transfer->in_multi.easy;
 
 	curl_easy_setopt(easy, CURLOPT_URL, url);
 	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
@@ -510,7 +510,7 @@ static void start_transfer(struct http_client *client, const char *method, const
 
 	*transfer = *receiver;
 	transfer->client = client;
-	transfer->in_hub = (struct http_hub_transfer){.easy = curl_easy_init(), .done = deliver};
+	transfer->in_multi = (struct http_multi_transfer){.easy = curl_easy_init(), .done = deliver};
 	/* Of our own daemons the paths mean nothing to people, who know commands. */
 	transfer->title = g_str_has_prefix(path, "/v1/") ? g_strdup(client->address)
 							 : g_strdup_printf("%s %s on %s", method, path, client->address);
@@ -521,7 +521,7 @@ static void start_transfer(struct http_client *client, const char *method, const
 		set_body(transfer, body);
 	set_options(transfer, method, url, timeout_s);
 	g_queue_push_tail(&client->active, transfer);
-	http_hub_start(client->hub, &transfer->in_hub);
+	http_multi_start(client->multi, &transfer->in_multi);
 }
 
 void http_client_request(struct http_client *client, const char *method, const char *path,

@@ -4,9 +4,9 @@
 #include <libsoup/soup.h>
 #include <string.h>
 
-#include "common/http_first_word.h"
+#include "common/http_method_filter.h"
 #include "common/http_private.h"
-#include "common/http_refusal.h"
+#include "common/http_early_reject.h"
 #include "common/json.h"
 
 enum {
@@ -43,7 +43,7 @@ static void on_chunk(SoupServerMessage *message, GBytes *chunk, gpointer data)
 	    !soup_server_message_get_status(message))
 		refuse_body(message);
 	if (before <= most && *received > most)
-		http_refusal_begin(message);
+		http_early_reject_begin(message);
 }
 
 /* Reads the body of a message; NULL without `error` if there is none. */
@@ -118,7 +118,7 @@ static void on_headers(SoupServerMessage *message, gpointer data)
 		soup_message_body_set_accumulate(soup_server_message_get_request_body(message),
 						 FALSE);
 	if (fault) /* no body that could be read */
-		http_refusal_begin(message);
+		http_early_reject_begin(message);
 }
 
 /* Requests. */
@@ -206,7 +206,7 @@ static void on_accepted(GIOStream *stream, GSocketAddress *local, GSocketAddress
 			void *data)
 {
 	struct http_server *server = data;
-	g_autoptr(GIOStream) checked = http_first_word_new(stream);
+	g_autoptr(GIOStream) checked = http_method_filter_new(stream);
 
 	soup_server_accept_iostream(server->soup, checked, local, remote, NULL);
 }

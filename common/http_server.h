@@ -15,7 +15,7 @@
  * machine ("https://0.0.0.0:port"). Request bodies larger than 1 MiB are refused with 413, bodies that are not
  * JSON, or more than {} where the path takes none, with 400, unknown paths with 404, known paths with another method with 405; every error body is
  * {"error": "..."}. A request of which it is not plain where it ends, or that has a header twice which we go by, is
- * refused at once, with 400. Who is refused is answered at the latest after 64 MiB of the body (http_refusal.h), whom the
+ * refused at once, with 400. Who is refused is answered at the latest after 64 MiB of the body (http_early_reject.h), whom the
  * guard does not know after 1 MiB.
  *
  * Browsers may be among the peers. Answers forbid them to guess types, to load anything from elsewhere,
@@ -51,7 +51,7 @@ enum http_role {
  * Keeps a user (HTTP_ROLE_USER, of this id) from what the path names, by its arguments: a short text (freed by the
  * server), the same for all that is to be kept from them, whether it is there or not. NULL: it is theirs.
  */
-typedef char *(*http_keep_out_f)(const char *const *arguments, int64_t uid, void *data);
+typedef char *(*http_authorize_f)(const char *const *arguments, int64_t uid, void *data);
 
 /* One row of an API table; ends with a row whose method is NULL. The first match serves. */
 struct http_route {
@@ -59,7 +59,7 @@ struct http_route {
 	const char *path; /* e.g. "/v1/tasks/<any>", written with a lone * for each argument */
 	http_handler_f handler;
 	enum http_role role; /* that a guard asks for */
-	http_keep_out_f keep_out; /* NULL: the role is enough */
+	http_authorize_f keep_out; /* NULL: the role is enough */
 	const char *query; /* parameters that it knows, with a space between two; NULL: none */
 	bool takes_body; /* false: a request with a body other than {} is answered 400 */
 };

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "local-sched/carrier/carrier.h"
+#include "local-sched/executor/executor.h"
 #include "local-sched/power/power.h"
 #include "local-sched/power/sample_ring.h"
 
@@ -27,14 +27,14 @@ struct host_usage;
 /* The longest interval that waits for a reading, seconds. */
 #define HOST_USAGE_UNREAD_S 30
 
-/* Reads whose CPU time was used on a host since the last time; carrier.h says more. */
-typedef void (*host_usage_read_f)(uint32_t host, carrier_cpu_f done, void *done_data, void *data);
+/* Reads whose CPU time was used on a host since the last time; executor.h says more. */
+typedef void (*host_usage_read_f)(uint32_t host, executor_cpu_f done, void *done_data, void *data);
 
 /* For the hosts of `cluster` and their meters, which are borrowed. */
 struct host_usage *host_usage_new(const struct config_cluster *cluster, const struct power *power,
 				  host_usage_read_f read, void *data);
 
-/* To be called when the carrier was freed, which answers no more questions. NULL is allowed. */
+/* To be called when the executor was freed, which answers no more questions. NULL is allowed. */
 void host_usage_free(struct host_usage *usage);
 
 /* A sample of the host at `index` was counted (power_watch()). */

@@ -81,7 +81,7 @@ static void on_refused(const char *reason, void *data)
 		scheduler->refused(reason, scheduler->refused_data);
 }
 
-static const struct carrier_events carrier_events = {
+static const struct executor_events executor_events = {
 	.node_ready = on_node_ready,
 	.node_down = on_node_down,
 	.settled = on_settled,
@@ -179,9 +179,9 @@ static bool load_tasks(struct scheduler *scheduler, GError **error)
 
 static struct power_meter *open_meter(uint32_t host, void *data)
 {
-	struct carrier *carrier = data;
+	struct executor *executor = data;
 
-	return carrier->ops->meter(carrier, host);
+	return executor->ops->meter(executor, host);
 }
 
 static bool start_power(struct scheduler *scheduler, GError **error)
@@ -195,18 +195,18 @@ static bool start_power(struct scheduler *scheduler, GError **error)
 		hosts[i] = (struct power_host){
 			.name = cluster->hosts[i].name,
 			.meter = cluster->hosts[i].meter,
-			.open = scheduler->carrier->ops->meter ? open_meter : NULL,
-			.open_data = scheduler->carrier,
+			.open = scheduler->executor->ops->meter ? open_meter : NULL,
+			.open_data = scheduler->executor,
 		};
 	scheduler->power = power_new(hosts, cluster->hosts_count, journal, on_meter, scheduler,
 				     error);
 	return scheduler->power != NULL;
 }
 
-static bool open_carrier(struct scheduler *scheduler, GError **error)
+static bool open_executor(struct scheduler *scheduler, GError **error)
 {
 	const struct scheduler_settings *settings = &scheduler->settings;
-	const struct carrier_settings carrier = {
+	const struct executor_settings executor = {
 		.config = settings->config,
 		.cluster = settings->cluster,
 		.state_directory = settings->state_directory,
@@ -214,19 +214,19 @@ static bool open_carrier(struct scheduler *scheduler, GError **error)
 		.image = settings->image,
 		.virt_type = settings->virt_type,
 		.boot_timeout_s = settings->boot_timeout_s,
-		.events = &carrier_events,
+		.events = &executor_events,
 		.data = scheduler,
 	};
 
-	scheduler->carrier = carrier_find(scheduler->cluster)->open(&carrier, error);
-	return scheduler->carrier != NULL;
+	scheduler->executor = executor_find(scheduler->cluster)->open(&executor, error);
+	return scheduler->executor != NULL;
 }
 
-static void read_cpu(uint32_t host, carrier_cpu_f done, void *done_data, void *data)
+static void read_cpu(uint32_t host, executor_cpu_f done, void *done_data, void *data)
 {
-	struct carrier *carrier = data;
+	struct executor *executor = data;
 
-	carrier->ops->read_cpu(carrier, host, done, done_data);
+	executor->ops->read_cpu(executor, host, done, done_data);
 }
 
 static void on_sample(uint32_t index, const struct sample_ring_entry *sample, void *data)
@@ -237,7 +237,7 @@ static void on_sample(uint32_t index, const struct sample_ring_entry *sample, vo
 static void watch_usage(struct scheduler *scheduler)
 {
 	scheduler->usage = host_usage_new(scheduler->cluster, scheduler->power, read_cpu,
-					  scheduler->carrier);
+					  scheduler->executor);
 	power_watch(scheduler->power, on_sample, scheduler);
 }
 
@@ -251,10 +251,10 @@ struct scheduler *scheduler_new(const struct scheduler_settings *settings, GErro
 	scheduler->queue = task_queue_new();
 	scheduler->was_ready = g_new0(bool, scheduler->cluster->nodes);
 	if (!check_config(scheduler, error) || !load_tasks(scheduler, error) ||
-	    !open_carrier(scheduler, error) || !start_power(scheduler, error))
+	    !open_executor(scheduler, error) || !start_power(scheduler, error))
 		return NULL;
 	scheduler_begin_retention(scheduler);
-	scheduler->carrier->ops->begin(scheduler->carrier, scheduler->power);
+	scheduler->executor->ops->begin(scheduler->executor, scheduler->power);
 	watch_usage(scheduler);
 	scheduler->flush_source = g_timeout_add(FLUSH_INTERVAL_MS, flush, scheduler);
 	scheduler_record(scheduler, "scheduler-started", -1, NULL, NULL, clock_now_ns());
@@ -285,9 +285,9 @@ void scheduler_stop(struct scheduler *scheduler, void (*done)(bool clean, void *
 	if (scheduler->stopping)
 		return;
 	scheduler->stopping = true;
-	scheduler->carrier->ops->stop(scheduler->carrier);
+	scheduler->executor->ops->stop(scheduler->executor);
 	drop_tasks(scheduler);
-	scheduler->carrier->ops->clean(scheduler->carrier, done, data);
+	scheduler->executor->ops->clean(scheduler->executor, done, data);
 }
 
 void scheduler_free(struct scheduler *scheduler)
@@ -299,8 +299,8 @@ void scheduler_free(struct scheduler *scheduler)
 	g_clear_handle_id(&scheduler->retention_source, g_source_remove);
 	retention_free(scheduler->retention);
 	power_free(scheduler->power);
-	if (scheduler->carrier)
-		scheduler->carrier->ops->free(scheduler->carrier);
+	if (scheduler->executor)
+		scheduler->executor->ops->free(scheduler->executor);
 	host_usage_free(scheduler->usage);
 	g_free(scheduler->was_ready);
 	task_queue_free(scheduler->queue);

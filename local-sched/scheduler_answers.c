@@ -28,7 +28,7 @@ static bool has_modelled_watts(const struct scheduler *scheduler)
 json_t *scheduler_capabilities(const struct scheduler *scheduler)
 {
 	g_autofree char *boot_id = clock_boot_id();
-	json_t *object = scheduler->carrier->ops->describe(scheduler->carrier);
+	json_t *object = scheduler->executor->ops->describe(scheduler->executor);
 
 	json_object_set_new(object, "cluster", json_string(scheduler->cluster->name));
 	json_object_set_new(object, "version", json_string(build_version()));
@@ -47,12 +47,12 @@ json_t *scheduler_nodes(const struct scheduler *scheduler)
 
 	for (uint32_t i = 0; i < scheduler->cluster->nodes; i++)
 		json_array_append_new(array,
-				      scheduler->carrier->ops->node_json(scheduler->carrier, i));
+				      scheduler->executor->ops->node_json(scheduler->executor, i));
 	return json_pack("{s:o, s:i}", "nodes", array, "spares_booting",
-			 (int)scheduler->carrier->ops->spares_booting(scheduler->carrier));
+			 (int)scheduler->executor->ops->spares_booting(scheduler->executor));
 }
 
-/* Whether a carrier has it. */
+/* Whether a executor has it. */
 static bool is_carried(const struct task *task)
 {
 	return task->state != TASK_ENDED && task->state != TASK_QUEUED;
@@ -61,15 +61,15 @@ static bool is_carried(const struct task *task)
 struct scheduler_output scheduler_output(const struct scheduler *scheduler,
 					 const struct task *task)
 {
-	const struct carrier *carrier = scheduler->carrier;
+	const struct executor *executor = scheduler->executor;
 	struct scheduler_output output = {.ended = task->state == TASK_ENDED};
 	const char *printed;
 	size_t length;
 
 	if (output.ended) {
 		output.bytes = task_store_output_bytes(scheduler->settings.store, task->id);
-	} else if (is_carried(task) && carrier->ops->printed) {
-		printed = carrier->ops->printed(carrier, task, &length, &output.looks);
+	} else if (is_carried(task) && executor->ops->printed) {
+		printed = executor->ops->printed(executor, task, &length, &output.looks);
 		output.bytes = g_bytes_new(printed, length);
 	}
 	if (!output.bytes)
@@ -79,10 +79,10 @@ struct scheduler_output scheduler_output(const struct scheduler *scheduler,
 
 void scheduler_look(struct scheduler *scheduler, const struct task *task)
 {
-	struct carrier *carrier = scheduler->carrier;
+	struct executor *executor = scheduler->executor;
 
-	if (is_carried(task) && carrier->ops->look)
-		carrier->ops->look(carrier, task);
+	if (is_carried(task) && executor->ops->look)
+		executor->ops->look(executor, task);
 }
 
 json_t *scheduler_energy(const struct scheduler *scheduler)

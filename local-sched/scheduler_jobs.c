@@ -10,7 +10,7 @@
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"
 
-/* What carriers tell. */
+/* What executors tell. */
 
 void scheduler_task_started(struct task *task, void *data)
 {
@@ -85,18 +85,18 @@ static void record_stayed(struct scheduler *scheduler, struct task *task, const 
 	task->reason = own;
 }
 
-void scheduler_task_changed(struct task *task, enum carrier_end how, const char *reason, void *data)
+void scheduler_task_changed(struct task *task, enum executor_end how, const char *reason, void *data)
 {
 	struct scheduler *scheduler = data;
 	struct task_suspension *last = task_last_suspension(task);
 	bool suspends = task->state == TASK_SUSPENDING;
 
-	if (how == CARRIER_END_SUSPENDED) {
+	if (how == EXECUTOR_END_SUSPENDED) {
 		task->state = TASK_SUSPENDED;
 		log_info_of(LOG_LOCAL(task->id), "suspended, kept %s",
 			    last->keep == CONFIG_KEEP_DISK ? "on disk" : "in memory");
 		scheduler_record_task(scheduler, task, "task-suspended");
-	} else if (how == CARRIER_END_RESUMED) {
+	} else if (how == EXECUTOR_END_RESUMED) {
 		task->state = TASK_RUNNING;
 		scheduler_record_task(scheduler, task, "task-resumed");
 	} else if (suspends) {
@@ -137,12 +137,12 @@ void scheduler_task_shared(struct task *task, const char *reason, void *data)
 
 void scheduler_start_task(struct scheduler *scheduler, struct task *task)
 {
-	scheduler->carrier->ops->start(scheduler->carrier, task);
+	scheduler->executor->ops->start(scheduler->executor, task);
 }
 
 bool scheduler_may_step(const struct scheduler *scheduler, const struct task *task)
 {
-	return scheduler->carrier->ops->may_step(scheduler->carrier, task);
+	return scheduler->executor->ops->may_step(scheduler->executor, task);
 }
 
 /* Turns. */
@@ -151,7 +151,7 @@ static bool node_is_free(uint32_t node, void *data)
 {
 	const struct scheduler *scheduler = data;
 
-	return scheduler->carrier->ops->node_is_ready(scheduler->carrier, node);
+	return scheduler->executor->ops->node_is_ready(scheduler->executor, node);
 }
 
 /* Its time counts from here on; the intent is stored before its ranks are started. */
@@ -167,9 +167,9 @@ static void take_turn(struct scheduler *scheduler, struct task *task)
 
 bool scheduler_vms_suit(struct scheduler *scheduler, const struct task *task, bool renew)
 {
-	struct carrier *carrier = scheduler->carrier;
+	struct executor *executor = scheduler->executor;
 
-	return !carrier->ops->suits || carrier->ops->suits(carrier, task, renew);
+	return !executor->ops->suits || executor->ops->suits(executor, task, renew);
 }
 
 /* Where a VM was another user's the turn comes again when the new one is ready. */

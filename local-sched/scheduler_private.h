@@ -7,7 +7,7 @@
  * scheduler_retention.c (how long ended ones are kept) and scheduler_answers.c (what is asked about the
  * rest).
  */
-#include "local-sched/carrier/carrier.h"
+#include "local-sched/executor/executor.h"
 #include "local-sched/host_usage.h"
 #include "local-sched/launch/task_queue.h"
 #include "local-sched/power/power.h"
@@ -17,7 +17,7 @@
 struct scheduler {
 	struct scheduler_settings settings;
 	const struct config_cluster *cluster;
-	struct carrier *carrier; /* of the tasks that do not wait for their turn */
+	struct executor *executor; /* of the tasks that do not wait for their turn */
 	bool *was_ready; /* by node */
 	struct power *power;
 	struct host_usage *usage; /* who used the CPUs while the meters counted */
@@ -55,11 +55,11 @@ void scheduler_drop_suspension(struct task *task);
 /* A migration that failed for all VMs leaves no record. */
 void scheduler_drop_unmoved(struct task *task);
 
-/* What carriers tell of tasks. */
+/* What executors tell of tasks. */
 void scheduler_task_started(struct task *task, void *data);
 void scheduler_task_results(struct task *task, GBytes *stream, void *data);
 void scheduler_task_ended(struct task *task, const char *output, size_t length, void *data);
-void scheduler_task_changed(struct task *task, enum carrier_end how, const char *reason, void *data);
+void scheduler_task_changed(struct task *task, enum executor_end how, const char *reason, void *data);
 void scheduler_task_moved(struct task *task, const char *reason, void *data);
 void scheduler_task_printed(void *data);
 void scheduler_task_shared(struct task *task, const char *reason, void *data);

@@ -18,16 +18,16 @@
 static bool nodes_ready(struct scheduler *scheduler, const uint32_t *nodes, uint32_t count,
 			GError **error)
 {
-	const struct carrier *carrier = scheduler->carrier;
+	const struct executor *executor = scheduler->executor;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const char *task = carrier->ops->node_task(carrier, nodes[i]);
+		const char *task = executor->ops->node_task(executor, nodes[i]);
 
-		if (carrier->ops->node_is_ready(carrier, nodes[i]))
+		if (executor->ops->node_is_ready(executor, nodes[i]))
 			continue;
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
 			    "node %u is not ready: it is %s%s%s", nodes[i],
-			    carrier->ops->node_state(carrier, nodes[i]), task ? " with task " : "", task ? task : "");
+			    executor->ops->node_state(executor, nodes[i]), task ? " with task " : "", task ? task : "");
 		return false;
 	}
 	return true;
@@ -134,7 +134,7 @@ const struct task *scheduler_delete_task(struct scheduler *scheduler, const char
 		scheduler_end_queued(scheduler, task, TASK_OUTCOME_KILLED,
 				     "killed before its turn came");
 	else if (task && task->state != TASK_ENDED)
-		scheduler->carrier->ops->kill(scheduler->carrier, task, TASK_OUTCOME_KILLED,
+		scheduler->executor->ops->kill(scheduler->executor, task, TASK_OUTCOME_KILLED,
 					      "killed by request");
 	return task;
 }
@@ -262,14 +262,14 @@ const struct task *scheduler_suspend_task(struct scheduler *scheduler, const cha
 		return NULL;
 	}
 	*ret_new = true;
-	scheduler->carrier->ops->suspend(scheduler->carrier, task);
+	scheduler->executor->ops->suspend(scheduler->executor, task);
 	return task;
 }
 
 static bool may_resume(struct scheduler *scheduler, const struct task *task,
 		       const struct task_resume_request *request, GError **error)
 {
-	const struct carrier *carrier = scheduler->carrier;
+	const struct executor *executor = scheduler->executor;
 	g_autoptr(GError) cause = NULL;
 
 	if (task->state != TASK_SUSPENDED)
@@ -280,7 +280,7 @@ static bool may_resume(struct scheduler *scheduler, const struct task *task,
 		return conflict(error, task, "it has another number of nodes");
 	if (!nodes_ready(scheduler, request->nodes, request->count, error))
 		return false;
-	if (!carrier->ops->match_nodes(carrier, task, request->nodes, &cause))
+	if (!executor->ops->match_nodes(executor, task, request->nodes, &cause))
 		return conflict(error, task, cause->message);
 	return true;
 }
@@ -314,7 +314,7 @@ const struct task *scheduler_resume_task(struct scheduler *scheduler, const char
 		return NULL;
 	}
 	*ret_new = true;
-	scheduler->carrier->ops->resume(scheduler->carrier, task);
+	scheduler->executor->ops->resume(scheduler->executor, task);
 	return task;
 }
 
@@ -358,7 +358,7 @@ static bool targets_ready(struct scheduler *scheduler, const struct task *task,
 static bool may_migrate(struct scheduler *scheduler, const struct task *task,
 			const struct task_resume_request *request, GError **error)
 {
-	const struct carrier *carrier = scheduler->carrier;
+	const struct executor *executor = scheduler->executor;
 	uint32_t next = task->migrations->len + 1;
 	g_autofree char *what = NULL;
 	g_autoptr(GError) cause = NULL;
@@ -376,7 +376,7 @@ static bool may_migrate(struct scheduler *scheduler, const struct task *task,
 		return conflict(error, task, "it has another number of nodes");
 	if (!targets_ready(scheduler, task, request, error))
 		return false;
-	if (!carrier->ops->match_targets(carrier, task, request->nodes, &cause))
+	if (!executor->ops->match_targets(executor, task, request->nodes, &cause))
 		return conflict(error, task, cause->message);
 	return true;
 }
@@ -413,7 +413,7 @@ const struct task *scheduler_migrate_task(struct scheduler *scheduler, const cha
 		return NULL;
 	}
 	*ret_new = true;
-	scheduler->carrier->ops->migrate(scheduler->carrier, task);
+	scheduler->executor->ops->migrate(scheduler->executor, task);
 	return task;
 }
 
@@ -458,15 +458,15 @@ const struct task *scheduler_share_task(struct scheduler *scheduler, const char 
 		return NULL;
 	}
 	*ret_new = true;
-	scheduler->carrier->ops->share(scheduler->carrier, task);
+	scheduler->executor->ops->share(scheduler->executor, task);
 	return task;
 }
 
 /* What it shows changes without an event. */
 static void update(const struct scheduler *scheduler, struct task *task)
 {
-	if (scheduler->carrier->ops->update && task->state != TASK_QUEUED && task->state != TASK_ENDED)
-		scheduler->carrier->ops->update(scheduler->carrier, task);
+	if (scheduler->executor->ops->update && task->state != TASK_QUEUED && task->state != TASK_ENDED)
+		scheduler->executor->ops->update(scheduler->executor, task);
 }
 
 const struct task *scheduler_task(const struct scheduler *scheduler, const char *id)

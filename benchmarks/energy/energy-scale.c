@@ -150,7 +150,7 @@ static void scaled_clear(struct scaled *scaled)
 /* Milliseconds of a decision, the mean of many. */
 static double decide_ms(const struct policy *policy, const struct sched_snapshot *snapshot)
 {
-	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_TRIM };
+	struct policy_context context = { .arena = arena_new(), .flags = POLICY_TRIM };
 	struct sched_plan plan;
 	uint32_t count = 0;
 	double begun_s;
@@ -162,7 +162,7 @@ static double decide_ms(const struct policy *policy, const struct sched_snapshot
 		count++;
 	} while (host_cpu_s() - begun_s < MEASURE_S);
 	begun_s = host_cpu_s() - begun_s;
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 	return 1e3 * begun_s / count;
 }
 

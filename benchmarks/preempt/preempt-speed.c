@@ -58,7 +58,7 @@ struct witness {
 	struct engine_recorder recorder;
 	const struct options *options;
 	const struct heuristic *heuristic;
-	struct scratch *scratch;
+	struct arena *arena;
 	uint64_t events;
 	double decide_s;      /* of all events */
 	double worst_s;
@@ -76,7 +76,7 @@ struct witness {
 static double time_decision(struct witness *witness, const struct policy *policy,
 			    const struct sched_snapshot *snapshot, struct sched_plan *ret_plan)
 {
-	struct policy_context context = { .scratch = witness->scratch };
+	struct policy_context context = { .arena = witness->arena };
 	const double begun_s = host_cpu_s();
 
 	if (policy_decide(policy, snapshot, &context, ret_plan) < 0)
@@ -232,11 +232,11 @@ static bool measure_burst(struct config *config, const char *const *names,
 			.recorder.decision = watch,
 			.options = options,
 			.heuristic = find_heuristic(policy->name),
-			.scratch = scratch_new(),
+			.arena = arena_new(),
 		};
 		json_t *object = measure_policy(experiment, policy, options, &witness, error);
 
-		scratch_free(witness.scratch);
+		arena_free(witness.arena);
 		if (!object)
 			return false;
 		json_array_append_new(list, object);

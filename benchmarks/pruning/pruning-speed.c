@@ -92,7 +92,7 @@ struct job {
 struct watch {
 	struct engine_recorder recorder;
 	struct score *score;
-	struct scratch *scratch;
+	struct arena *arena;
 	struct queueing_memory *memory;
 	bool hosts;
 	struct policy guests[GUESTS];
@@ -124,7 +124,7 @@ static double decide_again(const struct watch *watch, const struct policy *polic
 			   const struct sched_snapshot *snapshot, const struct sched_plan *plan,
 			   struct queueing_memory *memory)
 {
-	struct policy_context context = { .scratch = watch->scratch, .memory = memory };
+	struct policy_context context = { .arena = watch->arena, .memory = memory };
 	const double begun_s = thread_s();
 	struct sched_plan again;
 	double took_s;
@@ -153,7 +153,7 @@ static void visit(struct watch *watch, const struct sched_snapshot *snapshot)
 
 	for (size_t i = 0; i < GUESTS; i++) {
 		struct visit *visit = &watch->score->visits[i];
-		struct policy_context context = { .scratch = watch->scratch,
+		struct policy_context context = { .arena = watch->arena,
 						  .memory = watch->memories[i] };
 		const double begun_s = thread_s();
 		g_autofree struct sched_action *actions = NULL;
@@ -165,7 +165,7 @@ static void visit(struct watch *watch, const struct sched_snapshot *snapshot)
 		took_s = thread_s() - begun_s;
 		if (!full)
 			continue;
-		/* They are in the scratch, which the next decision takes over. */
+		/* They are in the arena, which the next decision takes over. */
 		plan.actions = actions =
 			g_memdup2(plan.actions, plan.actions_count * sizeof(*plan.actions));
 		visit->events++;
@@ -193,7 +193,7 @@ static void run_mapper(const struct job *job, const struct workload *workload, c
 	struct watch watch = {
 		.recorder = { .decision = watch_decision },
 		.score = score,
-		.scratch = scratch_new(),
+		.arena = arena_new(),
 		.memory = queueing_memory_new(),
 		.hosts = strcmp(name, HOST) == 0,
 	};
@@ -232,7 +232,7 @@ static void run_mapper(const struct job *job, const struct workload *workload, c
 	for (size_t i = 0; i < GUESTS; i++)
 		queueing_memory_free(watch.memories[i]);
 	queueing_memory_free(watch.memory);
-	scratch_free(watch.scratch);
+	arena_free(watch.arena);
 }
 
 static void run_job(gpointer data, gpointer unused)

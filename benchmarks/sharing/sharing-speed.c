@@ -77,7 +77,7 @@ struct score {
 /* Decides again, with a clock; first member of its kind. */
 struct watch {
 	struct engine_recorder recorder;
-	struct scratch *scratch;
+	struct arena *arena;
 	struct score *score;
 	uint64_t pauses;
 	uint64_t migrations;
@@ -95,7 +95,7 @@ static double thread_s(void)
 static double time_decision(struct watch *watch, const struct policy *policy,
 			    const struct sched_snapshot *snapshot)
 {
-	struct policy_context context = { .scratch = watch->scratch };
+	struct policy_context context = { .arena = watch->arena };
 	const double begun_s = thread_s();
 	struct sched_plan plan;
 
@@ -171,7 +171,7 @@ static void run_trace(const struct dfrs_trial *trial, double penalty_s, struct s
 	for (size_t p = 0; p < POLICIES; p++) {
 		struct watch watch = {
 			.recorder = { .decision = watch_decision },
-			.scratch = scratch_new(),
+			.arena = arena_new(),
 			.score = &scores[p],
 		};
 		const double begun_s = thread_s();
@@ -185,7 +185,7 @@ static void run_trace(const struct dfrs_trial *trial, double penalty_s, struct s
 		hours = (watch.end_s - trial->workload->tasks[0].arrival_s) / 3600;
 		tally_add(&scores[p].hourly_pauses, (double)watch.pauses / hours);
 		tally_add(&scores[p].hourly_migrations, (double)watch.migrations / hours);
-		scratch_free(watch.scratch);
+		arena_free(watch.arena);
 	}
 	for (size_t p = 0; p < POLICIES; p++) {
 		tally_add(&scores[p].stretch, stretches[p]);

@@ -56,7 +56,7 @@ static int decide_by_oracle(struct mapping *mapping)
 
 		if (action.kind == SCHED_ACTION_DROP)
 			continue;
-		nodes = scratch_array(mapping->scratch, action.nodes_count, sizeof(*nodes));
+		nodes = arena_array(mapping->arena, action.nodes_count, sizeof(*nodes));
 		if (!nodes)
 			return -ENOMEM;
 		memcpy(nodes, action.nodes, action.nodes_count * sizeof(*nodes));

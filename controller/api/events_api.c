@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "controller/api/owner.h"
+#include "controller/api/task_visibility.h"
 #include "controller/api/status_api_private.h"
 
 #define WAIT_MOST_S 60.0
@@ -87,12 +87,12 @@ static json_t *told_json(struct http_request *request, const struct run_session 
 	json_t *object = event_json(starts, event);
 	const json_t *task = json_object_get(object, "task");
 	const bool told = json_is_integer(task)
-				  ? owner_tells(request, session, (uint32_t)json_integer_value(task))
+				  ? task_visibility_shows(request, session, (uint32_t)json_integer_value(task))
 				  : !json_object_get(json_object_get(object, "detail"), "text") ||
-					    owner_tells_notice(request, event->kind);
+					    task_visibility_shows_notice(request, event->kind);
 
 	if (!told)
-		owner_hide_event(object);
+		task_visibility_hide_event(object);
 	return object;
 }
 

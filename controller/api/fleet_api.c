@@ -7,7 +7,7 @@
 #include "controller/api/status_api_private.h"
 #include "controller/backend/remote_fleet.h"
 #include "controller/engine/engine.h"
-#include "controller/report/origin.h"
+#include "controller/report/provenance.h"
 
 static const char *const state_names[FLEET_NODE_STATES] = {
 	[FLEET_NODE_IDLE] = "idle",       [FLEET_NODE_BUSY] = "busy",
@@ -60,7 +60,7 @@ struct fleet_standing fleet_stand(const struct run_session *session, uint32_t cl
 	struct fleet_standing it = {
 		.task = engine.task != FLEET_NO_TASK ? engine.task : engine.leaver,
 	};
-	const struct remote_node_words words = remote_link_node(link, node);
+	const struct remote_node_report words = remote_link_node(link, node);
 	const bool busy = it.task != FLEET_NO_TASK || g_strcmp0(words.state, "busy") == 0;
 
 	it.host = words.host;
@@ -154,8 +154,8 @@ static json_t *cluster_json(const struct run_session *session, uint32_t index, c
 
 static json_t *notes_json(struct store *store)
 {
-	g_autoptr(origin_t) origin = origin_of_store(store);
-	g_autoptr(GPtrArray) notes = origin_notes(origin, true, false);
+	g_autoptr(provenance_t) origin = provenance_of_store(store);
+	g_autoptr(GPtrArray) notes = provenance_notes(origin, true, false);
 	json_t *list = json_array();
 
 	for (guint i = 0; i < notes->len; i++)

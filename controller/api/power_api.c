@@ -175,7 +175,7 @@ static void put_energy(GString *text, const struct status_api *api, double energ
 	if (!session->run || !(from_s < api_time_s(session, now_ns)) || isnan(energy_j))
 		return;
 	if (session->service)
-		energy_j += run_service_untold_j(session->service);
+		energy_j += run_service_unreported_j(session->service);
 	curve = remote_curve_read(api->curve, meters, session->t0_ns + (int64_t)(from_s * 1e9), now_ns);
 	points = (const struct remote_curve_point *)(const void *)curve->data;
 	for (guint i = 0; i < curve->len; i++) {
@@ -222,7 +222,7 @@ void power_api_power(struct http_request *request, const char *const *arguments,
 }
 
 /* Of `count` earnings the first after a time. */
-static uint32_t first_after(const struct engine_earning *earnings, uint32_t count, double after_s)
+static uint32_t first_after(const struct engine_utility_change *earnings, uint32_t count, double after_s)
 {
 	uint32_t low = 0;
 
@@ -238,7 +238,7 @@ static uint32_t first_after(const struct engine_earning *earnings, uint32_t coun
 }
 
 /* The first point is what had been earned by after_s, the last one all. */
-static json_t *utility_json(const struct engine_earning *earnings, uint32_t count, double after_s)
+static json_t *utility_json(const struct engine_utility_change *earnings, uint32_t count, double after_s)
 {
 	const uint32_t after = first_after(earnings, count, after_s);
 	const uint32_t first = after > 0 ? after - 1 : 0;
@@ -254,7 +254,7 @@ void power_api_utility(struct http_request *request, const char *const *argument
 		       void *data)
 {
 	const struct run_session *session = ((struct status_api *)data)->session;
-	const struct engine_earning *earnings = NULL;
+	const struct engine_utility_change *earnings = NULL;
 	uint32_t count = 0;
 	json_t *answer;
 	double after_s;
@@ -262,7 +262,7 @@ void power_api_utility(struct http_request *request, const char *const *argument
 	if (!http_request_query_real(request, "after_s", -1e12, 1e12, -1e12, &after_s))
 		return;
 	if (session->engine)
-		earnings = engine_earnings(session->engine, &count);
+		earnings = engine_utility_log(session->engine, &count);
 	answer = json_pack("{s:I, s:f, s:o}", "run", (json_int_t)session->run, "utility",
 			   count ? earnings[count - 1].sum : 0.0, "points",
 			   utility_json(earnings, count, after_s));

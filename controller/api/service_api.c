@@ -211,7 +211,7 @@ static bool check_nodes(const struct config *config, uint32_t nodes, GError **er
 
 /* Whole nodes for a script, of the type that has just so many. */
 static bool choose_by_nodes(const struct config *config, const json_t *body, double time_s,
-			    struct run_service_order *order, GError **error)
+			    struct run_service_submit_request *order, GError **error)
 {
 	int32_t nodes = 0;
 
@@ -227,7 +227,7 @@ static bool choose_by_nodes(const struct config *config, const json_t *body, dou
 
 /* The type that is named, or one for scripts that is so large and may run for so long. */
 static bool choose_type(const struct config *config, const json_t *body,
-			struct run_service_order *order, GError **error)
+			struct run_service_submit_request *order, GError **error)
 {
 	int32_t cores = 1;
 	double time_s = 0;
@@ -252,13 +252,13 @@ static bool choose_type(const struct config *config, const json_t *body,
 }
 
 static bool read_order(const struct config *config, const json_t *body,
-		       struct run_service_order *ret_order, GError **error)
+		       struct run_service_submit_request *ret_order, GError **error)
 {
 	int32_t count = 1;
 
 	if (!json_is_object(body))
 		return wrong(error, "give {\"type\": \"...\"} at least");
-	*ret_order = (struct run_service_order){
+	*ret_order = (struct run_service_submit_request){
 		.utility_max = 1,
 		.constant_s = (double)NAN,
 		.zero_s = (double)NAN,
@@ -298,7 +298,7 @@ void service_api_submit(struct http_request *request, const struct run_session *
 			const json_t *body)
 {
 	struct service_peer peer;
-	struct run_service_order order;
+	struct run_service_submit_request order;
 	g_autoptr(task_script_t) script = NULL;
 	g_autoptr(GError) error = NULL;
 	uint32_t first;
@@ -332,7 +332,7 @@ void service_api_submit(struct http_request *request, const struct run_session *
 /* Tasks that are there. */
 
 void service_api_ask(struct http_request *request, const struct run_session *session,
-		     const char *number, enum run_service_wish wish)
+		     const char *number, enum run_service_task_op wish)
 {
 	static const char *const done[] = {
 		[RUN_SERVICE_CANCEL] = "cancelled",

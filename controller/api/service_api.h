@@ -9,7 +9,7 @@
  * for things to be done with them and with nodes. All answer the request; where no service is under
  * way with 409 or, while it starts, 503.
  *
- * Who may ask for what, the table of routes says (status_api.c, access.h, owner.h): whom a handler hears may have the
+ * Who may ask for what, the table of routes says (status_api.c, access.h, task_visibility.h): whom a handler hears may have the
  * task.
  */
 
@@ -37,7 +37,7 @@ void service_api_submit(struct http_request *request, const struct run_session *
 
 /* POST /v1/tasks/N/cancel, .../hold, .../release: 202 with the task. */
 void service_api_ask(struct http_request *request, const struct run_session *session,
-		     const char *number, enum run_service_wish wish);
+		     const char *number, enum run_service_task_op wish);
 
 /* POST /v1/nodes/CLUSTER/N/drain, .../undrain: 202 with the node. */
 void service_api_drain(struct http_request *request, const struct run_session *session,

@@ -14,7 +14,7 @@
 #include "controller/api/metrics_api.h"
 #include "controller/api/nodes_api.h"
 #include "controller/api/output_api.h"
-#include "controller/api/owner.h"
+#include "controller/api/task_visibility.h"
 #include "controller/api/page_api.h"
 #include "controller/api/power_api.h"
 #include "controller/api/service_api.h"
@@ -38,7 +38,7 @@ static void get_status(struct http_request *request, const char *const *argument
 	if (!http_request_query_integer(request, "after", 0, INT64_MAX, 0, &after))
 		return;
 	status = run_progress_json(api->session->progress, after);
-	owner_leave_out_notices(request, json_object_get(status, "notices"));
+	task_visibility_leave_out_notices(request, json_object_get(status, "notices"));
 	json_object_set_new(status, "directory",
 			    json_string_or_null(http_request_role(request) == HTTP_ROLE_OPERATOR
 							? api->session->dir
@@ -237,17 +237,17 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/status", get_status, HTTP_ROLE_VIEWER, NULL, "after"},
 	{"GET", "/v1/runs", get_runs, HTTP_ROLE_VIEWER},
 	{"GET", "/v1/tasks", get_tasks, HTTP_ROLE_VIEWER, NULL, "state user after ended limit"},
-	{"GET", "/v1/tasks/*", get_task, HTTP_ROLE_VIEWER, owner_keep_out},
-	{"POST", "/v1/tasks/*/suspend", suspend_task, HTTP_ROLE_USER, owner_keep_out},
-	{"POST", "/v1/tasks/*/resume", resume_task, HTTP_ROLE_USER, owner_keep_out},
-	{"POST", "/v1/tasks/*/migrate", migrate_task, HTTP_ROLE_USER, owner_keep_out, .takes_body = true},
+	{"GET", "/v1/tasks/*", get_task, HTTP_ROLE_VIEWER, task_visibility_authorize},
+	{"POST", "/v1/tasks/*/suspend", suspend_task, HTTP_ROLE_USER, task_visibility_authorize},
+	{"POST", "/v1/tasks/*/resume", resume_task, HTTP_ROLE_USER, task_visibility_authorize},
+	{"POST", "/v1/tasks/*/migrate", migrate_task, HTTP_ROLE_USER, task_visibility_authorize, .takes_body = true},
 	{"POST", "/v1/tasks", post_tasks, HTTP_ROLE_USER, .takes_body = true},
-	{"GET", "/v1/tasks/*/output", get_output, HTTP_ROLE_USER, owner_keep_out, "from attempt wait_s"},
-	{"GET", "/v1/tasks/*/files", get_files, HTTP_ROLE_USER, owner_keep_out},
-	{"GET", "/v1/tasks/*/decisions", get_decisions, HTTP_ROLE_VIEWER, owner_keep_out},
-	{"POST", "/v1/tasks/*/cancel", cancel_task, HTTP_ROLE_USER, owner_keep_out},
-	{"POST", "/v1/tasks/*/hold", hold_task, HTTP_ROLE_USER, owner_keep_out},
-	{"POST", "/v1/tasks/*/release", release_task, HTTP_ROLE_USER, owner_keep_out},
+	{"GET", "/v1/tasks/*/output", get_output, HTTP_ROLE_USER, task_visibility_authorize, "from attempt wait_s"},
+	{"GET", "/v1/tasks/*/files", get_files, HTTP_ROLE_USER, task_visibility_authorize},
+	{"GET", "/v1/tasks/*/decisions", get_decisions, HTTP_ROLE_VIEWER, task_visibility_authorize},
+	{"POST", "/v1/tasks/*/cancel", cancel_task, HTTP_ROLE_USER, task_visibility_authorize},
+	{"POST", "/v1/tasks/*/hold", hold_task, HTTP_ROLE_USER, task_visibility_authorize},
+	{"POST", "/v1/tasks/*/release", release_task, HTTP_ROLE_USER, task_visibility_authorize},
 	{"POST", "/v1/nodes/*/*/drain", drain_node, HTTP_ROLE_OPERATOR, .takes_body = true},
 	{"POST", "/v1/nodes/*/*/undrain", undrain_node, HTTP_ROLE_OPERATOR},
 	{"POST", "/v1/notices", post_notice, HTTP_ROLE_OPERATOR, .takes_body = true},

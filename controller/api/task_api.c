@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/read_number.h"
-#include "controller/api/owner.h"
+#include "controller/api/task_visibility.h"
 #include "controller/api/service_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/engine/engine.h"
@@ -550,7 +550,7 @@ struct list {
 /* A task as who asks may see it. */
 static void add(struct list *list, uint32_t index)
 {
-	const bool hidden = !owner_tells(list->request, list->session, index);
+	const bool hidden = !task_visibility_shows(list->request, list->session, index);
 
 	if (list->count++ > 0)
 		g_string_append_c(list->text, ',');

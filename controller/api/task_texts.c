@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "controller/api/owner.h"
+#include "controller/api/task_visibility.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
@@ -121,7 +121,7 @@ const char *task_texts_get(struct task_texts *texts, uint32_t index, bool hidden
 		return told->texts[hidden];
 	json = task_api_short_json(session, index);
 	if (hidden)
-		owner_hide_task(json);
+		task_visibility_hide_task(json);
 	told->texts[hidden] = json_text(json);
 	count(texts, told, strlen(told->texts[hidden]));
 	return told->texts[hidden];

@@ -36,14 +36,14 @@ enum backend_event_kind {
 	 * suspended and on no nodes; `reason` says why. Where it cannot be rolled back the task
 	 * ENDED instead, as lost.
 	 */
-	BACKEND_EVENT_STAYED,
+	BACKEND_EVENT_SUSPENSION_FAILED,
 	BACKEND_EVENT_BEGAN,        /* a task that was enqueued has its nodes now, and is started */
 	BACKEND_EVENT_MIGRATED, /* all VMs of the task are where migrate() was to bring them */
 	/*
 	 * migrate() failed for one VM at least, or could not be done; the task runs on. `moves` says
 	 * where its VMs are now, or is NULL where they are all where they were; `reason` says why.
 	 */
-	BACKEND_EVENT_UNMOVED,
+	BACKEND_EVENT_MIGRATION_FAILED,
 };
 
 /*
@@ -129,7 +129,7 @@ struct backend_start {
 struct backend;
 
 /* Which moments meters have told of. */
-struct backend_told {
+struct backend_watermark {
 	double from_s;  /* what they told of before that is not kept */
 	double until_s; /* all that are heard of; of others their last watts are taken to go on until they are */
 	double all_s;   /* the others, too */
@@ -192,7 +192,7 @@ struct backend_ops {
 	 * what they have told of. Both NULL: energy_j() is right at once.
 	 */
 	double (*energy_at_j)(struct backend *backend, double time_s);
-	struct backend_told (*told)(struct backend *backend);
+	struct backend_watermark (*watermark)(struct backend *backend);
 	/* ENERGY_LIMIT is reported once when energy_j() reaches `limit_j`; 0: never. */
 	void (*set_limit)(struct backend *backend, double limit_j);
 	/*
@@ -210,7 +210,7 @@ struct backend_ops {
 	 * While it is held, nothing that is asked for need be sent on: more is to come at once, and those who would
 	 * carry it out want the same processors. NULL: it is all the same.
 	 */
-	void (*hold)(struct backend *backend, bool held);
+	void (*cork)(struct backend *backend, bool held);
 	/*
 	 * At the end of a run, after kill() of what still runs: waits, for some seconds at most,
 	 * until it is known how each attempt ended. wait() then gives the ENDED events of those
@@ -288,10 +288,10 @@ static inline void backend_wake(struct backend *backend)
 		backend->ops->wake(backend);
 }
 
-static inline void backend_hold(struct backend *backend, bool held)
+static inline void backend_cork(struct backend *backend, bool held)
 {
-	if (backend->ops->hold)
-		backend->ops->hold(backend, held);
+	if (backend->ops->cork)
+		backend->ops->cork(backend, held);
 }
 
 /* Returns whether there may be events that were late. */

@@ -78,10 +78,10 @@ void remote_push(struct remote_backend *remote, const struct backend_event *even
  * The attempt that the link tells of. Where the start of one was forgotten with the record (a loss of power), another
  * cluster may have one of the same name: what its end is says nothing of this one.
  */
-static struct remote_entry *find_told(struct remote_backend *remote, struct remote_link *link,
+static struct remote_attempt *find_told(struct remote_backend *remote, struct remote_link *link,
 				      const char *id)
 {
-	struct remote_entry *entry = g_hash_table_lookup(remote->entries, id);
+	struct remote_attempt *entry = g_hash_table_lookup(remote->entries, id);
 
 	return entry && entry->cluster == remote_link_index(link) ? entry : NULL;
 }
@@ -89,39 +89,39 @@ static struct remote_entry *find_told(struct remote_backend *remote, struct remo
 static void on_task(struct remote_link *link, const struct remote_task *task, void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_entry *entry = find_told(remote, link, task->id);
+	struct remote_attempt *entry = find_told(remote, link, task->id);
 
 	if (entry)
-		remote_entry_take(entry, task);
+		remote_attempt_take(entry, task);
 }
 
 static void on_stayed(struct remote_link *link, const char *id, bool resume, int64_t t_ns,
 		      const char *reason, void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_entry *entry = find_told(remote, link, id);
+	struct remote_attempt *entry = find_told(remote, link, id);
 
 	if (entry)
-		remote_step_stayed(entry, resume, reason);
+		remote_suspend_ctl_stayed(entry, resume, reason);
 }
 
 static void on_unmoved(struct remote_link *link, const char *id, int64_t t_ns, const char *reason,
 		       void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_entry *entry = find_told(remote, link, id);
+	struct remote_attempt *entry = find_told(remote, link, id);
 
 	if (entry)
-		remote_move_stayed(entry, reason);
+		remote_migrate_ctl_stayed(entry, reason);
 }
 
 static void on_unshared(struct remote_link *link, const char *id, const char *reason, void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_entry *entry = find_told(remote, link, id);
+	struct remote_attempt *entry = find_told(remote, link, id);
 
 	if (entry && !entry->ended)
-		remote_share_failed(entry, reason);
+		remote_share_ctl_failed(entry, reason);
 }
 
 /* Whether any place of the host of a node is up; without shared hosts, whether the node is. */
@@ -130,7 +130,7 @@ static bool host_up(const struct remote_link *link, uint32_t node)
 	const struct config_cluster *cluster = remote_link_cluster(link);
 
 	for (uint32_t i = 0; i < cluster->nodes; i++)
-		if (remote_places_host(cluster, i) == remote_places_host(cluster, node) &&
+		if (remote_slots_host(cluster, i) == remote_slots_host(cluster, node) &&
 		    remote_link_node_up(link, i))
 			return true;
 	return false;
@@ -145,7 +145,7 @@ static void on_node(struct remote_link *link, uint32_t node, bool up, int64_t t_
 		.kind = up ? BACKEND_EVENT_NODE_UP : BACKEND_EVENT_NODE_DOWN,
 		.time_s = fmax(0, remote_run_s(remote, t_ns)),
 		.cluster = remote_link_index(link),
-		.node = remote_places_host(cluster, node),
+		.node = remote_slots_host(cluster, node),
 		.reason = reason,
 	};
 
@@ -173,14 +173,14 @@ static void on_usage(struct remote_link *link, const char *stream, const GPtrArr
 		remote->run.usage(remote_link_index(link), stream, intervals, remote->run.data);
 }
 
-static void doubt_entry(struct remote_entry *entry, bool away)
+static void doubt_entry(struct remote_attempt *entry, bool away)
 {
 	if (away && !entry->ended)
-		remote_entry_abandon(entry, "its local scheduler went away");
+		remote_attempt_abandon(entry, "its local scheduler went away");
 	else if (!away && entry->abandoned && (!entry->killed_ns || entry->undeleted))
-		remote_entry_delete(entry);
+		remote_attempt_delete(entry);
 	else if (!away && !entry->ended && entry->asked)
-		remote_entry_check(entry);
+		remote_attempt_check(entry);
 }
 
 static void on_doubt(struct remote_link *link, void *data)
@@ -191,13 +191,13 @@ static void on_doubt(struct remote_link *link, void *data)
 
 	g_hash_table_iter_init(&iter, remote->entries);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		struct remote_entry *entry = value;
+		struct remote_attempt *entry = value;
 
 		if (entry->cluster == remote_link_index(link))
 			doubt_entry(entry, remote_link_away(link));
 	}
 	if (!remote_link_away(link))
-		remote_strangers_look(remote, remote_link_index(link));
+		remote_orphans_look(remote, remote_link_index(link));
 }
 
 static void on_note(struct remote_link *link, const char *kind, const char *text, void *data)
@@ -206,31 +206,31 @@ static void on_note(struct remote_link *link, const char *kind, const char *text
 }
 
 /* A task that outlives every promise of its local scheduler is killed, then given up. */
-static void guard_entry(struct remote_entry *entry, int64_t now_ns)
+static void guard_entry(struct remote_attempt *entry, int64_t now_ns)
 {
 	const double grace_s = config_patience(entry->remote->config, REMOTE_GRACE_S);
-	double age_s = remote_step_executed_s(entry, now_ns);
+	double age_s = remote_suspend_ctl_executed_s(entry, now_ns);
 
-	if (!remote_entry_guard(entry, now_ns) || !entry->asked)
+	if (!remote_attempt_guard(entry, now_ns) || !entry->asked)
 		return;
 	if (!entry->killed_ns && entry->queued && !entry->begun)
 		return; /* its time has not begun */
 	if (entry->killed_ns) {
 		if (clock_elapsed_s(entry->killed_ns, now_ns) > grace_s)
-			remote_entry_abandon(entry,
+			remote_attempt_abandon(entry,
 					     "killed, but its local scheduler never said so");
 		else
-			remote_entry_check(entry);
+			remote_attempt_check(entry);
 	} else if (age_s > entry->deadline_s + grace_s) {
 		remote_note(entry->remote, "task-overdue",
 			    "task %" PRIu32 " of cluster '%s' is %.0f s old", entry->task,
-			    remote_link_cluster(remote_entry_link(entry))->name, age_s);
-		remote_entry_delete(entry);
+			    remote_link_cluster(remote_attempt_link(entry))->name, age_s);
+		remote_attempt_delete(entry);
 	} else {
-		remote_step_guard(entry, now_ns);
-		remote_move_guard(entry, now_ns);
-		if (remote_places_shared(entry) && entry->started && entry->step == REMOTE_STEP_NONE)
-			remote_entry_check(entry); /* what its share comes to */
+		remote_suspend_ctl_guard(entry, now_ns);
+		remote_migrate_ctl_guard(entry, now_ns);
+		if (remote_slots_shared(entry) && entry->started && entry->step == REMOTE_STEP_NONE)
+			remote_attempt_check(entry); /* what its share comes to */
 	}
 }
 
@@ -244,7 +244,7 @@ static gboolean guard(gpointer data)
 	g_hash_table_iter_init(&iter, remote->entries);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
 		guard_entry(value, now_ns);
-	remote_strangers_guard(remote, now_ns);
+	remote_orphans_guard(remote, now_ns);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -267,26 +267,26 @@ static char *entry_id(const struct remote_backend *remote, uint32_t task, uint32
 }
 
 /* Where it is to go. VMs of policies that do not share have all that they need. */
-static void set_places(struct remote_entry *entry, const struct backend_start *start)
+static void set_places(struct remote_attempt *entry, const struct backend_start *start)
 {
 	const struct config *config = entry->remote->config;
 	const struct config_type *type = &config->types[entry->type];
 
-	if (!remote_places_shared(entry)) {
+	if (!remote_slots_shared(entry)) {
 		entry->nodes = g_memdup2(start->nodes, sizeof(*start->nodes) * start->nodes_count);
 		entry->nodes_count = start->nodes_count;
 		return;
 	}
 	entry->nodes_count = config_type_nodes(type, &config->clusters[entry->cluster]);
-	entry->hosts = remote_places_spread(start->nodes, start->nodes_count, entry->nodes_count);
-	entry->nodes = remote_places_pick(entry, entry->hosts, NULL);
+	entry->hosts = remote_slots_spread(start->nodes, start->nodes_count, entry->nodes_count);
+	entry->nodes = remote_slots_pick(entry, entry->hosts, NULL);
 	entry->share_wanted = type->cpu_need;
 }
 
-static struct remote_entry *entry_new(struct remote_backend *remote,
+static struct remote_attempt *entry_new(struct remote_backend *remote,
 				      const struct backend_start *start)
 {
-	struct remote_entry *entry = g_new0(struct remote_entry, 1);
+	struct remote_attempt *entry = g_new0(struct remote_attempt, 1);
 
 	entry->remote = remote;
 	entry->id = entry_id(remote, start->task, start->attempt);
@@ -302,7 +302,7 @@ static struct remote_entry *entry_new(struct remote_backend *remote,
 	return entry;
 }
 
-static struct remote_entry *find_entry(struct backend *backend, uint32_t task, uint32_t attempt)
+static struct remote_attempt *find_entry(struct backend *backend, uint32_t task, uint32_t attempt)
 {
 	g_autofree char *id = entry_id(of(backend), task, attempt);
 
@@ -311,18 +311,18 @@ static struct remote_entry *find_entry(struct backend *backend, uint32_t task, u
 
 static void remote_start(struct backend *backend, const struct backend_start *start)
 {
-	struct remote_entry *entry;
+	struct remote_attempt *entry;
 
 	if (find_entry(backend, start->task, start->attempt))
 		return;
 	entry = entry_new(of(backend), start);
 	g_hash_table_insert(of(backend)->entries, entry->id, entry);
-	remote_entry_start(entry);
+	remote_attempt_start(entry);
 }
 
 static void remote_enqueue(struct backend *backend, const struct backend_start *start)
 {
-	struct remote_entry *entry;
+	struct remote_attempt *entry;
 
 	if (find_entry(backend, start->task, start->attempt))
 		return;
@@ -330,7 +330,7 @@ static void remote_enqueue(struct backend *backend, const struct backend_start *
 	entry->queued = true;
 	entry->start_before_s = start->start_before_s;
 	g_hash_table_insert(of(backend)->entries, entry->id, entry);
-	remote_entry_start(entry);
+	remote_attempt_start(entry);
 }
 
 /* Where it was suspended before its nodes are others than it was started on: it is not asked for
@@ -338,7 +338,7 @@ static void remote_enqueue(struct backend *backend, const struct backend_start *
 void remote_backend_adopt(struct backend *backend, const struct backend_start *start,
 			  const struct remote_past *past)
 {
-	struct remote_entry *entry;
+	struct remote_attempt *entry;
 
 	if (find_entry(backend, start->task, start->attempt))
 		return;
@@ -346,19 +346,19 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
 	entry->adopted = true;
 	entry->queued = entry->begun = past->queued;
 	g_hash_table_insert(of(backend)->entries, entry->id, entry);
-	remote_step_adopt(entry, past);
+	remote_suspend_ctl_adopt(entry, past);
 	if (past->suspended || past->migrated || entry->hosts)
-		remote_entry_check(entry);
+		remote_attempt_check(entry);
 	else
-		remote_entry_start(entry);
+		remote_attempt_start(entry);
 }
 
 static void remote_kill(struct backend *backend, uint32_t task, uint32_t attempt)
 {
-	struct remote_entry *entry = find_entry(backend, task, attempt);
+	struct remote_attempt *entry = find_entry(backend, task, attempt);
 
 	if (entry)
-		remote_entry_kill(entry);
+		remote_attempt_kill(entry);
 }
 
 static void remote_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n)
@@ -369,36 +369,36 @@ static void remote_suspend(struct backend *backend, uint32_t task, uint32_t atte
 void remote_backend_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			    const char *keep)
 {
-	struct remote_entry *entry = find_entry(backend, task, attempt);
+	struct remote_attempt *entry = find_entry(backend, task, attempt);
 
 	if (entry)
-		remote_step_suspend(entry, n, keep);
+		remote_suspend_ctl_suspend(entry, n, keep);
 }
 
 static void remote_resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			  const uint32_t *nodes, uint32_t nodes_count)
 {
-	struct remote_entry *entry = find_entry(backend, task, attempt);
+	struct remote_attempt *entry = find_entry(backend, task, attempt);
 
 	if (entry)
-		remote_step_resume(entry, n, nodes, nodes_count);
+		remote_suspend_ctl_resume(entry, n, nodes, nodes_count);
 }
 
 static void remote_migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			   const uint32_t *nodes, uint32_t nodes_count)
 {
-	struct remote_entry *entry = find_entry(backend, task, attempt);
+	struct remote_attempt *entry = find_entry(backend, task, attempt);
 
 	if (entry)
-		remote_move_migrate(entry, n, nodes, nodes_count);
+		remote_migrate_ctl_migrate(entry, n, nodes, nodes_count);
 }
 
 static void remote_share(struct backend *backend, uint32_t task, uint32_t attempt, double yield)
 {
-	struct remote_entry *entry = find_entry(backend, task, attempt);
+	struct remote_attempt *entry = find_entry(backend, task, attempt);
 
 	if (entry && !entry->ended)
-		remote_share_want(entry, yield);
+		remote_share_ctl_want(entry, yield);
 }
 
 static double remote_energy_j(struct backend *backend)
@@ -412,13 +412,13 @@ static double remote_energy_at_j(struct backend *backend, double time_s)
 				       of(backend)->run.t0_ns + (int64_t)(time_s * 1e9));
 }
 
-static struct backend_told remote_told(struct backend *backend)
+static struct backend_watermark remote_watermark(struct backend *backend)
 {
 	const struct remote_backend *remote = of(backend);
 	GPtrArray *meters = remote_fleet_meters(remote->fleet);
 	const int64_t now_ns = clock_now_ns();
 
-	return (struct backend_told){
+	return (struct backend_watermark){
 		.from_s = remote_run_s(remote, remote_meters_kept_ns(meters)),
 		.until_s = remote_run_s(remote, remote_meters_covered_ns(meters, now_ns)),
 		.all_s = remote_run_s(remote, remote_meters_known_ns(meters, now_ns)),
@@ -532,17 +532,17 @@ static void remote_hold(struct backend *backend, bool held)
 		remote_link_hold(remote_fleet_link(remote->fleet, i), held);
 }
 
-static bool is_ended(const struct remote_entry *entry)
+static bool is_ended(const struct remote_attempt *entry)
 {
 	return entry->ended;
 }
 
-static bool is_asked(const struct remote_entry *entry)
+static bool is_asked(const struct remote_attempt *entry)
 {
 	return entry->asked || entry->ended;
 }
 
-static bool all_are(struct remote_backend *remote, bool (*is)(const struct remote_entry *entry))
+static bool all_are(struct remote_backend *remote, bool (*is)(const struct remote_attempt *entry))
 {
 	GHashTableIter iter;
 	void *value;
@@ -585,14 +585,14 @@ static void kill_all(struct remote_backend *remote)
 
 	g_hash_table_iter_init(&iter, remote->entries);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
-		remote_entry_kill(value);
+		remote_attempt_kill(value);
 }
 
 static void remote_destroy(struct backend *backend)
 {
 	struct remote_backend *remote = of(backend);
 
-	remote_strangers_free(remote);
+	remote_orphans_free(remote);
 	kill_all(remote);
 	remote_fleet_until(remote->fleet, all_ended, remote, config_patience(remote->config, REMOTE_GRACE_S) + 5,
 			   false);
@@ -616,11 +616,11 @@ static const struct backend_ops remote_ops = {
 	.migrate = remote_migrate,
 	.energy_j = remote_energy_j,
 	.energy_at_j = remote_energy_at_j,
-	.told = remote_told,
+	.watermark = remote_watermark,
 	.set_limit = remote_set_limit,
 	.wait = remote_wait,
 	.wake = remote_wake,
-	.hold = remote_hold,
+	.cork = remote_hold,
 	.settle = remote_settle,
 	.destroy = remote_destroy,
 };
@@ -660,7 +660,7 @@ struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remo
 	remote->config = remote_fleet_config(fleet);
 	remote->run = *run;
 	remote->checked_ns = run->t0_ns;
-	remote->entries = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, remote_entry_free);
+	remote->entries = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, remote_attempt_free);
 	remote->listener = (struct remote_listener){
 		.task = on_task,
 		.stayed = on_stayed,

@@ -97,7 +97,7 @@ bool remote_backend_is_drained(const struct backend *backend);
  * nor adopted here: now, and whenever a local scheduler comes back. For a run that went on, after all
  * that is on record was adopted; the lists come in while the backend waits.
  */
-void remote_backend_kill_strangers(struct backend *backend);
+void remote_backend_kill_orphans(struct backend *backend);
 
 /*
  * Deadline of a type in a cluster: the time that scripts of it may take; else `task_deadline_s`, or 10 x

@@ -283,11 +283,11 @@ void remote_link_refresh(struct remote_link *link)
 		remote_link_ask_nodes(link);
 }
 
-struct remote_node_words remote_link_node(const struct remote_link *link, uint32_t node)
+struct remote_node_report remote_link_node(const struct remote_link *link, uint32_t node)
 {
 	const struct remote_node *one = &link->nodes[node];
 
-	return (struct remote_node_words){
+	return (struct remote_node_report){
 		.host = one->host,
 		.state = one->state,
 		.reason = one->reason,
@@ -401,5 +401,5 @@ void remote_link_translate(const struct remote_link *link, struct remote_task *t
 		translate(link, &one->requested_ns);
 		translate(link, &one->settled_ns);
 	}
-	remote_task_doubt_times(task, now_ns);
+	remote_task_resync_times(task, now_ns);
 }

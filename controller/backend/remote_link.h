@@ -53,7 +53,7 @@ struct remote_listener {
 		      void *data);
 	/* Its tasks may be gone: it was away, or has lost its state. To be asked one by one. */
 	void (*doubt)(struct remote_link *link, void *data);
-	/* Something worth recording: `kind` is a word (docs/how-to/run.md), `text` one line. */
+	/* Something worth recording: `kind` is a word (docs/run.md), `text` one line. */
 	void (*note)(struct remote_link *link, const char *kind, const char *text, void *data);
 	void *data;
 };
@@ -104,7 +104,7 @@ void remote_link_refresh(struct remote_link *link);
 void remote_link_unwait(struct remote_link *link);
 
 /* What was said of a node last; texts and `caps` (docs/reference/api.md) are borrowed, NULL: not known. */
-struct remote_node_words {
+struct remote_node_report {
 	const char *host;
 	const char *state;
 	const char *reason;
@@ -112,7 +112,7 @@ struct remote_node_words {
 };
 
 /* Of node `node`, until the main loop runs again. */
-struct remote_node_words remote_link_node(const struct remote_link *link, uint32_t node);
+struct remote_node_report remote_link_node(const struct remote_link *link, uint32_t node);
 
 /* Whether node `node` can take a task. */
 bool remote_link_node_up(const struct remote_link *link, uint32_t node);

@@ -122,7 +122,7 @@ static int64_t event_time(struct remote_link *link, const json_t *event)
 
 	if (json_get_integer(event, "t_ns", "event", 0, now_ns + REMOTE_CLOCK_AHEAD_MAX_NS, &t_ns, &wrong))
 		return t_ns;
-	remote_link_note_rubbish(link, wrong);
+	remote_link_note_protocol_error(link, wrong);
 	return now_ns;
 }
 
@@ -170,7 +170,7 @@ static bool read_events(struct remote_link *link, json_t *body, GError **error)
 	if (link->events_after < 0) {
 		link->events_after = last;
 		/* What happened before that, and after somebody asked about a task, nobody was told of. */
-		remote_link_doubt(link);
+		remote_link_resync(link);
 		return true;
 	}
 	if (last < link->events_after) {
@@ -182,7 +182,7 @@ static bool read_events(struct remote_link *link, json_t *body, GError **error)
 	for (size_t i = 0; i < json_array_size(events); i++)
 		good = read_event(link, json_array_get(events, i), good ? error : NULL) && good;
 	if (!good) /* it may have been about any of them */
-		remote_link_doubt(link);
+		remote_link_resync(link);
 	return good;
 }
 

@@ -29,13 +29,13 @@ void remote_link_note(struct remote_link *link, const char *kind, const char *fo
 	link->listener->note(link, kind, text, link->listener->data);
 }
 
-void remote_link_note_rubbish(struct remote_link *link, const GError *error)
+void remote_link_note_protocol_error(struct remote_link *link, const GError *error)
 {
 	int64_t now_ns = clock_now_ns();
 
-	if (link->last_rubbish_note_ns && now_ns - link->last_rubbish_note_ns < NOTE_INTERVAL_NS)
+	if (link->last_protocol_note_ns && now_ns - link->last_protocol_note_ns < NOTE_INTERVAL_NS)
 		return;
-	link->last_rubbish_note_ns = now_ns;
+	link->last_protocol_note_ns = now_ns;
 	remote_link_note(link, "scheduler-rubbish",
 			 "local scheduler of cluster '%s' answers rubbish: %s", link->cluster->name,
 			 error->message);
@@ -55,7 +55,7 @@ void remote_link_set_node(struct remote_link *link, uint32_t index, bool up, int
 				     reason, link->listener->data);
 }
 
-void remote_link_doubt(struct remote_link *link)
+void remote_link_resync(struct remote_link *link)
 {
 	link->events_seen = link->events_read;
 	if (link->listener)
@@ -72,7 +72,7 @@ static void answered(struct remote_link *link)
 				 "local scheduler of cluster '%s' answers again",
 				 link->cluster->name);
 		link->silent = true;
-		remote_link_doubt(link);
+		remote_link_resync(link);
 	}
 	if (link->silent) {
 		link->silent = false;
@@ -107,7 +107,7 @@ void remote_link_silence(struct remote_link *link, const GError *error)
 	reason = g_strdup_printf("local scheduler away: %s", why);
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
 		remote_link_set_node(link, i, false, link->nodes[i].changed_ns, reason);
-	remote_link_doubt(link);
+	remote_link_resync(link);
 }
 
 bool remote_link_usable(struct remote_link *link, json_t *body, const GError *error)
@@ -117,13 +117,13 @@ bool remote_link_usable(struct remote_link *link, json_t *body, const GError *er
 
 	if (error) {
 		if (!is_transport(error))
-			remote_link_note_rubbish(link, error);
+			remote_link_note_protocol_error(link, error);
 		remote_link_silence(link, error);
 		return false;
 	}
 	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0, REMOTE_CLOCK_MAX_NS,
 			      &now_ns, &wrong)) {
-		remote_link_note_rubbish(link, wrong);
+		remote_link_note_protocol_error(link, wrong);
 		remote_link_silence(link, wrong);
 		return false;
 	}
@@ -138,7 +138,7 @@ void remote_link_settle(struct remote_link *link, bool good, const GError *wrong
 		answered(link);
 		return;
 	}
-	remote_link_note_rubbish(link, wrong);
+	remote_link_note_protocol_error(link, wrong);
 	remote_link_silence(link, wrong);
 }
 
@@ -178,7 +178,7 @@ void remote_link_forget_peer(struct remote_link *link)
 	link->usage_read_ns = 0;
 	for (guint i = 0; i < link->meters->len; i++)
 		remote_meter_rebase(g_ptr_array_index(link->meters, i));
-	remote_link_doubt(link);
+	remote_link_resync(link);
 }
 
 static bool read_capabilities(struct remote_link *link, json_t *body, GError **error)

@@ -49,7 +49,7 @@ struct remote_link {
 	json_int_t spares_booting;
 	double away_s;
 	int64_t last_good_ns;
-	int64_t last_rubbish_note_ns;
+	int64_t last_protocol_note_ns;
 	int64_t events_after; /* -1: to be asked */
 	int64_t events_seen;  /* up to there at the last remote_link_note_read(), when ... */
 	uint64_t events_seen_at; /* ... so many requests had been made */
@@ -84,7 +84,7 @@ void remote_link_note(struct remote_link *link, const char *kind, const char *fo
 	G_GNUC_PRINTF(3, 4);
 
 /* An answer made no sense: a note, at most one in ten seconds. */
-void remote_link_note_rubbish(struct remote_link *link, const GError *error);
+void remote_link_note_protocol_error(struct remote_link *link, const GError *error);
 
 /* A node's state at `theirs_ns` of the peer's clock; tells the listener only what is new. */
 void remote_link_set_node(struct remote_link *link, uint32_t index, bool up, int64_t theirs_ns,
@@ -106,7 +106,7 @@ void remote_link_settle(struct remote_link *link, bool good, const GError *wrong
 struct http_client *remote_link_client(const struct config_tls *tls, const char *address, GError **error);
 
 /* Tells the listener that what is known of its tasks may be wrong, and notes no events as read on that ground. */
-void remote_link_doubt(struct remote_link *link);
+void remote_link_resync(struct remote_link *link);
 
 /*
  * Whether any of the first `count` requests (link->requests_made) is not answered yet that somebody waits for. A PUT

@@ -166,7 +166,7 @@ static void request_done(int status, json_t *body, const GError *error, void *da
 
 	link->under_way -= !request->polls;
 	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY))
-		remote_link_note_rubbish(link, error);
+		remote_link_note_protocol_error(link, error);
 	if (error && !g_error_matches(error, HTTP_ERROR, HTTP_ERROR_STATUS))
 		remote_link_silence(link, error);
 	if (error && status == 503) {

@@ -3,9 +3,9 @@
 
 /*
  * The insides of remote.h, for its files alone: remote.c (the backend and what the links tell it),
- * remote_entry.c (an attempt of a task: requests, and what becomes of it), remote_step.c (its
- * suspensions and resumptions), remote_move.c (its migrations), remote_share.c (its share) and
- * remote_places.c (nodes of hosts that are shared).
+ * remote_attempt.c (an attempt of a task: requests, and what becomes of it), remote_suspend_ctl.c (its
+ * suspensions and resumptions), remote_migrate_ctl.c (its migrations), remote_share_ctl.c (its share) and
+ * remote_slots.c (nodes of hosts that are shared).
  */
 #include "controller/backend/remote.h"
 
@@ -28,7 +28,7 @@ enum remote_step {
 };
 
 /* One attempt of a task. */
-struct remote_entry {
+struct remote_attempt {
 	struct remote_backend *remote;
 	char *id;
 	uint32_t task, attempt, type, cluster;
@@ -101,7 +101,7 @@ struct remote_backend {
 	const struct config *config;
 	struct remote_run run;
 	struct remote_listener listener;
-	GHashTable *entries; /* id -> struct remote_entry */
+	GHashTable *entries; /* id -> struct remote_attempt */
 	GQueue events;       /* struct backend_event, by time */
 	struct backend_event *delivered; /* the event that was delivered last owns its parts */
 	double limit_j;
@@ -109,7 +109,7 @@ struct remote_backend {
 	bool woken; /* wait() is to return */
 	int64_t checked_ns; /* energy was compared with the limit up to here */
 	guint guard_source;
-	struct remote_strangers *strangers; /* one per cluster; NULL: not looked for */
+	struct remote_orphans *orphans; /* one per cluster; NULL: not looked for */
 };
 
 /* remote.c */
@@ -124,163 +124,163 @@ void remote_note(struct remote_backend *remote, const char *kind, const char *fo
 /* Queues a copy of `event` with what it points to. Equal times keep the order of arrival. */
 void remote_push(struct remote_backend *remote, const struct backend_event *event);
 
-/* remote_strangers.c */
+/* remote_orphans.c */
 
 /* The link is there (again): what it has that nobody knows of is killed, if that is looked for. */
-void remote_strangers_look(struct remote_backend *remote, uint32_t cluster);
+void remote_orphans_look(struct remote_backend *remote, uint32_t cluster);
 
 /* Looks again where it has to; to be called every now and then. */
-void remote_strangers_guard(struct remote_backend *remote, int64_t now_ns);
+void remote_orphans_guard(struct remote_backend *remote, int64_t now_ns);
 
 /* Looks no more. */
-void remote_strangers_free(struct remote_backend *remote);
+void remote_orphans_free(struct remote_backend *remote);
 
-/* remote_entry.c */
+/* remote_attempt.c */
 
 /* The link to the local scheduler of the entry's cluster. */
-struct remote_link *remote_entry_link(const struct remote_entry *entry);
+struct remote_link *remote_attempt_link(const struct remote_attempt *entry);
 
 /* The path of its requests; the caller frees. */
-char *remote_entry_path(const struct remote_entry *entry);
+char *remote_attempt_path(const struct remote_attempt *entry);
 
 /* The `try` of a request made now: milliseconds of the run, so that a later one has a higher number. */
-int64_t remote_entry_try(const struct remote_entry *entry);
+int64_t remote_attempt_try(const struct remote_attempt *entry);
 
 /* An event of the entry at t_ns, or at its last one if that was later. */
-struct backend_event remote_entry_event(struct remote_entry *entry, enum backend_event_kind kind,
+struct backend_event remote_attempt_event(struct remote_attempt *entry, enum backend_event_kind kind,
 					int64_t t_ns);
 
 /* What the local scheduler says of the attempt, times on our clock. */
-void remote_entry_take(struct remote_entry *entry, const struct remote_task *task);
+void remote_attempt_take(struct remote_attempt *entry, const struct remote_task *task);
 
 /*
  * Reads the answer to a request: a task object that must be the entry's. Sets *ret_state, which may
  * be NULL, to what it says. False with `error`: it makes no sense.
  */
-bool remote_entry_read(struct remote_entry *entry, const json_t *body,
+bool remote_attempt_read(struct remote_attempt *entry, const json_t *body,
 		       enum remote_task_state *ret_state, GError **error);
 
 /* Notes that the local scheduler answered rubbish. */
-void remote_entry_note_rubbish(struct remote_entry *entry, const GError *wrong);
+void remote_attempt_note_protocol_error(struct remote_attempt *entry, const GError *wrong);
 
 /* Ends the attempt in a way that the local scheduler has not told us about. */
-void remote_entry_end(struct remote_entry *entry, enum backend_outcome outcome, const char *reason);
+void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outcome, const char *reason);
 
 /*
  * Whether a request about it was answered that there is no such task, by `status` and `error`. Then it is over:
  * lost, or, of one that was kept once (410) and may have had any end, failed.
  */
-bool remote_entry_unknown(struct remote_entry *entry, int status, const GError *error);
+bool remote_attempt_unknown(struct remote_attempt *entry, int status, const GError *error);
 
 /* Ends it as lost and kills it if it turns up again. */
-void remote_entry_abandon(struct remote_entry *entry, const char *reason);
+void remote_attempt_abandon(struct remote_attempt *entry, const char *reason);
 
 /* Asks for it to be started. */
-void remote_entry_start(struct remote_entry *entry);
+void remote_attempt_start(struct remote_attempt *entry);
 /* Asks for it to be ended. */
-void remote_entry_kill(struct remote_entry *entry);
+void remote_attempt_kill(struct remote_attempt *entry);
 /* Asks for its end once more, or when it turned up again. */
-void remote_entry_delete(struct remote_entry *entry);
+void remote_attempt_delete(struct remote_attempt *entry);
 /* Asks how it is, unless that is asked already. */
-void remote_entry_check(struct remote_entry *entry);
+void remote_attempt_check(struct remote_attempt *entry);
 
 /*
  * Looks after requests that were given up; to be called every now and then. An attempt of which nothing is known for as
  * long as a local scheduler may be silent is given up, as if that were away. Returns whether all is as it should be.
  */
-bool remote_entry_guard(struct remote_entry *entry, int64_t now_ns);
+bool remote_attempt_guard(struct remote_attempt *entry, int64_t now_ns);
 
-/* Frees it, and what it asked for is nobody's any more. Takes a struct remote_entry. */
-void remote_entry_free(void *entry);
+/* Frees it, and what it asked for is nobody's any more. Takes a struct remote_attempt. */
+void remote_attempt_free(void *entry);
 
-/* remote_step.c */
+/* remote_suspend_ctl.c */
 
 /* suspend() of the backend, where the VMs go by `keep`. */
-void remote_step_suspend(struct remote_entry *entry, uint32_t n, const char *keep);
+void remote_suspend_ctl_suspend(struct remote_attempt *entry, uint32_t n, const char *keep);
 /* resume() of the backend. */
-void remote_step_resume(struct remote_entry *entry, uint32_t n, const uint32_t *nodes,
+void remote_suspend_ctl_resume(struct remote_attempt *entry, uint32_t n, const uint32_t *nodes,
 			uint32_t nodes_count);
 
 /* Takes up where an earlier controller left; entry->nodes are those it is on, or is to go to. */
-void remote_step_adopt(struct remote_entry *entry, const struct remote_past *past);
+void remote_suspend_ctl_adopt(struct remote_attempt *entry, const struct remote_past *past);
 
 /* All ranks run now: what had to wait for that is asked for. */
-void remote_step_started(struct remote_entry *entry);
+void remote_suspend_ctl_started(struct remote_attempt *entry);
 
 /* Tells what is new in the suspensions of `task`. */
-void remote_step_take(struct remote_entry *entry, const struct remote_task *task);
+void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
 
 /* An event said that the step failed. */
-void remote_step_stayed(struct remote_entry *entry, bool resume, const char *reason);
+void remote_suspend_ctl_stayed(struct remote_attempt *entry, bool resume, const char *reason);
 
 /* A check was answered: the task is in that state. */
-void remote_step_checked(struct remote_entry *entry, enum remote_task_state state);
+void remote_suspend_ctl_checked(struct remote_attempt *entry, enum remote_task_state state);
 
 /* Looks after a step that takes long; to be called every now and then. */
-void remote_step_guard(struct remote_entry *entry, int64_t now_ns);
+void remote_suspend_ctl_guard(struct remote_attempt *entry, int64_t now_ns);
 
 /* How long the attempt has executed at now_ns, in seconds. */
-double remote_step_executed_s(const struct remote_entry *entry, int64_t now_ns);
+double remote_suspend_ctl_executed_s(const struct remote_attempt *entry, int64_t now_ns);
 
-/* remote_move.c */
+/* remote_migrate_ctl.c */
 
 /* migrate() of the backend. */
-void remote_move_migrate(struct remote_entry *entry, uint32_t n, const uint32_t *nodes,
+void remote_migrate_ctl_migrate(struct remote_attempt *entry, uint32_t n, const uint32_t *nodes,
 			 uint32_t nodes_count);
 
 /* Tells what is new in the migrations of `task`. */
-void remote_move_take(struct remote_entry *entry, const struct remote_task *task);
+void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
 
 /* An event said that the migration failed, and no description that a VM was moved. */
-void remote_move_stayed(struct remote_entry *entry, const char *reason);
+void remote_migrate_ctl_stayed(struct remote_attempt *entry, const char *reason);
 
 /* The task runs now, or is known: what had to wait for that is asked for. */
-void remote_move_go_on(struct remote_entry *entry);
+void remote_migrate_ctl_continue(struct remote_attempt *entry);
 
 /* A check was answered, and the task was described. */
-void remote_move_checked(struct remote_entry *entry);
+void remote_migrate_ctl_checked(struct remote_attempt *entry);
 
 /* Looks after a migration that takes long; to be called every now and then. */
-void remote_move_guard(struct remote_entry *entry, int64_t now_ns);
+void remote_migrate_ctl_guard(struct remote_attempt *entry, int64_t now_ns);
 
-/* remote_share.c */
+/* remote_share_ctl.c */
 
 /* share() of the backend. */
-void remote_share_want(struct remote_entry *entry, double yield);
+void remote_share_ctl_want(struct remote_attempt *entry, double yield);
 
 /* Asks for the share that is wanted, if the task does not have it and can get it now. */
-void remote_share_go_on(struct remote_entry *entry);
+void remote_share_ctl_continue(struct remote_attempt *entry);
 
 /* An event said that a VM has not got it. */
-void remote_share_failed(struct remote_entry *entry, const char *reason);
+void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason);
 
 /* Tells what the VMs of `task` make of their share. */
-void remote_share_take(struct remote_entry *entry, const struct remote_task *task);
+void remote_share_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
 
-/* remote_places.c */
+/* remote_slots.c */
 
 /* Whether its cluster's hosts are shared, so that the engine's nodes are hosts. */
-bool remote_places_shared(const struct remote_entry *entry);
+bool remote_slots_shared(const struct remote_attempt *entry);
 
 /* How often a request that finds no node ready is repeated. */
-guint remote_places_tries(const struct remote_entry *entry);
+guint remote_slots_tries(const struct remote_attempt *entry);
 
 /* The engine's node for a node of the cluster: its host where hosts are shared. */
-uint32_t remote_places_host(const struct config_cluster *cluster, uint32_t node);
+uint32_t remote_slots_host(const struct config_cluster *cluster, uint32_t node);
 
 /*
  * A request to put it on `nodes`, nodes_count of them, found them not ready for as long as one asks: hosts of
  * which one is down take no tasks until one of their nodes comes up. Nothing where hosts are not shared.
  */
-void remote_places_give_up(const struct remote_entry *entry, const uint32_t *nodes);
+void remote_slots_give_up(const struct remote_attempt *entry, const uint32_t *nodes);
 
 /*
  * A node for each VM of the entry on the hosts given, one per VM, that no other task has. Where `stay`
  * is not NULL, VMs that are on their host already keep the node that they have there. The caller
  * frees.
  */
-uint32_t *remote_places_pick(const struct remote_entry *entry, const uint32_t *hosts,
+uint32_t *remote_slots_pick(const struct remote_attempt *entry, const uint32_t *hosts,
 			     const uint32_t *stay);
 
 /* A host for each of `vms` VMs, dealt out evenly over hosts_count of them. The caller frees. */
-uint32_t *remote_places_spread(const uint32_t *hosts, uint32_t hosts_count, uint32_t vms);
+uint32_t *remote_slots_spread(const uint32_t *hosts, uint32_t hosts_count, uint32_t vms);

@@ -5,7 +5,7 @@
 
 #include "common/json.h"
 #include "controller/backend/remote_clock.h"
-#include "controller/backend/remote_doubt.h"
+#include "controller/backend/remote_resync.h"
 
 #define WHAT "task of the local scheduler"
 
@@ -69,7 +69,7 @@ static bool get_time(const json_t *object, const char *key, int64_t *ret_ns, GEr
 	return json_get_integer(object, key, WHAT, 0, INT64_MAX, ret_ns, error);
 }
 
-/* An optional quantity, of those that can be (remote_doubt_settle()): null and absent are NAN. */
+/* An optional quantity, of those that can be (remote_resync_settle()): null and absent are NAN. */
 static bool get_quantity(const json_t *object, const char *key, double *ret_value, GError **error)
 {
 	json_t *value = json_object_get(object, key);
@@ -117,7 +117,7 @@ static bool take(struct remote_task *task, bool good, GError **part, GString *do
 		g_propagate_error(error, g_steal_pointer(part));
 		return false;
 	}
-	remote_doubt_add(doubts, (*part)->message);
+	remote_resync_add(doubts, (*part)->message);
 	g_clear_error(part);
 	return true;
 }
@@ -216,7 +216,7 @@ struct remote_task *remote_task_parse(const json_t *object, GError **error)
 	    !parse_state(state, &task->state, error))
 		return NULL;
 	task->id = g_strdup(id);
-	settled = remote_doubt_settle(object, task->state == REMOTE_TASK_ENDED, doubts);
+	settled = remote_resync_settle(object, task->state == REMOTE_TASK_ENDED, doubts);
 	if (!parse(settled, task, doubts, error))
 		return NULL;
 	if (doubts->len)
@@ -228,13 +228,13 @@ static void doubt_time(struct remote_task *task, const char *what, int64_t *t_ns
 {
 	g_autoptr(GString) doubts = g_string_new(task->doubts);
 
-	remote_doubt_add(doubts, what);
+	remote_resync_add(doubts, what);
 	*t_ns = 0;
 	g_free(task->doubts);
 	task->doubts = g_strdup(doubts->str);
 }
 
-void remote_task_doubt_times(struct remote_task *task, int64_t now_ns)
+void remote_task_resync_times(struct remote_task *task, int64_t now_ns)
 {
 	const int64_t last_ns = now_ns + REMOTE_CLOCK_AHEAD_MAX_NS;
 

@@ -49,7 +49,7 @@ struct remote_task {
  */
 struct remote_task *remote_task_parse(const json_t *object, GError **error);
 /* On our clock: an instant that has not come, or an end before the beginning, is not known either. */
-void remote_task_doubt_times(struct remote_task *task, int64_t now_ns);
+void remote_task_resync_times(struct remote_task *task, int64_t now_ns);
 /* NULL is allowed. */
 void remote_task_free(struct remote_task *task);
 typedef struct remote_task remote_task_t;

@@ -270,7 +270,7 @@ static struct backend_event step_event(const struct sim *sim, enum backend_event
 
 static void stay(struct sim *sim, uint32_t index, uint32_t n, const char *reason)
 {
-	struct backend_event event = step_event(sim, BACKEND_EVENT_STAYED, index, n);
+	struct backend_event event = step_event(sim, BACKEND_EVENT_SUSPENSION_FAILED, index, n);
 
 	event.reason = reason;
 	push_news(sim, &event);

@@ -8,7 +8,7 @@
 #include "controller/cli/commands.h"
 #include "controller/report/compare.h"
 #include "controller/report/compare_brief.h"
-#include "controller/report/noise.h"
+#include "controller/report/resampling.h"
 #include "controller/report/overhead.h"
 
 /* `overhead` may be NULL. */
@@ -69,8 +69,8 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	g_autoptr(summary_t) measured = summary_load(measured_dir, &error);
 	g_autoptr(summary_t) simulated = measured ? summary_load(simulated_dir, &error) : NULL;
 	g_autoptr(GError) no_noise = NULL;
-	g_autoptr(noise_t) noise =
-		simulated && measured->measured ? noise_new(measured, &no_noise) : NULL;
+	g_autoptr(resampling_t) noise =
+		simulated && measured->measured ? resampling_new(measured, &no_noise) : NULL;
 	g_autoptr(compare_t) compare = NULL;
 	g_autoptr(overhead_t) overhead = NULL;
 	g_autoptr(GError) no_overhead = NULL;
@@ -80,7 +80,7 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 		return command_fail(COMMAND_BAD, name, "%s is the directory of a service, which is no experiment that "
 				    "could be compared", measured->service ? measured_dir : simulated_dir);
 	if (simulated)
-		compare = compare_new(measured, simulated, noise ? noise_compare(noise) : NULL,
+		compare = compare_new(measured, simulated, noise ? resampling_compare(noise) : NULL,
 				      options->trials, &error);
 	if (options->brief && (compare || g_error_matches(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING)))
 		print_brief(measured, simulated, compare, options->json);
@@ -89,7 +89,7 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	if (no_noise)
 		fprintf(stderr, "%s: warning: repeats cannot be simulated: %s\n", name,
 			no_noise->message);
-	unknown = noise ? noise_unknown(noise) : NULL;
+	unknown = noise ? resampling_unknown(noise) : NULL;
 	if (unknown)
 		fprintf(stderr,
 			"%s: warning: repeats cannot be simulated of policies that this build does not "

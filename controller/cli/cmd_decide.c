@@ -220,13 +220,13 @@ static int decide(const char *name, const struct snapshot_json *read, const stru
 		  bool explain, bool json)
 {
 	struct policy_context context = {
-		.scratch = scratch_new(),
+		.arena = arena_new(),
 		.flags = explain ? POLICY_EXPLAIN : POLICY_PLAIN,
 	};
 	struct sched_plan plan;
 	int status = COMMAND_DONE;
 
-	if (!context.scratch || policy_decide(policy, &read->snapshot, &context, &plan) < 0) {
+	if (!context.arena || policy_decide(policy, &read->snapshot, &context, &plan) < 0) {
 		status = command_fail(COMMAND_FAILED, name, "out of memory");
 	} else if (json) {
 		g_autoptr(json_t) list = snapshot_json_actions(read->system, &plan, explain);
@@ -249,7 +249,7 @@ static int decide(const char *name, const struct snapshot_json *read, const stru
 		else if (explain)
 			print_considered(read->system, &plan);
 	}
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 	return status;
 }
 

@@ -7,7 +7,7 @@
 
 #include "common/json.h"
 #include "common/number_option.h"
-#include "common/repeated.h"
+#include "common/duplicates.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/trace_notes.h"
 #include "controller/replay/replay_report.h"
@@ -94,7 +94,7 @@ static const struct replay_policy **find_policies(const char *names, char **ret_
 	g_autoptr(GPtrArray) list = g_ptr_array_new();
 	g_auto(GStrv) split = g_strsplit(names ? names : "", ",", -1);
 	const uint32_t names_count = g_strv_length(split);
-	const uint32_t repeated = repeated_name((const char *const *)split, names_count);
+	const uint32_t repeated = duplicate_name((const char *const *)split, names_count);
 
 	if (repeated < names_count) {
 		*ret_wrong = g_strdup_printf("\"%s\" is given twice", split[repeated]);

@@ -4,7 +4,7 @@
 #include "common/number_option.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/limit_list.h"
-#include "controller/report/noise.h"
+#include "controller/report/resampling.h"
 #include "controller/run/run_results.h"
 #include "controller/run/run_supervisor.h"
 
@@ -88,7 +88,7 @@ static int carry_out(const struct run_request *request, bool json)
 
 	if (!done)
 		return command_fail(status_of(error), request->command, "%s", error->message);
-	if (!finished && !noise_record(dir, &error))
+	if (!finished && !resampling_record(dir, &error))
 		return command_fail(COMMAND_FAILED, request->command, "%s", error->message);
 	if (json)
 		return run_results_print_json(dir, &error)

@@ -10,7 +10,7 @@
 #include "controller/cli/simulate_store.h"
 #include "controller/cli/simulate_summary.h"
 #include "controller/cli/trace_notes.h"
-#include "controller/report/origin.h"
+#include "controller/report/provenance.h"
 #include "controller/store/store.h"
 #include "controller/workload/environment.h"
 
@@ -98,16 +98,16 @@ static bool show_progress(uint32_t done, uint32_t trials, void *data)
 }
 
 /* Adds to the run directory what its estimates rest on. */
-static bool store_origin(const struct origin *origin, const char *dir, GError **error)
+static bool store_origin(const struct provenance *origin, const char *dir, GError **error)
 {
 	g_autoptr(store_t) store = store_open(dir, false, error);
 
-	return store && origin_put(origin, store, error);
+	return store && provenance_put(origin, store, error);
 }
 
-static void print_notes(const struct origin *origin)
+static void print_notes(const struct provenance *origin)
 {
-	g_autoptr(GPtrArray) notes = origin_notes(origin, false, false);
+	g_autoptr(GPtrArray) notes = provenance_notes(origin, false, false);
 
 	for (guint i = 0; i < notes->len; i++)
 		printf("  ! %s\n", (const char *)notes->pdata[i]);
@@ -115,7 +115,7 @@ static void print_notes(const struct origin *origin)
 
 /* Runs everything and says so; what went wrong is in `error`. */
 static int run(const char *name, struct trials *trials, const double *limits, double budget_j,
-	       const struct options *options, const struct origin *origin)
+	       const struct options *options, const struct provenance *origin)
 {
 	const bool watched = isatty(STDERR_FILENO);
 	gint64 begun = g_get_monotonic_time();
@@ -178,8 +178,8 @@ static int simulate(const char *name, const char *path, const struct options *op
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = config_load(path, &error);
 	g_autoptr(experiment_t) experiment = NULL;
-	g_autoptr(origin_t) origin =
-		origin_of_file(options->estimates ? options->estimates : path);
+	g_autoptr(provenance_t) origin =
+		provenance_of_file(options->estimates ? options->estimates : path);
 	g_auto(GStrv) policies = NULL;
 	g_autofree double *limits = NULL;
 	g_autofree double *limits_j = NULL;
@@ -191,7 +191,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 	if (!config || (options->estimates &&
 			!config_load_estimates(config, options->estimates, &error)))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	origin_set_holes(origin, config);
+	provenance_set_holes(origin, config);
 	warn_of_speeds(name, config);
 	if (options->out && !simulate_store_check(options->out, &error))
 		return command_fail(COMMAND_BAD, name, "--out: %s", error->message);

@@ -3,7 +3,7 @@
 
 #include "common/config.h"
 #include "common/read_number.h"
-#include "common/repeated.h"
+#include "common/duplicates.h"
 
 GArray *limit_list_parse(const char *text, GError **error)
 {
@@ -21,7 +21,7 @@ GArray *limit_list_parse(const char *text, GError **error)
 			return NULL;
 		}
 		g_array_append_val(limits, limit);
-		if (repeated_fraction((const double *)limits->data, limits->len) < limits->len) {
+		if (duplicate_fraction((const double *)limits->data, limits->len) < limits->len) {
 			g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
 				    "--limit: %s is given twice; name each limit once", *part);
 			return NULL;

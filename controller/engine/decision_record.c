@@ -53,7 +53,7 @@ static bool is_on_record(const struct engine *engine, const struct engine_entry 
 static void prepare(const struct engine *engine, const struct sched_plan *plan,
 		    struct engine_entry *ret_entry)
 {
-	const bool news = engine->setup.record_news && !engine->queues;
+	const bool news = engine->setup.record_changes && !engine->queues;
 
 	*ret_entry = (struct engine_entry){ .waiting = news ? describe_waiting(plan) : NULL };
 	ret_entry->known = is_on_record(engine, ret_entry);
@@ -89,7 +89,7 @@ void engine_record_decision(struct engine *engine, const struct policy *policy,
 
 	if (!recorder || !recorder->decision)
 		return;
-	if (!engine->apart)
+	if (!engine->decider)
 		prepare(engine, plan, entry);
 	if (!entry->known && entry->description.actions)
 		good = recorder->described(recorder, &entry->description);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "controller/engine/hosts.h"
+#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/queues.h"
 #include "controller/engine/state.h"
@@ -270,7 +270,7 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->reservations = g_new(struct sched_planned, count);
 	engine->placeholders = g_new(struct sched_planned, count);
 	engine->refused_j = g_new(double, count);
-	engine->earnings = g_array_new(FALSE, FALSE, sizeof(struct engine_earning));
+	engine->utility_log = g_array_new(FALSE, FALSE, sizeof(struct engine_utility_change));
 	engine->window_tails = g_array_new(FALSE, FALSE, sizeof(struct window_tail));
 	engine->window_past = g_array_new(FALSE, FALSE, sizeof(struct window_span));
 	engine->affordable_tasks = g_new(const struct sched_task *, count);
@@ -305,11 +305,11 @@ static void init_nodes(struct engine *engine)
 
 	for (uint32_t c = 0; c < system->clusters_count; c++)
 		nodes += system->clusters[c].nodes;
-	engine->occupants = g_new(uint32_t *, system->clusters_count);
-	engine->leavers = g_new(uint32_t *, system->clusters_count);
+	engine->allocated = g_new(uint32_t *, system->clusters_count);
+	engine->departing = g_new(uint32_t *, system->clusters_count);
 	engine->down = g_new(bool *, system->clusters_count);
-	engine->occupants_pool = g_new(uint32_t, nodes);
-	engine->leavers_pool = g_new(uint32_t, nodes);
+	engine->allocated_pool = g_new(uint32_t, nodes);
+	engine->departing_pool = g_new(uint32_t, nodes);
 	engine->down_pool = g_new0(bool, nodes);
 	engine->down_nodes = g_new(struct sched_node, 2 * (size_t)nodes);
 	engine->tallies = g_new(struct engine_tally, system->clusters_count);
@@ -318,11 +318,11 @@ static void init_nodes(struct engine *engine)
 	engine->nodes_count = nodes;
 	engine->because = g_malloc0(ENGINE_BECAUSE_SIZE);
 	for (uint32_t i = 0; i < nodes; i++)
-		engine->occupants_pool[i] = engine->leavers_pool[i] = ENGINE_NO_TASK;
+		engine->allocated_pool[i] = engine->departing_pool[i] = ENGINE_NO_TASK;
 	nodes = 0;
 	for (uint32_t c = 0; c < system->clusters_count; c++) {
-		engine->occupants[c] = engine->occupants_pool + nodes;
-		engine->leavers[c] = engine->leavers_pool + nodes;
+		engine->allocated[c] = engine->allocated_pool + nodes;
+		engine->departing[c] = engine->departing_pool + nodes;
 		engine->down[c] = engine->down_pool + nodes;
 		engine->closures[c] = engine->closures_pool + nodes;
 		nodes += system->clusters[c].nodes;
@@ -341,18 +341,18 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 	engine->setup = *setup;
 	engine->backend = backend;
 	engine->ends = g_string_chunk_new(256);
-	engine->scratch = scratch_new();
-	if (!engine->scratch)
+	engine->arena = arena_new();
+	if (!engine->arena)
 		g_error("out of memory");
 	engine->marks = g_new0(struct engine_result, setup->marks_count);
 	engine->due_s = -INFINITY;
 	init_tasks(engine);
 	init_nodes(engine);
-	engine_hosts_init(engine);
+	engine_shared_nodes_init(engine);
 	engine_queues_init(engine);
 	engine->considered_s = engine->asked_s = -INFINITY;
-	if (setup->apart && !engine->hosts && !engine->queues)
-		engine->apart = apart_new(answer_is_there, engine_prepare_entry, engine);
+	if (setup->apart && !engine->shared_nodes && !engine->queues)
+		engine->decider = async_decider_new(answer_is_there, engine_prepare_entry, engine);
 	return engine;
 }
 
@@ -385,10 +385,10 @@ static void free_nodes(struct engine *engine)
 	g_free(engine->closures);
 	g_free(engine->closures_pool);
 	g_free(engine->tallies);
-	g_free(engine->occupants);
-	g_free(engine->occupants_pool);
-	g_free(engine->leavers);
-	g_free(engine->leavers_pool);
+	g_free(engine->allocated);
+	g_free(engine->allocated_pool);
+	g_free(engine->departing);
+	g_free(engine->departing_pool);
 	g_free(engine->down);
 	g_free(engine->down_pool);
 	g_free(engine->down_nodes);
@@ -398,12 +398,12 @@ void engine_free(struct engine *engine)
 {
 	if (!engine)
 		return;
-	apart_free(engine->apart);
+	async_decider_free(engine->decider);
 	engine_clear_entry(engine);
-	scratch_free(engine->scratch);
+	arena_free(engine->arena);
 	free_suspensions(engine);
 	engine_migrations_free(engine);
-	engine_hosts_finish(engine);
+	engine_shared_nodes_finish(engine);
 	engine_queues_finish(engine);
 	free_places(engine);
 	free_nodes(engine);
@@ -422,7 +422,7 @@ void engine_free(struct engine *engine)
 	g_free(engine->reservations);
 	g_free(engine->placeholders);
 	g_free(engine->refused_j);
-	g_array_unref(engine->earnings);
+	g_array_unref(engine->utility_log);
 	g_array_unref(engine->window_tails);
 	g_array_unref(engine->window_past);
 	g_free(engine->affordable_tasks);
@@ -539,7 +539,7 @@ static double next_time_s(const struct engine *engine)
 	const double change_s = engine_next_change_s(engine, backend_now_s(engine->backend));
 
 	return fmin(fmin(fmin(event_s, change_s), engine->setup.duration_s),
-		    fmin(engine_next_promise_s(engine), engine_window_next_s(engine)));
+		    fmin(engine_next_reservation_s(engine), engine_window_next_s(engine)));
 }
 
 void engine_run(struct engine *engine, struct engine_result *ret_result)
@@ -570,13 +570,13 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 				event.kind == BACKEND_EVENT_NONE ? backend_now_s(engine->backend)
 								 : event.time_s);
 	}
-	engine_stop_carrying(engine);
+	engine_stop_applying(engine);
 	engine->result.energy_j = backend_energy_j(engine->backend) - engine->day_j;
 	if (engine->reason && records_events(engine))
 		record_event(engine, engine->result.ended_s, "aborted",
 			     json_pack("{s:s}", "reason", engine->reason));
 	engine_arrive(engine, engine->result.ended_s);
-	engine_leave_rest(engine);
+	engine_finish_run(engine);
 	engine_flush(engine);
 	for (uint32_t i = engine->marks_next; i < engine->setup.marks_count; i++)
 		engine->marks[i] = engine->result;

@@ -234,7 +234,7 @@ struct engine_description {
 struct engine_recorder {
 	/*
 	 * A mapping event with at least one mappable task, before its actions are carried out;
-	 * engine_setup.record_news says which.
+	 * engine_setup.record_changes says which.
 	 */
 	bool (*decision)(struct engine_recorder *recorder, const struct policy *policy,
 			 const struct sched_snapshot *snapshot, const struct sched_plan *plan);
@@ -370,7 +370,7 @@ struct engine_setup {
 	 * Runs that never end: a decision is not recorded that leaves all tasks waiting as the one
 	 * before it did, with the same promises. Has no effect where machines have queues.
 	 */
-	bool record_news;
+	bool record_changes;
 	bool record_steps; /* events for those who follow a run: tasks that ended, were suspended, go on */
 	/*
 	 * Lower limits, ascending and below limit_j (or any when that is 0), at which to take an
@@ -478,7 +478,7 @@ const char *engine_request_migrate(struct engine *engine, uint32_t task, const u
 				   uint32_t *ret_full);
 
 /*
- * What people ask for of tasks that come at any time (people.c), and of nodes. Each may be called while
+ * What people ask for of tasks that come at any time (control.c), and of nodes. Each may be called while
  * the engine waits for the backend, which it then stops doing where a mapping event may follow, or before
  * engine_run(). Asking for what is so already has no effect. Those that return text return NULL, or a
  * sentence why it cannot be. All but engine_submit() are flushed when they return, or have aborted the run.
@@ -595,7 +595,7 @@ const struct engine_result *engine_mark_result(const struct engine *engine, uint
 const struct engine_result *engine_counts(const struct engine *engine);
 
 /* That a task completed, and what all had earned by then. */
-struct engine_earning {
+struct engine_utility_change {
 	double time_s;
 	double utility; /* the task's */
 	double sum;
@@ -605,7 +605,7 @@ struct engine_earning {
  * What was earned so far, by time: an entry for each task that completed (borrowed, until the engine goes on). Kept as
  * tasks complete: asking costs nothing but for the first time after tasks were restored.
  */
-const struct engine_earning *engine_earnings(struct engine *engine, uint32_t *ret_count);
+const struct engine_utility_change *engine_utility_log(struct engine *engine, uint32_t *ret_count);
 
 /* Why the run was aborted, or NULL. Valid until engine_free(). */
 const char *engine_reason(const struct engine *engine);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "controller/engine/hosts.h"
+#include "controller/engine/shared_nodes.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
@@ -48,7 +48,7 @@ void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, u
 {
 	struct engine_task *task = &engine->tasks[index];
 	const struct sched_option *option =
-		engine->hosts ? NULL
+		engine->shared_nodes ? NULL
 			      : sched_system_option(engine->setup.system, task->task->row, cluster,
 						    pstate);
 
@@ -68,8 +68,8 @@ bool engine_place_free(const struct engine *engine, uint32_t index)
 	for (uint32_t i = 0; i < task->nodes_count; i++) {
 		const uint32_t node = task->nodes[i];
 
-		if (engine->occupants[task->cluster][node] != ENGINE_NO_TASK ||
-		    engine->leavers[task->cluster][node] != ENGINE_NO_TASK ||
+		if (engine->allocated[task->cluster][node] != ENGINE_NO_TASK ||
+		    engine->departing[task->cluster][node] != ENGINE_NO_TASK ||
 		    engine->down[task->cluster][node])
 			return false;
 	}
@@ -83,7 +83,7 @@ static void set_occupant(struct engine *engine, uint32_t index, const uint32_t *
 	engine->changes++;
 	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		engine->occupants[task->cluster][nodes[i]] = index;
+		engine->allocated[task->cluster][nodes[i]] = index;
 }
 
 /* Where machines keep queues the next task may be there already. */
@@ -94,21 +94,21 @@ static void clear_occupant(struct engine *engine, uint32_t index, const uint32_t
 	engine->changes++;
 	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		if (engine->occupants[task->cluster][nodes[i]] == index)
-			engine->occupants[task->cluster][nodes[i]] = ENGINE_NO_TASK;
+		if (engine->allocated[task->cluster][nodes[i]] == index)
+			engine->allocated[task->cluster][nodes[i]] = ENGINE_NO_TASK;
 }
 
 void engine_occupy(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
-	if (engine->hosts)
-		engine_promise_memory(engine, index, nodes);
+	if (engine->shared_nodes)
+		engine_reserve_memory(engine, index, nodes);
 	else
 		set_occupant(engine, index, nodes);
 }
 
 void engine_vacate(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
-	if (engine->hosts)
+	if (engine->shared_nodes)
 		engine_free_memory(engine, index, nodes);
 	else
 		clear_occupant(engine, index, nodes);
@@ -148,7 +148,7 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 		engine->setup.workload->tasks[index].preemptible && engine->blocked[index] == 0 &&
 		state != ENGINE_TASK_STARTING && state != ENGINE_TASK_RESUMING &&
 		state != ENGINE_TASK_MIGRATING && !engine->tasks[index].cancelled &&
-		(!suspension || suspension->stays < ENGINE_STAYS_MAX);
+		(!suspension || suspension->retries < ENGINE_STAYS_MAX);
 }
 
 /* It does not wait any more. */
@@ -257,7 +257,7 @@ void engine_launch(struct engine *engine, uint32_t index)
 	const struct backend_start start = engine_task_start(task);
 
 	backend_start(engine->backend, &start);
-	if (engine->hosts)
+	if (engine->shared_nodes)
 		backend_share(engine->backend, index, task->attempts, task->yield);
 }
 

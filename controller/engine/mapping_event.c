@@ -2,7 +2,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "controller/engine/hosts.h"
+#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/queues.h"
 #include "controller/engine/state.h"
@@ -53,7 +53,7 @@ static bool only_starts(const struct sched_plan *plan)
 
 static uint32_t most_at_once(const struct engine *engine, const struct sched_plan *plan)
 {
-	return engine->apart && engine->setup.at_once > 0 && only_starts(plan)
+	return engine->decider && engine->setup.at_once > 0 && only_starts(plan)
 		       ? engine->setup.at_once
 		       : UINT32_MAX;
 }
@@ -61,12 +61,12 @@ static uint32_t most_at_once(const struct engine *engine, const struct sched_pla
 /* No more of a plan is carried out, whatever is left. */
 static void finish(struct engine *engine)
 {
-	struct engine_carrying *carrying = &engine->carrying;
+	struct engine_applying *applying = &engine->applying;
 
-	if (carrying->most < carrying->answer.plan->actions_count)
-		backend_hold(engine->backend, false);
-	carrying->goes_on = false;
-	count_event(&engine->result, wall_s() - carrying->answer.asked_s);
+	if (applying->most < applying->answer.plan->actions_count)
+		backend_cork(engine->backend, false);
+	applying->goes_on = false;
+	count_event(&engine->result, wall_s() - applying->answer.asked_s);
 }
 
 /*
@@ -76,9 +76,9 @@ static void finish(struct engine *engine)
  */
 static void carry_on(struct engine *engine)
 {
-	struct engine_carrying *carrying = &engine->carrying;
-	const struct sched_plan *plan = carrying->answer.plan;
-	const uint32_t from = carrying->next;
+	struct engine_applying *applying = &engine->applying;
+	const struct sched_plan *plan = applying->answer.plan;
+	const uint32_t from = applying->next;
 	struct sched_plan part = *plan;
 
 	if (from > 0 && from == plan->actions_count) {
@@ -87,21 +87,21 @@ static void carry_on(struct engine *engine)
 	}
 	if (from > 0)
 		part.actions += from; /* a plan without actions has no array */
-	part.actions_count = MIN(plan->actions_count - from, carrying->most);
-	carrying->next += part.actions_count;
-	if (from == 0 && plan->actions_count > carrying->most)
-		backend_hold(engine->backend, true);
+	part.actions_count = MIN(plan->actions_count - from, applying->most);
+	applying->next += part.actions_count;
+	if (from == 0 && plan->actions_count > applying->most)
+		backend_cork(engine->backend, true);
 	if (!engine->ended)
-		engine_carry_out(engine, &part, from > 0);
-	carrying->goes_on = carrying->most < plan->actions_count && !engine->ended;
-	if (carrying->goes_on)
+		engine_apply_plan(engine, &part, from > 0);
+	applying->goes_on = applying->most < plan->actions_count && !engine->ended;
+	if (applying->goes_on)
 		backend_wake(engine->backend);
 	else
 		finish(engine);
 }
 
 /* A decision is there: it is recorded and carried out. */
-static void conclude(struct engine *engine, const struct apart_answer *answer)
+static void conclude(struct engine *engine, const struct async_answer *answer)
 {
 	const struct sched_plan *plan = answer->plan;
 
@@ -114,7 +114,7 @@ static void conclude(struct engine *engine, const struct apart_answer *answer)
 		engine_record_pruner(engine, answer->snapshot->now_s);
 	}
 	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
-	engine->carrying = (struct engine_carrying){ *answer, .most = most_at_once(engine, plan) };
+	engine->applying = (struct engine_applying){ *answer, .most = most_at_once(engine, plan) };
 	carry_on(engine);
 }
 
@@ -122,7 +122,7 @@ static void decide(struct engine *engine, double now_s, bool between)
 {
 	const struct sched_snapshot snapshot = engine_take_snapshot(engine, now_s, between);
 	struct policy_context context = {
-		.scratch = engine->scratch,
+		.arena = engine->arena,
 		.flags = engine->setup.trim ? POLICY_TRIM : POLICY_PLAIN,
 		.memory = engine->queueing_memory,
 	};
@@ -134,25 +134,25 @@ static void decide(struct engine *engine, double now_s, bool between)
 		return;
 	if (between)
 		engine->asked_s = now_s;
-	if (engine->apart) {
+	if (engine->decider) {
 		engine->asked_changes = engine->changes;
-		apart_ask(engine->apart, &engine->setup.policy, context.flags, &snapshot);
+		async_decider_ask(engine->decider, &engine->setup.policy, context.flags, &snapshot);
 		return;
 	}
 	if (policy_decide(&engine->setup.policy, &snapshot, &context, &plan) < 0)
 		g_error("out of memory");
-	conclude(engine, &(struct apart_answer){ &engine->setup.policy, &snapshot, &plan,
+	conclude(engine, &(struct async_answer){ &engine->setup.policy, &snapshot, &plan,
 						    thread_s() - begun_s, asked_s });
 }
 
 bool engine_is_deciding(const struct engine *engine)
 {
-	return engine->apart && (engine->carrying.goes_on || apart_busy(engine->apart));
+	return engine->decider && (engine->applying.goes_on || async_decider_is_busy(engine->decider));
 }
 
-void engine_stop_carrying(struct engine *engine)
+void engine_stop_applying(struct engine *engine)
 {
-	if (engine->carrying.goes_on)
+	if (engine->applying.goes_on)
 		finish(engine);
 }
 
@@ -160,16 +160,16 @@ void engine_stop_carrying(struct engine *engine)
 static void drop_answer(struct engine *engine)
 {
 	engine_clear_entry(engine);
-	engine_stop_carrying(engine);
+	engine_stop_applying(engine);
 	engine->changed_places = true;
 }
 
 void engine_take_answer(struct engine *engine)
 {
-	const bool goes_on = engine->carrying.goes_on;
-	struct apart_answer answer = engine->carrying.answer;
+	const bool goes_on = engine->applying.goes_on;
+	struct async_answer answer = engine->applying.answer;
 
-	if (!goes_on && (!engine->apart || !apart_take(engine->apart, &answer)))
+	if (!goes_on && (!engine->decider || !async_decider_take(engine->decider, &answer)))
 		return;
 	if (!g_str_equal(answer.policy->name, engine->setup.policy.name))
 		drop_answer(engine);
@@ -178,7 +178,7 @@ void engine_take_answer(struct engine *engine)
 	else
 		conclude(engine, &answer);
 	/* Promises whose time came while it was decided were not tried. */
-	if (!engine->ended && !engine->carrying.goes_on)
+	if (!engine->ended && !engine->applying.goes_on)
 		engine_retry_late(engine, backend_now_s(engine->backend));
 }
 
@@ -191,14 +191,14 @@ void engine_take_answer(struct engine *engine)
 static bool has_tasks(const struct engine *engine)
 {
 	return engine->waiting.count + engine->suspended.count > 0 || engine->queues ||
-	       (engine->hosts && engine->running.count > 0);
+	       (engine->shared_nodes && engine->running.count > 0);
 }
 
 static void map(struct engine *engine, double now_s, bool between)
 {
 	engine_arrive(engine, now_s);
 	engine_window_settle(engine);
-	engine_extend_late(engine, now_s, engine_event_s(engine, engine->event_next + !between));
+	engine_extend_overruns(engine, now_s, engine_event_s(engine, engine->event_next + !between));
 	if (engine->disturbed)
 		engine_slide_reservations(engine, now_s);
 	engine_start_due(engine, now_s);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "controller/engine/hosts.h"
+#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
@@ -50,7 +50,7 @@ static void find_left(const struct engine *engine, struct migration *migration)
 
 	migration->left_count = 0;
 	for (uint32_t v = 0; v < record->nodes_count; v++)
-		if (engine->hosts ? record->nodes[v] != record->to_nodes[v]
+		if (engine->shared_nodes ? record->nodes[v] != record->to_nodes[v]
 				  : !has(record->to_nodes, record->nodes_count, record->nodes[v]))
 			migration->left[migration->left_count++] = record->nodes[v];
 }
@@ -59,12 +59,12 @@ static void set_leaving(struct engine *engine, const struct migration *migration
 {
 	const struct engine_migration *record = &migration->record;
 
-	if (engine->hosts)
-		engine_leave_hosts(engine, record->task, migration->left, migration->left_count,
+	if (engine->shared_nodes)
+		engine_leave_shared_nodes(engine, record->task, migration->left, migration->left_count,
 				   leaves);
 	engine->tallied = false;
-	for (uint32_t i = 0; !engine->hosts && i < migration->left_count; i++)
-		engine->leavers[record->cluster][migration->left[i]] =
+	for (uint32_t i = 0; !engine->shared_nodes && i < migration->left_count; i++)
+		engine->departing[record->cluster][migration->left[i]] =
 			leaves ? record->task : ENGINE_NO_TASK;
 }
 
@@ -120,7 +120,7 @@ void engine_begin_migrate(struct engine *engine, uint32_t index, const uint32_t 
 	engine_record_migration(engine, index);
 }
 
-void engine_take_up_migration(struct engine *engine, const struct engine_migration *record)
+void engine_reattach_migration(struct engine *engine, const struct engine_migration *record)
 {
 	struct migration *migration = migration_of(engine, record->task);
 	const size_t size = record->nodes_count * sizeof(*record->nodes);
@@ -140,11 +140,11 @@ void engine_launch_migrate(struct engine *engine, uint32_t index)
 
 	backend_migrate(engine->backend, index, task->attempts, task->migrations, task->nodes,
 			task->nodes_count);
-	if (engine->hosts)
+	if (engine->shared_nodes)
 		backend_share(engine->backend, index, task->attempts, task->yield);
 }
 
-bool engine_migrates_badly(const struct engine *engine, uint32_t index)
+bool engine_migration_retries_exhausted(const struct engine *engine, uint32_t index)
 {
 	const struct migration *migration = engine->migrations[index];
 
@@ -182,7 +182,7 @@ static void settle_places(struct engine *engine, uint32_t index, bool failed)
 	struct migration *migration = engine->migrations[index];
 	const struct engine_migration *record = &migration->record;
 
-	if (!engine->hosts) /* in the order that places have there */
+	if (!engine->shared_nodes) /* in the order that places have there */
 		qsort(migration->to, record->nodes_count, sizeof(*migration->to), by_number);
 	for (uint32_t v = 0; failed && v < record->nodes_count; v++)
 		if (has(migration->left, migration->left_count, migration->to[v]))
@@ -202,7 +202,7 @@ void engine_handle_migration(struct engine *engine, const struct backend_event *
 {
 	struct engine_task *task = &engine->tasks[event->task];
 	struct migration *migration = engine->migrations[event->task];
-	const bool failed = event->kind == BACKEND_EVENT_UNMOVED;
+	const bool failed = event->kind == BACKEND_EVENT_MIGRATION_FAILED;
 
 	if (task->state != ENGINE_TASK_MIGRATING || event->n != task->migrations)
 		return;
@@ -226,14 +226,14 @@ void engine_handle_migration(struct engine *engine, const struct backend_event *
 	engine_record_task(engine, event->task);
 	engine_flush(engine);
 	task->reason = NULL;
-	engine_follow(engine, migration->record.cluster, migration->left, migration->left_count);
+	engine_release_claims(engine, migration->record.cluster, migration->left, migration->left_count);
 	/*
 	 * Nodes are free that nobody could have until now; memory of shared hosts could be promised while it was left.
 	 */
-	if (engine->hosts ? failed : engine->setup.open != NULL)
+	if (engine->shared_nodes ? failed : engine->setup.open != NULL)
 		engine->changed_places = true;
 	if (task->late && (failed || has_left_any(migration)))
-		engine_plan_anew(engine);
+		engine_replan_reservations(engine);
 	engine_retry_late(engine, event->time_s);
 	engine_resume_wanted(engine);
 }
@@ -243,7 +243,7 @@ void engine_end_migration(struct engine *engine, uint32_t index)
 	const struct migration *migration = engine->migrations[index];
 
 	set_leaving(engine, migration, false);
-	engine_follow(engine, migration->record.cluster, migration->left, migration->left_count);
+	engine_release_claims(engine, migration->record.cluster, migration->left, migration->left_count);
 }
 
 void engine_migrations_free(struct engine *engine)

@@ -111,7 +111,7 @@ void engine_evict(struct engine *engine, uint32_t index)
 	engine_vacate(engine, index, task->nodes);
 	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		engine->leavers[task->cluster][task->nodes[i]] = index;
+		engine->departing[task->cluster][task->nodes[i]] = index;
 	running_list_remove(&engine->running, index);
 	task->exec_s = backend_now_s(engine->backend) - task->since_s;
 }
@@ -128,7 +128,7 @@ bool engine_evicted(struct engine *engine, const struct backend_event *event)
 		return false;
 	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++) {
-		uint32_t *leaver = &engine->leavers[task->cluster][task->nodes[i]];
+		uint32_t *leaver = &engine->departing[task->cluster][task->nodes[i]];
 
 		left |= *leaver == event->task;
 		if (*leaver == event->task)

@@ -89,10 +89,10 @@ static void restore_promise(struct engine *engine, uint32_t index, const struct 
 	task->reservation = record->reservation;
 	if (task->reservation) {
 		task->promised_s = record->planned_start_s;
-		engine_promise(engine->reservations, &engine->reservations_count, &planned);
+		engine_insert_reservation(engine->reservations, &engine->reservations_count, &planned);
 	} else {
 		engine_wait_for(engine, index);
-		engine_promise(engine->placeholders, &engine->placeholders_count, &planned);
+		engine_insert_reservation(engine->placeholders, &engine->placeholders_count, &planned);
 	}
 }
 
@@ -109,7 +109,7 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 	task->utility = record->utility;
 	task->reason = record->reason;
 	engine_settle_reason(engine, task);
-	engine->earnings_due = true;
+	engine->utility_log_due = true;
 	result->utility += record->utility;
 	result->tasks_completed += record->state == ENGINE_TASK_COMPLETED;
 	if (record->state == ENGINE_TASK_COMPLETED && record->nodes_count > 0)
@@ -330,11 +330,11 @@ static void restore_step(struct engine *engine, const struct engine_suspension *
 		task_list_remove(&engine->suspended, index);
 		task_list_add(&engine->leaving, index);
 		for (uint32_t i = 0; i < record->nodes_count; i++)
-			engine->leavers[task->cluster][record->nodes[i]] = index;
+			engine->departing[task->cluster][record->nodes[i]] = index;
 		break;
 	case ENGINE_TASK_SUSPENDED:
-		engine_get_up(engine, index);
-		engine_lie_down(engine, index);
+		engine_dequeue_suspended(engine, index);
+		engine_enqueue_suspended(engine, index);
 		break;
 	case ENGINE_TASK_RUNNING:
 	case ENGINE_TASK_MIGRATING:
@@ -418,7 +418,7 @@ bool engine_restore_migration(struct engine *engine, const struct engine_migrati
 		return false;
 	task->migrations++;
 	if (task->state == ENGINE_TASK_MIGRATING && !isfinite(record->ended_s))
-		engine_take_up_migration(engine, record);
+		engine_reattach_migration(engine, record);
 	return true;
 }
 

@@ -26,17 +26,17 @@ static int compare_leavers(gconstpointer left, gconstpointer right, gpointer dat
 static struct leaver *list_leavers(const struct engine *engine)
 {
 	const uint32_t count = engine->setup.workload->tasks_count;
-	struct leaver *leavers = g_new(struct leaver, count);
+	struct leaver *departing = g_new(struct leaver, count);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct engine_task *task = &engine->tasks[i];
 
 		const bool left = task->state >= ENGINE_TASK_COMPLETED && isfinite(task->ended_s);
 
-		leavers[i] = (struct leaver){ left ? task->ended_s : (double)INFINITY, i };
+		departing[i] = (struct leaver){ left ? task->ended_s : (double)INFINITY, i };
 	}
-	g_qsort_with_data(leavers, (gint)count, sizeof(*leavers), compare_leavers, NULL);
-	return leavers;
+	g_qsort_with_data(departing, (gint)count, sizeof(*departing), compare_leavers, NULL);
+	return departing;
 }
 
 static double variance(const double *on_time, const double *counted, uint32_t types)
@@ -68,15 +68,15 @@ void robustness_of(const struct engine *engine, uint32_t left_out, const double 
 {
 	const uint32_t tasks = engine->setup.workload->tasks_count;
 	const uint32_t types = engine->setup.system->rows_count;
-	g_autofree struct leaver *leavers = list_leavers(engine);
+	g_autofree struct leaver *departing = list_leavers(engine);
 	g_autofree double *on_time = g_new0(double, types);
 	g_autofree double *counted = g_new0(double, types);
 	struct robustness made = { .counted = tasks - 2 * left_out };
 
 	g_assert(tasks > 2 * left_out);
 	for (uint32_t i = left_out; i < tasks - left_out; i++) {
-		const struct engine_task *task = &engine->tasks[leavers[i].task];
-		const bool success = engine_on_time(engine, leavers[i].task);
+		const struct engine_task *task = &engine->tasks[departing[i].task];
+		const bool success = engine_on_time(engine, departing[i].task);
 
 		counted[task->task->row]++;
 		on_time[task->task->row] += success;

@@ -3,7 +3,7 @@
 
 #include <jansson.h>
 
-#include "controller/engine/apart.h"
+#include "controller/engine/async_decider.h"
 #include "controller/engine/engine.h"
 #include "controller/engine/running_list.h"
 #include "controller/engine/task_list.h"
@@ -14,20 +14,20 @@
  *
  *   engine.c           the loop
  *   lifecycle.c        how a task arrives, gets a place and begins
- *   news.c             what the backend says of tasks and nodes
- *   people.c           what people ask for of tasks that come, and of nodes
+ *   backend_events.c             what the backend says of tasks and nodes
+ *   control.c           what people ask for of tasks that come, and of nodes
  *   restore.c          runs that go on
- *   leave_rest.c       the end of a run
+ *   run_finish.c       the end of a run
  *
  * and with headers of their own, which have this one:
  *
  *   suspension.h       tasks that leave their nodes and go on (suspension.c), tasks that run on at others
- *                      (migration.c), and what people ask for of both (request.c)
- *   hosts.h            nodes that tasks share
+ *                      (migration.c), and what people ask for of both (control_running.c)
+ *   shared_nodes.h            nodes that tasks share
  *   queues.h           machines with queues
  *   mapping.h          when the policy is asked, and its answer (mapping_event.c), what it is given to decide on
- *                      (take_snapshot.c), nodes that it promised to tasks (promises.c), whether what its plan asks for
- *                      can be (legal.c), doing it (carry_out.c), and what of it is in vain, where it comes late (vain.c)
+ *                      (take_snapshot.c), nodes that it promised to tasks (reservations.c), whether what its plan asks for
+ *                      can be (plan_validate.c), doing it (plan_apply.c), and what of it is in vain, where it comes late (plan_prune.c)
  *   window.h           a limit of energy per window (window.c, window_turn.c, window_measure.c)
  */
 
@@ -37,8 +37,8 @@
 /*
  * What is known of a task that was ever suspended.
  *
- * A task that is being suspended leaves `record.nodes`: they are its own in engine.leavers, while
- * engine.occupants already has who is to come. Who comes to nodes that are being left has a claim:
+ * A task that is being suspended leaves `record.nodes`: they are its own in engine.departing, while
+ * engine.allocated already has who is to come. Who comes to nodes that are being left has a claim:
  * a task that is to start is PLANNED then, one that is to go on stays SUSPENDED (or SUSPENDING), and
  * both are among the running with engine.blocked above 0. The claim is carried out when that has
  * fallen to 0, and taken back when one of its nodes goes down or is not left after all.
@@ -49,7 +49,7 @@ struct suspension {
 	uint32_t *to_nodes; /* where it is to go on, or went on */
 	bool claimed;       /* it is to go on at to_nodes */
 	bool wanted;        /* by a person or a window, until it has gone on: it does before the policy is asked */
-	uint32_t stays;     /* steps in a row that were rolled back */
+	uint32_t retries;     /* steps in a row that were rolled back */
 	double lead_s;      /* the part of executed_s that lies before the day */
 };
 
@@ -67,7 +67,7 @@ struct migration {
  * A host of a shared system. What is promised is the memory of those that are on it, or have a claim
  * to it, and do not leave.
  */
-struct engine_host {
+struct engine_shared_node {
 	double promised; /* share of its memory */
 	double leaving;  /* of the VMs that are leaving it */
 	uint32_t promised_vms;
@@ -129,8 +129,8 @@ struct engine_entry {
 };
 
 /* A plan that is being carried out (mapping_event.c). */
-struct engine_carrying {
-	struct apart_answer answer;
+struct engine_applying {
+	struct async_answer answer;
 	uint32_t next;   /* of its actions; those before were carried out */
 	uint32_t most;   /* at once */
 	bool goes_on;    /* others have a turn, and then more of it is carried out */
@@ -140,8 +140,8 @@ struct engine_carrying {
 struct engine {
 	struct engine_setup setup;
 	struct backend *backend;
-	struct scratch *scratch;
-	struct apart *apart;           /* where the policy decides; NULL: here */
+	struct arena *arena;
+	struct async_decider *decider;           /* where the policy decides; NULL: here */
 	struct engine_task *tasks;     /* by index */
 	struct sched_task *known;      /* per task: as policies see it; engine_set_preemptible() */
 	uint32_t **places;             /* per task: room for its nodes */
@@ -167,7 +167,7 @@ struct engine {
 	struct sched_planned *reservations;
 	uint32_t placeholders_count;   /* by start, then id */
 	struct sched_planned *placeholders;
-	struct engine_host *hosts;     /* of a shared system; NULL: each node has one task */
+	struct engine_shared_node *shared_nodes;     /* of a shared system; NULL: each node has one task */
 	struct sched_deferred *put_off; /* shared, per task: count 0: it was not */
 	struct sched_deferred *deferred; /* shared: the waiting ones of these, for the snapshot */
 	struct engine_queue *queues;   /* per cluster, of a system with queues; NULL: there are none */
@@ -178,10 +178,10 @@ struct engine {
 	uint32_t missed;               /* tasks that completed late since then */
 	double *sufferage;             /* per row */
 	struct queueing_memory *queueing_memory;
-	uint32_t **occupants;          /* per cluster and node: the task on it, or to come */
-	uint32_t *occupants_pool;
-	uint32_t **leavers;            /* per cluster and node: the task that is leaving it */
-	uint32_t *leavers_pool;
+	uint32_t **allocated;          /* per cluster and node: the task on it, or to come */
+	uint32_t *allocated_pool;
+	uint32_t **departing;            /* per cluster and node: the task that is leaving it */
+	uint32_t *departing_pool;
 	bool **down;                   /* per cluster and node: takes no tasks, by its closure */
 	bool *down_pool;
 	struct engine_closure **closures; /* per cluster and node */
@@ -205,11 +205,11 @@ struct engine {
 	bool replan_due;
 	uint64_t changes;              /* how often a task or a node changed, at least */
 	uint64_t asked_changes;        /* ... when the policy was last asked apart, or then by its plan alone */
-	struct engine_carrying carrying;
+	struct engine_applying applying;
 	struct engine_entry entry;     /* of the decision apart; its thread's until it is there */
-	GBytes *recorded;              /* record_news: what the last decision on record says (decision_record.c) */
-	GArray *earnings;              /* struct engine_earning, by time */
-	bool earnings_due;             /* to be gathered anew from the tasks */
+	GBytes *recorded;              /* record_changes: what the last decision on record says (decision_record.c) */
+	GArray *utility_log;              /* struct engine_utility_change, by time */
+	bool utility_log_due;             /* to be gathered anew from the tasks */
 	/* A limit per window (window.c, window_turn.c, window_measure.c). */
 	struct engine_window window;   /* limit_j 0: there is none, and the rest of this does not count */
 	double window_begin_s, window_end_s;
@@ -343,10 +343,10 @@ void engine_launch(struct engine *engine, uint32_t task);
 /* Whether all nodes of the task's place are up, free, and not being left. */
 bool engine_place_free(const struct engine *engine, uint32_t task);
 
-/* earnings.c: a task that has not its state yet completes at time_s. */
-void engine_note_earning(struct engine *engine, double time_s, double utility);
+/* utility_log.c: a task that has not its state yet completes at time_s. */
+void engine_note_utility(struct engine *engine, double time_s, double utility);
 
-/* news.c */
+/* backend_events.c */
 
 /* A task has lost its progress through no fault of its own; it waits again, or has failed. */
 enum engine_task_state engine_after_loss(struct engine *engine, uint32_t task, double time_s,
@@ -371,10 +371,10 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 /* Takes note of what the backend says. */
 void engine_handle(struct engine *engine, const struct backend_event *event);
 
-/* leave_rest.c */
+/* run_finish.c */
 
 /* Kills what runs; what has not ended by the end of the run is unfinished. */
-void engine_leave_rest(struct engine *engine);
+void engine_finish_run(struct engine *engine);
 
 /* restore.c */
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "controller/engine/hosts.h"
+#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
@@ -57,13 +57,13 @@ void engine_set_held(struct engine *engine, uint32_t index, bool held)
 	engine->tasks[index].held = engine->suspensions[index]->record.held = held;
 }
 
-void engine_lie_down(struct engine *engine, uint32_t index)
+void engine_enqueue_suspended(struct engine *engine, uint32_t index)
 {
 	engine->tasks[index].late = false; /* it is on no nodes that anybody waits for */
 	task_list_add(engine->tasks[index].held ? &engine->held : &engine->suspended, index);
 }
 
-void engine_get_up(struct engine *engine, uint32_t index)
+void engine_dequeue_suspended(struct engine *engine, uint32_t index)
 {
 	task_list_remove(&engine->suspended, index);
 	task_list_remove(&engine->held, index);
@@ -73,13 +73,13 @@ static void set_leaver(struct engine *engine, const struct suspension *suspensio
 {
 	const struct engine_suspension *record = &suspension->record;
 
-	if (engine->hosts) {
+	if (engine->shared_nodes) {
 		engine_leave_memory(engine, record, task != ENGINE_NO_TASK);
 		return;
 	}
 	engine->tallied = false;
 	for (uint32_t i = 0; i < record->nodes_count; i++)
-		engine->leavers[record->cluster][record->nodes[i]] = task;
+		engine->departing[record->cluster][record->nodes[i]] = task;
 }
 
 uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t index, const uint32_t *nodes)
@@ -87,10 +87,10 @@ uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t index, const
 	const struct engine_task *task = &engine->tasks[index];
 	uint32_t leaving = 0;
 
-	if (engine->hosts)
-		return engine_overfull_hosts(engine, index, nodes);
+	if (engine->shared_nodes)
+		return engine_overfull_nodes(engine, index, nodes);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		leaving += engine->leavers[task->cluster][nodes[i]] != ENGINE_NO_TASK;
+		leaving += engine->departing[task->cluster][nodes[i]] != ENGINE_NO_TASK;
 	return leaving;
 }
 
@@ -169,7 +169,7 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 	struct suspension *suspension = engine->suspensions[index];
 	struct sched_running running;
 
-	engine_get_up(engine, index);
+	engine_dequeue_suspended(engine, index);
 	memcpy(suspension->to_nodes, nodes, task->nodes_count * sizeof(*nodes));
 	suspension->claimed = true;
 	engine_occupy(engine, index, nodes);
@@ -192,7 +192,7 @@ void engine_launch_resume(struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
 
-	if (engine->hosts)
+	if (engine->shared_nodes)
 		backend_share(engine->backend, index, task->attempts, task->yield);
 	backend_resume(engine->backend, index, task->attempts, task->suspensions, task->nodes,
 		       task->nodes_count);
@@ -208,7 +208,7 @@ static void drop_claim(struct engine *engine, uint32_t index)
 	engine->blocked[index] = 0;
 	running_list_remove(&engine->running, index);
 	if (task->claims_late)
-		engine_plan_anew(engine);
+		engine_replan_reservations(engine);
 	task->claims_late = false;
 }
 
@@ -223,7 +223,7 @@ void engine_unclaim(struct engine *engine, uint32_t index)
 	if (resumes) {
 		suspension->claimed = false;
 		if (task->state == ENGINE_TASK_SUSPENDED)
-			engine_lie_down(engine, index);
+			engine_enqueue_suspended(engine, index);
 	} else {
 		engine_cancel(engine, index);
 	}
@@ -233,10 +233,10 @@ void engine_unclaim(struct engine *engine, uint32_t index)
 
 void engine_unclaim_node(struct engine *engine, uint32_t cluster, uint32_t node)
 {
-	const uint32_t claimant = engine->occupants[cluster][node];
+	const uint32_t claimant = engine->allocated[cluster][node];
 
-	if (engine->hosts)
-		engine_unclaim_host(engine, node);
+	if (engine->shared_nodes)
+		engine_unclaim_shared_node(engine, node);
 	else if (claimant != ENGINE_NO_TASK && engine->blocked[claimant] > 0)
 		engine_unclaim(engine, claimant);
 }
@@ -269,16 +269,16 @@ static void unblock(struct engine *engine, uint32_t index, struct due *due)
 		due->tasks[due->count++] = index;
 }
 
-void engine_follow(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count)
+void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count)
 {
 	g_autofree uint32_t *tasks = g_new(uint32_t, MAX(count, engine->running.count) + 1);
 	struct due due = { .tasks = tasks };
 
-	if (engine->hosts)
-		due.count = engine_unblock_hosts(engine, due.tasks);
-	for (uint32_t i = 0; !engine->hosts && i < count; i++)
-		if (engine->occupants[cluster][nodes[i]] != ENGINE_NO_TASK)
-			unblock(engine, engine->occupants[cluster][nodes[i]], &due);
+	if (engine->shared_nodes)
+		due.count = engine_unblock_shared_nodes(engine, due.tasks);
+	for (uint32_t i = 0; !engine->shared_nodes && i < count; i++)
+		if (engine->allocated[cluster][nodes[i]] != ENGINE_NO_TASK)
+			unblock(engine, engine->allocated[cluster][nodes[i]], &due);
 	for (uint32_t i = 0; i < due.count; i++)
 		carry_out_claim(engine, due.tasks[i]);
 }
@@ -294,17 +294,17 @@ static void leave_nodes(struct engine *engine, uint32_t index)
 
 	task_list_remove(&engine->leaving, index);
 	set_leaver(engine, suspension, ENGINE_NO_TASK);
-	if (engine->hosts)
-		due.count = engine_unblock_hosts(engine, due.tasks);
-	for (uint32_t i = 0; !engine->hosts && i < record->nodes_count; i++) {
-		const uint32_t next = engine->occupants[record->cluster][record->nodes[i]];
+	if (engine->shared_nodes)
+		due.count = engine_unblock_shared_nodes(engine, due.tasks);
+	for (uint32_t i = 0; !engine->shared_nodes && i < record->nodes_count; i++) {
+		const uint32_t next = engine->allocated[record->cluster][record->nodes[i]];
 
 		if (next != ENGINE_NO_TASK)
 			unblock(engine, next, &due);
 		else if (engine->setup.open) /* until now nobody could have it */
 			engine->changed_places = true;
 	}
-	if (!engine->hosts && suspension->claimed &&
+	if (!engine->shared_nodes && suspension->claimed &&
 	    engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
 		unblock(engine, index, &due);
 	for (uint32_t i = 0; i < due.count; i++)
@@ -344,7 +344,7 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 	struct suspension *suspension = engine->suspensions[event->task];
 	const double frozen_s = task->since_s + event->exec_s;
 
-	engine_heed_late(engine, event->task);
+	engine_clear_overrun(engine, event->task);
 	engine_window_note_ran(engine, event->task, frozen_s);
 	task->state = ENGINE_TASK_SUSPENDED;
 	task->reason = event->reason;
@@ -353,7 +353,7 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 		suspension->lead_s += event->exec_s;
 	else
 		suspension->lead_s += fmax(0, engine->setup.lead_s - task->since_s);
-	suspension->stays = 0;
+	suspension->retries = 0;
 	suspension->record.suspended_s = event->time_s;
 	suspension->record.exec_s = event->exec_s;
 	record_step(engine, event);
@@ -361,7 +361,7 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 	engine_record_task(engine, event->task);
 	task->reason = NULL;
 	if (!suspension->claimed)
-		engine_lie_down(engine, event->task);
+		engine_enqueue_suspended(engine, event->task);
 	leave_nodes(engine, event->task);
 	engine_retry_late(engine, event->time_s);
 	engine_resume_wanted(engine);
@@ -377,7 +377,7 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 	task->since_s = event->since_s;
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
 	task->late = false;
-	suspension->stays = 0;
+	suspension->retries = 0;
 	suspension->record.resumed_s = event->time_s;
 	suspension->record.since_s = event->since_s;
 	engine_set_wanted(engine, event->task, false);
@@ -416,7 +416,7 @@ static void unreserve(struct engine *engine, const struct engine_suspension *rec
 			i++;
 			continue;
 		}
-		engine_unpromise(engine->reservations, &engine->reservations_count, task);
+		engine_remove_reservation(engine->reservations, &engine->reservations_count, task);
 		engine_cancel(engine, task);
 		engine_record_task(engine, task);
 	}
@@ -461,7 +461,7 @@ static void lie_down_again(struct engine *engine, uint32_t index)
 	engine_vacate(engine, index, task->nodes);
 	task->state = ENGINE_TASK_SUSPENDED;
 	suspension->record.resume_requested_s = NAN;
-	engine_lie_down(engine, index);
+	engine_enqueue_suspended(engine, index);
 }
 
 /* It cannot go on: it has lost its progress, and is started anew or has failed. */
@@ -469,7 +469,7 @@ static void give_up(struct engine *engine, uint32_t index, const struct backend_
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	engine_get_up(engine, index);
+	engine_dequeue_suspended(engine, index);
 	backend_kill(engine->backend, index, task->attempts);
 	task->ended_s = event->time_s;
 	task->exec_s = task->executed_s;
@@ -483,13 +483,13 @@ static void handle_stayed(struct engine *engine, const struct backend_event *eve
 	struct suspension *suspension = engine->suspensions[event->task];
 
 	engine_record_event(engine, event->time_s, "stayed", event->task, event->reason);
-	suspension->stays++;
+	suspension->retries++;
 	if (task->state == ENGINE_TASK_SUSPENDING) {
 		engine_window_note_ran(engine, event->task, event->time_s);
 		take_back(engine, event->task);
 	} else {
 		lie_down_again(engine, event->task);
-		if (suspension->stays == ENGINE_STAYS_MAX)
+		if (suspension->retries == ENGINE_STAYS_MAX)
 			give_up(engine, event->task, event);
 	}
 	engine_record_suspension(engine, event->task);
@@ -510,7 +510,7 @@ void engine_handle_suspension(struct engine *engine, const struct backend_event 
 		handle_suspended(engine, event);
 	else if (event->kind == BACKEND_EVENT_RESUMED && state == ENGINE_TASK_RESUMING)
 		handle_resumed(engine, event);
-	else if (event->kind == BACKEND_EVENT_STAYED &&
+	else if (event->kind == BACKEND_EVENT_SUSPENSION_FAILED &&
 		 (state == ENGINE_TASK_SUSPENDING || state == ENGINE_TASK_RESUMING))
 		handle_stayed(engine, event);
 }
@@ -520,10 +520,10 @@ void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_ta
 	struct engine_task *task = &engine->tasks[index];
 	struct suspension *suspension = engine->suspensions[index];
 
-	engine_get_up(engine, index);
+	engine_dequeue_suspended(engine, index);
 	engine_set_wanted(engine, index, false);
 	task->held = false;
-	suspension->stays = 0;
+	suspension->retries = 0;
 	suspension->lead_s = 0;
 	if (suspension->claimed) {
 		suspension->claimed = false;

@@ -52,10 +52,10 @@ void engine_handle_suspension(struct engine *engine, const struct backend_event 
 void engine_end_suspension(struct engine *engine, uint32_t task, enum engine_task_state state);
 
 /* A suspended task without a claim is mappable, or held. */
-void engine_lie_down(struct engine *engine, uint32_t task);
+void engine_enqueue_suspended(struct engine *engine, uint32_t task);
 
 /* ... and no longer. */
-void engine_get_up(struct engine *engine, uint32_t task);
+void engine_dequeue_suspended(struct engine *engine, uint32_t task);
 
 /* Whether it is for a person, or the next window, to say when the task goes on. */
 void engine_set_held(struct engine *engine, uint32_t task, bool held);
@@ -70,7 +70,7 @@ void engine_kill_suspended(struct engine *engine);
  * VMs have left these nodes, or will not after all: who waited for that comes. Of shared hosts the list
  * says nothing.
  */
-void engine_follow(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count);
+void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count);
 
 /* migration.c */
 
@@ -83,7 +83,7 @@ void engine_begin_migrate(struct engine *engine, uint32_t task, const uint32_t *
 void engine_launch_migrate(struct engine *engine, uint32_t task);
 
 /* Whether migrations of the task have failed so often that it is to be moved in another way. */
-bool engine_migrates_badly(const struct engine *engine, uint32_t task);
+bool engine_migration_retries_exhausted(const struct engine *engine, uint32_t task);
 
 /* Tells the recorder about the present migration of a task, or its last one. */
 void engine_record_migration(struct engine *engine, uint32_t task);
@@ -92,14 +92,14 @@ void engine_record_migration(struct engine *engine, uint32_t task);
 void engine_handle_migration(struct engine *engine, const struct backend_event *event);
 
 /* Its VMs are on their way, as `record` says, whose arrays are copied. */
-void engine_take_up_migration(struct engine *engine, const struct engine_migration *record);
+void engine_reattach_migration(struct engine *engine, const struct engine_migration *record);
 
 /* A task that was being migrated is over: it leaves nothing any more. */
 void engine_end_migration(struct engine *engine, uint32_t task);
 
 void engine_migrations_free(struct engine *engine);
 
-/* request.c */
+/* control_running.c */
 
 /* A person holds a task that is suspended, or is about to be. */
 void engine_hold_suspended(struct engine *engine, uint32_t task);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/engine/hosts.h"
+#include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/queues.h"
 #include "controller/engine/state.h"
@@ -74,7 +74,7 @@ static uint32_t list_left(struct engine *engine, const struct engine_task *task,
 	uint32_t added = 0;
 
 	for (uint32_t i = 0; i < nodes_count; i++)
-		if (engine->occupants[task->cluster][nodes[i]] == ENGINE_NO_TASK &&
+		if (engine->allocated[task->cluster][nodes[i]] == ENGINE_NO_TASK &&
 		    !engine->down[task->cluster][nodes[i]])
 			engine->down_nodes[count + added++] =
 				(struct sched_node){ task->cluster, nodes[i] };
@@ -89,7 +89,7 @@ static uint32_t list_down(struct engine *engine)
 {
 	uint32_t count = engine->down_count;
 
-	if (engine->hosts)
+	if (engine->shared_nodes)
 		return count; /* there they have room for others all the same */
 	task_list_settle(&engine->leaving);
 	for (uint32_t i = 0; i < engine->leaving.count; i++) {
@@ -111,7 +111,7 @@ static uint32_t list_down(struct engine *engine)
 /* Yields and virtual times of what runs. */
 static void list_shares(struct engine *engine, double now_s)
 {
-	for (uint32_t i = 0; engine->hosts && i < engine->running.count; i++) {
+	for (uint32_t i = 0; engine->shared_nodes && i < engine->running.count; i++) {
 		struct sched_running *running = &engine->running.entries[i];
 		const struct engine_task *task = &engine->tasks[running->task->id];
 

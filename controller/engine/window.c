@@ -34,7 +34,7 @@ static double told_j(const struct engine *engine)
 	const struct backend_ops *ops = engine->backend->ops;
 	const double energy_j =
 		ops->energy_at_j ? ops->energy_at_j(engine->backend,
-						    engine_window_told(engine).until_s)
+						    engine_window_watermark(engine).until_s)
 				 : backend_energy_j(engine->backend);
 
 	return fmax(0, energy_j - engine->window_now.base_j);
@@ -65,7 +65,7 @@ void engine_window_note_end(struct engine *engine, uint32_t task, double time_s)
 	option = running ? sched_system_option(engine->setup.system, running->task->row,
 					       running->cluster, running->pstate)
 			 : NULL;
-	until_s = engine_window_told(engine).until_s;
+	until_s = engine_window_watermark(engine).until_s;
 	for (guint i = engine->window_tails->len; i > 0; i--)
 		if (g_array_index(engine->window_tails, struct window_tail, i - 1).to_s <= until_s)
 			g_array_remove_index_fast(engine->window_tails, i - 1);
@@ -93,7 +93,7 @@ static double tails_j(const struct engine *engine, double until_s)
 /* What tasks used since the meters told last, and running ones are still to use within `length_s` from then on. */
 static double coming_j(const struct engine *engine, double length_s)
 {
-	const double time_s = engine_window_told(engine).until_s;
+	const double time_s = engine_window_watermark(engine).until_s;
 	double sum_j = tails_j(engine, time_s);
 
 	for (uint32_t i = 0; i < engine->running.listed; i++) { /* not settled: there are holes */
@@ -142,7 +142,7 @@ struct engine_window_state engine_window(const struct engine *engine)
 	};
 	state.committed_j = committed_j(engine);
 	state.forecast_j = state.spent_j + coming_j(engine, engine->window_end_s -
-								    engine_window_told(engine).until_s);
+								    engine_window_watermark(engine).until_s);
 	return state;
 }
 

@@ -64,7 +64,7 @@ bool engine_window_sleeps(const struct engine *engine, uint32_t task);
 /* window_measure.c */
 
 /* What meters have told of; until now at the latest. */
-struct backend_told engine_window_told(const struct engine *engine);
+struct backend_watermark engine_window_watermark(const struct engine *engine);
 
 /*
  * When the limit was reached in a span up to to_s, as it is known by now; to_s if it was not, or that is not known.

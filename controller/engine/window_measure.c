@@ -26,14 +26,14 @@
 /* So many windows that ended wait for meters to tell of that: of older ones it is not known. */
 #define PAST_MAX 64
 
-struct backend_told engine_window_told(const struct engine *engine)
+struct backend_watermark engine_window_watermark(const struct engine *engine)
 {
 	const struct backend_ops *ops = engine->backend->ops;
 	const double now_s = backend_now_s(engine->backend);
-	struct backend_told told = {-INFINITY, now_s, now_s};
+	struct backend_watermark told = {-INFINITY, now_s, now_s};
 
-	if (ops->told)
-		told = ops->told(engine->backend);
+	if (ops->watermark)
+		told = ops->watermark(engine->backend);
 	told.until_s = fmin(told.until_s, now_s);
 	return told;
 }
@@ -49,7 +49,7 @@ static double energy_at_j(const struct engine *engine, double time_s)
 /* By how much energy when it began differs by now from what base_j was taken with. */
 static double shift_j(const struct engine *engine, const struct window_span *span)
 {
-	if (isnan(span->begun_j) || span->from_s < engine_window_told(engine).from_s)
+	if (isnan(span->begun_j) || span->from_s < engine_window_watermark(engine).from_s)
 		return 0;
 	return energy_at_j(engine, span->from_s) - span->begun_j;
 }
@@ -64,7 +64,7 @@ double engine_window_reached_s(const struct engine *engine, const struct window_
 			       double to_s)
 {
 	const double limit_j = level_j(engine, span);
-	double low_s = fmax(span->from_s, engine_window_told(engine).from_s);
+	double low_s = fmax(span->from_s, engine_window_watermark(engine).from_s);
 	double high_s = to_s;
 
 	if (!engine->backend->ops->energy_at_j || energy_at_j(engine, to_s) < limit_j)
@@ -84,7 +84,7 @@ double engine_window_reached_s(const struct engine *engine, const struct window_
 static double look_at_level(const struct engine *engine, const struct window_span *span,
 			    double *ret_reached_s)
 {
-	const struct backend_told told = engine_window_told(engine);
+	const struct backend_watermark told = engine_window_watermark(engine);
 	const double to_s = fmin(span->to_s, told.until_s);
 	double over_j;
 
@@ -139,7 +139,7 @@ static struct window_span *past_at(const struct engine *engine, guint i)
 
 struct window_measure engine_window_measured(const struct engine *engine)
 {
-	const struct backend_told told = engine_window_told(engine);
+	const struct backend_watermark told = engine_window_watermark(engine);
 	struct window_measure most = engine->window_most;
 	struct window_measure measured = measure(engine, &engine->window_now);
 
@@ -204,7 +204,7 @@ void engine_window_end_span(struct engine *engine, double time_s)
 /* Takes what is known by now of when it began; once no more will be, for good. */
 static void look_at_base(const struct engine *engine, struct window_span *span)
 {
-	const struct backend_told told = engine_window_told(engine);
+	const struct backend_watermark told = engine_window_watermark(engine);
 	const double by_j = shift_j(engine, span);
 
 	span->base_j += by_j;
@@ -214,7 +214,7 @@ static void look_at_base(const struct engine *engine, struct window_span *span)
 /* Takes what is known by now of one that ended, once no more will be. */
 static void judge(struct engine *engine, struct window_span *span, bool is_last_time)
 {
-	const struct backend_told told = engine_window_told(engine);
+	const struct backend_watermark told = engine_window_watermark(engine);
 	const bool lost = span->to_s < told.from_s;
 	const bool unknown = lost || told.all_s < span->to_s;
 	struct window_measure measured = {0}; /* of the reaction more may be known later */

@@ -20,7 +20,7 @@ static double now_s(const struct engine *engine)
 
 /* Waking. */
 
-static bool is_asleep(const struct engine *engine, uint32_t task)
+static bool is_suspended_for_budget(const struct engine *engine, uint32_t task)
 {
 	const struct suspension *suspension = engine->suspensions[task];
 
@@ -31,16 +31,16 @@ static bool is_asleep(const struct engine *engine, uint32_t task)
 
 bool engine_window_sleeps(const struct engine *engine, uint32_t task)
 {
-	return is_asleep(engine, task);
+	return is_suspended_for_budget(engine, task);
 }
 
 static void wake(struct engine *engine, uint32_t index)
 {
-	engine_get_up(engine, index);
+	engine_dequeue_suspended(engine, index);
 	engine->tasks[index].held = false;
 	engine_set_wanted(engine, index, true);
 	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
-		engine_lie_down(engine, index);
+		engine_enqueue_suspended(engine, index);
 }
 
 /* The next mapping event lets them go on, as far as nodes and energy go. */
@@ -53,7 +53,7 @@ static void wake_all(struct engine *engine)
 	task_list_settle(&engine->leaving);
 	for (size_t k = 0; k < G_N_ELEMENTS(lists); k++)
 		for (uint32_t i = 0; i < lists[k]->count; i++)
-			if (is_asleep(engine, lists[k]->ids[i]))
+			if (is_suspended_for_budget(engine, lists[k]->ids[i]))
 				g_array_append_val(ids, lists[k]->ids[i]);
 	for (guint i = 0; i < ids->len; i++)
 		wake(engine, g_array_index(ids, uint32_t, i));
@@ -67,10 +67,10 @@ static bool may_suspend(const struct engine *engine, uint32_t index)
 	const struct suspension *suspension = engine->suspensions[index];
 
 	return engine->tasks[index].state == ENGINE_TASK_RUNNING && !engine->tasks[index].cancelled &&
-	       (!suspension || suspension->stays < ENGINE_STAYS_MAX);
+	       (!suspension || suspension->retries < ENGINE_STAYS_MAX);
 }
 
-static void put_to_sleep(struct engine *engine, uint32_t index)
+static void suspend_for_budget(struct engine *engine, uint32_t index)
 {
 	engine_begin_suspend(engine, index, false);
 	engine_set_held(engine, index, true);
@@ -92,7 +92,7 @@ void engine_window_enforce(struct engine *engine)
 		if (may_suspend(engine, engine->running.entries[i].task->id))
 			g_array_append_val(ids, engine->running.entries[i].task->id);
 	for (guint i = 0; i < ids->len; i++)
-		put_to_sleep(engine, g_array_index(ids, uint32_t, i));
+		suspend_for_budget(engine, g_array_index(ids, uint32_t, i));
 	if (ids->len > 0)
 		engine_flush(engine);
 	for (guint i = 0; i < ids->len && !engine->ended; i++)

@@ -8,7 +8,7 @@
 
 #include "common/subprocess.h"
 #include "common/visible.h"
-#include "controller/report/origin.h"
+#include "controller/report/provenance.h"
 
 /*
  * A drawing takes well under a second; a gnuplot that waits for something is not worth waiting for.
@@ -181,8 +181,8 @@ char *chart_quoted(const char *text)
 
 char *chart_notes(const struct summary *summary)
 {
-	g_autoptr(origin_t) origin = origin_of_store(summary->store);
-	g_autoptr(GPtrArray) notes = origin_notes(origin, summary->measured, true);
+	g_autoptr(provenance_t) origin = provenance_of_store(summary->store);
+	g_autoptr(GPtrArray) notes = provenance_notes(origin, summary->measured, true);
 
 	g_ptr_array_add(notes, NULL);
 	return g_strjoinv("\n", (char **)notes->pdata);

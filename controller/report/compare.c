@@ -189,7 +189,7 @@ static bool difference_of_tasks(const struct compare *compare, const struct summ
 }
 
 /* By the deviation of simulated repeats; the two policies' noises are independent. */
-static bool difference_by_noise(const struct compare *compare, struct compare_noise *noise,
+static bool difference_by_noise(const struct compare *compare, struct compare_resampling *noise,
 				const char *first, const char *second, double limit,
 				struct compare_difference *difference)
 {
@@ -230,7 +230,7 @@ static GArray *paired_differences(const struct compare *compare, const struct su
 
 /* Over the runs of one side: all repeats or trials, or what a single one allows. */
 static bool difference_of_runs(const struct compare *compare, const struct summary *summary,
-			       struct compare_noise *noise, const char *first,
+			       struct compare_resampling *noise, const char *first,
 			       const char *second, double limit,
 			       struct compare_difference *ret_difference, GError **error)
 {
@@ -261,7 +261,7 @@ static bool difference_of_runs(const struct compare *compare, const struct summa
 
 /* Of the one simulated run with the measured arrivals, as wide as a measurement would be. */
 static struct compare_difference difference_of_same(const struct compare *compare,
-						    struct compare_noise *noise, const char *first,
+						    struct compare_resampling *noise, const char *first,
 						    const char *second, double limit)
 {
 	struct compare_difference difference = {
@@ -280,7 +280,7 @@ static struct compare_difference difference_of_same(const struct compare *compar
 	return difference;
 }
 
-static bool fill_pair(const struct compare *compare, struct compare_noise *noise,
+static bool fill_pair(const struct compare *compare, struct compare_resampling *noise,
 		      struct compare_pair *pair, GError **error)
 {
 	if (!difference_of_runs(compare, compare->measured, noise, pair->first, pair->second, pair->limit,
@@ -342,7 +342,7 @@ static GPtrArray *common_policies(const struct compare *compare, double limit)
 	return policies;
 }
 
-static bool add_pairs(struct compare *compare, struct compare_noise *noise, double limit,
+static bool add_pairs(struct compare *compare, struct compare_resampling *noise, double limit,
 		      GPtrArray *policies, GError **error)
 {
 	for (guint i = 0; i < policies->len; i++) {
@@ -385,7 +385,7 @@ static void add_rank(struct compare *compare, double limit, GPtrArray *policies,
 	g_array_append_val(compare->ranks, rank);
 }
 
-static bool compare_limits(struct compare *compare, struct compare_noise *noise,
+static bool compare_limits(struct compare *compare, struct compare_resampling *noise,
 			   GError **error)
 {
 	struct stats_kendall all = {0};
@@ -466,7 +466,7 @@ static enum compare_measure measure_of(const struct compare *compare)
 }
 
 struct compare *compare_new(const struct summary *measured, const struct summary *simulated,
-			    struct compare_noise *noise, bool trials, GError **error)
+			    struct compare_resampling *noise, bool trials, GError **error)
 {
 	g_autoptr(compare_t) compare = g_new0(struct compare, 1);
 

@@ -33,7 +33,7 @@
  *   measurement is repeated in simulation: the same arrivals, policy and limit, with every
  *   execution time and energy multiplied by ratios measured/estimated drawn from those that the run
  *   itself observed on that cluster. The deviation of utility over these simulated repeats stands
- *   for that of measuring again (noise.h); the interval is centred on what was measured (or
+ *   for that of measuring again (resampling.h); the interval is centred on what was measured (or
  *   simulated without noise). It holds the noise of execution times and what follows from it in the
  *   queue, but not that of boots or the host.
  * - else the utilities of the run's own tasks: differences per task in order of arrival, circular
@@ -121,12 +121,12 @@ struct compare {
 typedef struct compare compare_t; /* for g_autoptr() */
 
 /*
- * The deviation of a run's measure from one repeat to the next, by simulated repeats (noise.h).
+ * The deviation of a run's measure from one repeat to the next, by simulated repeats (resampling.h).
  * Called for cells that have one run only; fills *ret_sd and the number of repeats behind it.
  * Returns false when it cannot tell.
  */
-struct compare_noise {
-	bool (*sd)(struct compare_noise *noise, enum compare_measure measure, const char *policy,
+struct compare_resampling {
+	bool (*sd)(struct compare_resampling *noise, enum compare_measure measure, const char *policy,
 		   double limit, double *ret_sd, uint32_t *ret_repeats);
 };
 
@@ -145,7 +145,7 @@ enum compare_error {
  * compare_free(), or NULL with `error` set (COMPARE_ERROR, STORE_ERROR).
  */
 struct compare *compare_new(const struct summary *measured, const struct summary *simulated,
-			    struct compare_noise *noise, bool trials, GError **error);
+			    struct compare_resampling *noise, bool trials, GError **error);
 
 /* NULL is allowed. */
 void compare_free(struct compare *compare);

@@ -7,7 +7,7 @@
 #include "common/visible.h"
 #include "controller/report/compare.h"
 #include "controller/report/migrations.h"
-#include "controller/report/noise.h"
+#include "controller/report/resampling.h"
 #include "controller/report/page_facts.h"
 #include "controller/report/page_svg.h"
 #include "controller/report/report.h"
@@ -143,15 +143,15 @@ static void put_verdict(struct page *page, struct summary *const *summaries, gui
 	const struct summary *last = summaries[count - 1];
 	const struct summary *measured = summaries[0]->measured ? summaries[0] : last;
 	const struct summary *simulated = measured == summaries[0] ? last : summaries[0];
-	g_autoptr(noise_t) noise = NULL;
+	g_autoptr(resampling_t) noise = NULL;
 	g_autoptr(compare_t) compare = NULL;
 	g_autofree char *sentence = NULL;
 	g_autofree char *tables = NULL;
 
 	if (count != 2 || !measured->measured || simulated->measured)
 		return;
-	noise = noise_new(measured, NULL);
-	compare = compare_new(measured, simulated, noise ? noise_compare(noise) : NULL, false,
+	noise = resampling_new(measured, NULL);
+	compare = compare_new(measured, simulated, noise ? resampling_compare(noise) : NULL, false,
 			      NULL);
 	if (!compare)
 		return;

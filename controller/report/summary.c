@@ -7,7 +7,7 @@
 
 #include "common/config.h"
 #include "common/json.h"
-#include "controller/report/origin.h"
+#include "controller/report/provenance.h"
 #include "controller/report/service_run.h"
 #include "controller/report/stats.h"
 #include "controller/report/stretch.h"
@@ -428,8 +428,8 @@ char *summary_machine(const struct summary *summary)
 
 static void add_origin(const struct summary *summary, GPtrArray *lines)
 {
-	g_autoptr(origin_t) origin = origin_of_store(summary->store);
-	GPtrArray *notes = origin_notes(origin, summary->measured, false);
+	g_autoptr(provenance_t) origin = provenance_of_store(summary->store);
+	GPtrArray *notes = provenance_notes(origin, summary->measured, false);
 
 	g_ptr_array_extend_and_steal(lines, notes);
 }

@@ -11,8 +11,8 @@
 #include "controller/engine/engine.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/run/host_load.h"
-#include "controller/run/run_adopt.h"
-#include "controller/run/run_late.h"
+#include "controller/run/run_reattach.h"
+#include "controller/run/run_overshoot.h"
 #include "controller/run/run_record.h"
 #include "controller/run/run_speed.h"
 
@@ -148,7 +148,7 @@ static bool restore(struct measured_run *run, GError **error)
 				    NULL, error))
 		return false;
 	run_session_note(session, (double)NAN, "resumed", text);
-	run_adopt(run->engine, run->backend, run->series->workload->tasks_count);
+	run_reattach(run->engine, run->backend, run->series->workload->tasks_count);
 	engine_queue_again(run->engine);
 	remote_backend_wait_asked(run->backend, READY_S);
 	return true;

@@ -324,7 +324,7 @@ static bool take_event(struct measuring *measuring, struct bench *bench,
 		return true;
 	case BACKEND_EVENT_RESUMED:
 		return take_resumed(measuring, bench, event, error);
-	case BACKEND_EVENT_STAYED:
+	case BACKEND_EVENT_SUSPENSION_FAILED:
 		return take_stayed(measuring, bench, event,
 				   bench->suspended.task == bench->task &&
 					   bench->suspended.n == bench->n,

@@ -8,7 +8,7 @@
 #include "common/config_files.h"
 #include "common/http_listener.h"
 #include "common/peer_tls.h"
-#include "common/repeated.h"
+#include "common/duplicates.h"
 #include "controller/engine/experiment.h"
 #include "controller/run/run_finished.h"
 #include "controller/run/run_meters.h"
@@ -57,7 +57,7 @@ static bool check_limits(const struct run_plan *plan, GError **error)
 		if (!(plan->limits[i] > 0 && plan->limits[i] <= 1))
 			return refuse(error, "--limit: %g is not a fraction in (0, 1]",
 				      plan->limits[i]);
-	repeated = repeated_fraction(plan->limits, plan->limits_count);
+	repeated = duplicate_fraction(plan->limits, plan->limits_count);
 	return repeated == plan->limits_count ||
 	       refuse(error, "the limit %g is given twice; name each once", plan->limits[repeated]);
 }

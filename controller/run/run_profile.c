@@ -7,7 +7,7 @@
 #include "common/json.h"
 #include "controller/backend/remote.h"
 #include "controller/run/host_load.h"
-#include "controller/run/run_bench.h"
+#include "controller/run/run_profile_schedule.h"
 #include "controller/run/run_estimate.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_overhead.h"
@@ -39,7 +39,7 @@ struct profile {
 	struct run_session *session;
 	const struct config *config;
 	struct backend *backend;
-	struct run_bench *benches; /* one per cluster */
+	struct run_profile_schedule *benches; /* one per cluster */
 	GPtrArray *jobs;           /* struct run_job; the index is the task's number */
 	struct run_profiled done;  /* on record */
 	struct losses *lost;       /* types x clusters */
@@ -76,9 +76,9 @@ static bool carry_out(struct profile *profile, struct run_job *job)
 static void fill(struct profile *profile)
 {
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++) {
-		while (carry_out(profile, run_bench_start(&profile->benches[i])))
+		while (carry_out(profile, run_profile_schedule_start(&profile->benches[i])))
 			;
-		while (carry_out(profile, run_bench_fill(&profile->benches[i])))
+		while (carry_out(profile, run_profile_schedule_fill(&profile->benches[i])))
 			;
 	}
 }
@@ -133,7 +133,7 @@ static bool give_up(struct profile *profile, uint32_t type, uint32_t cluster, co
 {
 	const char *type_name = profile->config->types[type].name;
 	const char *cluster_name = profile->config->clusters[cluster].name;
-	const uint32_t count = run_bench_give_up(&profile->benches[cluster], type);
+	const uint32_t count = run_profile_schedule_give_up(&profile->benches[cluster], type);
 
 	kill_jobs(profile, type, cluster);
 	profile->total -= count;
@@ -215,14 +215,14 @@ static void note_end(const struct profile *profile, struct losses *losses, uint3
 static bool take_end(struct profile *profile, const struct backend_event *event, GError **error)
 {
 	struct run_job *job = g_ptr_array_index(profile->jobs, event->task);
-	struct run_bench *bench = &profile->benches[job->cluster];
+	struct run_profile_schedule *bench = &profile->benches[job->cluster];
 	const bool completed = event->outcome == BACKEND_OUTCOME_COMPLETED;
 	struct losses *lost =
 		&profile->lost[job->type * profile->config->clusters_count + job->cluster];
 	g_autofree char *why = NULL;
 
 	job->over = true;
-	if (run_bench_end(bench, job, completed) && !measured(profile, job, event, error))
+	if (run_profile_schedule_end(bench, job, completed) && !measured(profile, job, event, error))
 		return false;
 	note_end(profile, lost, event->task, completed);
 	if (completed || bench->given_up[job->type])
@@ -237,10 +237,10 @@ static bool take_event(struct profile *profile, const struct backend_event *even
 	case BACKEND_EVENT_ENDED:
 		return take_end(profile, event, error);
 	case BACKEND_EVENT_NODE_DOWN:
-		run_bench_node_down(&profile->benches[event->cluster], event->node);
+		run_profile_schedule_node_down(&profile->benches[event->cluster], event->node);
 		return true;
 	case BACKEND_EVENT_NODE_UP:
-		run_bench_node_up(&profile->benches[event->cluster], event->node);
+		run_profile_schedule_node_up(&profile->benches[event->cluster], event->node);
 		profile->stuck_s[event->cluster] = (double)NAN;
 		return true;
 	case BACKEND_EVENT_ABORTED:
@@ -267,8 +267,8 @@ static double patience_s(const struct profile *profile, uint32_t cluster)
 static char *down_reason(const struct profile *profile, uint32_t cluster, double waited_s)
 {
 	const struct remote_link *link = remote_fleet_link(profile->session->fleet, cluster);
-	const struct run_bench *bench = &profile->benches[cluster];
-	struct remote_node_words words = {0};
+	const struct run_profile_schedule *bench = &profile->benches[cluster];
+	struct remote_node_report words = {0};
 	uint32_t node = 0;
 
 	while (node + 1 < bench->cluster->nodes && remote_link_node_up(link, node))
@@ -285,7 +285,7 @@ static bool give_up_wide(struct profile *profile, uint32_t cluster, double waite
 	g_autofree char *why = down_reason(profile, cluster, waited_s);
 
 	for (uint32_t type = 0; type < profile->config->types_count; type++)
-		if (run_bench_lacks_nodes(&profile->benches[cluster], type) &&
+		if (run_profile_schedule_lacks_nodes(&profile->benches[cluster], type) &&
 		    !give_up(profile, type, cluster, why, error))
 			return false;
 	return true;
@@ -297,7 +297,7 @@ static bool others_go_on(struct profile *profile, double now_s)
 	bool any = false;
 
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++) {
-		const bool stuck = run_bench_is_stuck(&profile->benches[i]);
+		const bool stuck = run_profile_schedule_is_stuck(&profile->benches[i]);
 
 		if (!stuck)
 			profile->stuck_s[i] = (double)NAN;
@@ -445,13 +445,13 @@ static void recall(struct profile *profile)
 			&g_array_index(profile->done.measurements, struct run_measurement, i);
 
 		if (one->round != STORE_NO_ROUND)
-			run_bench_recall(&profile->benches[one->cluster], one->type,
+			run_profile_schedule_recall(&profile->benches[one->cluster], one->type,
 					 (uint32_t)one->round);
 	}
 	for (guint i = 0; i < profile->done.holes->len; i++) {
 		const struct run_hole *hole = profile->done.holes->pdata[i];
 
-		profile->total -= run_bench_give_up(&profile->benches[hole->cluster], hole->type);
+		profile->total -= run_profile_schedule_give_up(&profile->benches[hole->cluster], hole->type);
 	}
 	profile->recalled = profile->total - left(profile);
 }
@@ -465,10 +465,10 @@ static bool profile_init(struct profile *profile, struct run_session *session, G
 	profile->jobs = g_ptr_array_new_with_free_func(job_free);
 	profile->lost = g_new0(struct losses, session->config->types_count * clusters);
 	profile->stuck_s = g_new(double, clusters);
-	profile->benches = g_new0(struct run_bench, clusters);
+	profile->benches = g_new0(struct run_profile_schedule, clusters);
 	for (uint32_t i = 0; i < clusters; i++) {
 		profile->stuck_s[i] = (double)NAN;
-		run_bench_init(&profile->benches[i], session->config, i,
+		run_profile_schedule_init(&profile->benches[i], session->config, i,
 			       session->plan->profile_repeats);
 		profile->total += profile->benches[i].left;
 	}
@@ -483,7 +483,7 @@ static void profile_clear(struct profile *profile)
 	profile->session->progress->refresh = NULL;
 	backend_destroy(profile->backend);
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++)
-		run_bench_clear(&profile->benches[i]);
+		run_profile_schedule_clear(&profile->benches[i]);
 	run_profiled_clear(&profile->done);
 	run_overheads_clear(&profile->overheads);
 	if (profile->counting)

@@ -7,7 +7,7 @@
  * Measures ETC and EEC of every type on every cluster that it fits: all clusters at once, every
  * node filled as in a run, tasks started at mapping events. A cluster measures each of its types
  * once, in random order from the workload's seed, then once more, and so on, so that a pair's
- * measurements lie far apart (run_bench.h). When a cluster has all of its measurements, further
+ * measurements lie far apart (run_profile_schedule.h). When a cluster has all of its measurements, further
  * tasks, drawn by their shares of the arrivals, keep its nodes busy until the others have theirs;
  * those that complete count as well. Times are those of a run: from the request to the end of the
  * last rank, launch included.

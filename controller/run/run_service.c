@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "controller/backend/remote.h"
-#include "controller/run/run_adopt.h"
+#include "controller/run/run_reattach.h"
 #include "controller/run/run_meta.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_record.h"
@@ -262,9 +262,9 @@ static bool restore(struct run_service *service, GError **error)
 	note_silent(service);
 	run_service_note_quarantined(service);
 	note_unknown_idle(service);
-	run_adopt(service->engine, service->backend, service->submissions->len);
+	run_reattach(service->engine, service->backend, service->submissions->len);
 	remote_backend_wait_asked(service->backend, ANSWERS_S);
-	remote_backend_kill_strangers(service->backend);
+	remote_backend_kill_orphans(service->backend);
 	return true;
 }
 
@@ -279,7 +279,7 @@ static void make_setup(struct run_service *service)
 	service->setup.moments = POLICY_AT_BOTH;
 	service->setup.changes_apart_s = CHANGES_APART_S;
 	service->setup.duration_s = FOREVER_S; /* not INFINITY: snapshots are JSON, too */
-	service->setup.record_news = true;
+	service->setup.record_changes = true;
 	service->setup.record_steps = true;
 	service->setup.apart = true;
 	service->setup.at_once = ACTIONS_AT_ONCE;

@@ -61,7 +61,7 @@ bool run_service(struct run_session *session, GError **error);
 void run_service_reload(struct run_session *session);
 
 /* What somebody wants done; borrowed. */
-struct run_service_order {
+struct run_service_submit_request {
 	const char *type;
 	const struct task_script *script; /* for a type of scripts; NULL: none */
 	uint32_t count;      /* so many tasks of it, 1 to RUN_SERVICE_COUNT_MAX */
@@ -86,7 +86,7 @@ struct run_service_order {
  * Returns true with their numbers *ret_first and the *ret_count - 1 next ones, or false with `error`
  * (RUN_SERVICE_ERROR).
  */
-bool run_service_submit(struct run_service *service, const struct run_service_order *order,
+bool run_service_submit(struct run_service *service, const struct run_service_submit_request *order,
 			uint32_t *ret_first, uint32_t *ret_count, GError **error);
 
 /* What was submitted as this task; NULL: there is no such task. Borrowed until the next call. */
@@ -101,7 +101,7 @@ const struct store_submission *run_service_submission(const struct run_service *
 void run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data);
 
 /* What people can want of a task of a service. */
-enum run_service_wish {
+enum run_service_task_op {
 	RUN_SERVICE_CANCEL = 0, /* it is to end: at once if it waits, else when it was killed */
 	RUN_SERVICE_HOLD,       /* it is to wait until it is released */
 	RUN_SERVICE_RELEASE,
@@ -111,7 +111,7 @@ enum run_service_wish {
  * Does that for `user` (NULL: not known); it is on record when it returns, as above. `task` is there. False with
  * `error` as above.
  */
-bool run_service_ask(struct run_service *service, enum run_service_wish wish, uint32_t task,
+bool run_service_ask(struct run_service *service, enum run_service_task_op wish, uint32_t task,
 		     const char *user, GError **error);
 
 /*
@@ -144,4 +144,4 @@ struct run_service_limit run_service_limit(const struct run_service *service);
  * Joules above idle that the meters' samples show beyond what local schedulers have told of: of the last second or
  * two, unless one of them does not answer. What run_service's energy lacks now.
  */
-double run_service_untold_j(const struct run_service *service);
+double run_service_unreported_j(const struct run_service *service);

@@ -35,11 +35,11 @@ double run_service_energy_j(const struct run_service *service)
 	return missing ? (double)NAN : (double)service->dynamic_uj * 1e-6;
 }
 
-double run_service_untold_j(const struct run_service *service)
+double run_service_unreported_j(const struct run_service *service)
 {
 	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
 	const int64_t now_ns = clock_now_ns();
-	double untold_j = 0;
+	double unreported_j = 0;
 
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
@@ -47,11 +47,11 @@ double run_service_untold_j(const struct run_service *service)
 		const int64_t at_ns =
 			account ? service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9) : 0;
 
-		untold_j += remote_meter_dynamic_j(meter, now_ns);
+		unreported_j += remote_meter_dynamic_j(meter, now_ns);
 		if (account)
-			untold_j -= remote_meter_dynamic_j(meter, at_ns);
+			unreported_j -= remote_meter_dynamic_j(meter, at_ns);
 	}
-	return untold_j;
+	return unreported_j;
 }
 
 /* What an older store has may be any number. */
@@ -136,7 +136,7 @@ static bool add_hole(struct run_service *service, struct host_account *account, 
  * From where the account stands until `to_uj` at `to_s` nobody can tell whose energy it was. As long as
  * nobody served it is apart; the counter is taken to have risen evenly.
  */
-static bool add_untold(struct run_service *service, struct host_account *account, double to_s,
+static bool add_unreported(struct run_service *service, struct host_account *account, double to_s,
 		       int64_t to_uj, GError **error)
 {
 	const double served_s = service->served_s;
@@ -326,7 +326,7 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 	if (another && !begin_counter(service, account, from_s, usage->from_uj, error))
 		return false;
 	if (usage->from_uj > meter->at_uj &&
-	    !add_untold(service, account, from_s, usage->from_uj, error))
+	    !add_unreported(service, account, from_s, usage->from_uj, error))
 		return false;
 	meter->seq = usage->seq;
 	return add_told(service, account, cluster, usage, error);

@@ -133,7 +133,7 @@ bool run_service_make_task(const struct run_service *service,
 
 /* Whether an order makes sense. */
 
-static bool check_type(const struct config *config, const struct run_service_order *order,
+static bool check_type(const struct config *config, const struct run_service_submit_request *order,
 		       GError **error)
 {
 	uint32_t row;
@@ -181,7 +181,7 @@ static bool check_time(const char *key, double value, GError **error)
 		      value, FOREVER_S);
 }
 
-static bool check_times(const struct run_service_order *order, GError **error)
+static bool check_times(const struct run_service_submit_request *order, GError **error)
 {
 	if (!check_time("constant_s", order->constant_s, error) ||
 	    !check_time("zero_s", order->zero_s, error) ||
@@ -199,7 +199,7 @@ static bool check_times(const struct run_service_order *order, GError **error)
 }
 
 /* Anybody may go behind the others; before them only who answers for the queue. */
-static bool check_priority(const struct run_service_order *order, GError **error)
+static bool check_priority(const struct run_service_submit_request *order, GError **error)
 {
 	return order->priority <= 0 || order->unbound ||
 	       refuse(error, RUN_SERVICE_ERROR_FORBIDDEN,
@@ -207,7 +207,7 @@ static bool check_priority(const struct run_service_order *order, GError **error
 		      order->priority);
 }
 
-static bool check_order(const struct run_service *service, const struct run_service_order *order,
+static bool check_order(const struct run_service *service, const struct run_service_submit_request *order,
 			GError **error)
 {
 	if (!check_type(service->session->config, order, error) ||
@@ -244,7 +244,7 @@ void run_service_note_key(struct run_service *service, struct store_submission *
 }
 
 static const struct store_submission *find_key(const struct run_service *service,
-					       const struct run_service_order *order)
+					       const struct run_service_submit_request *order)
 {
 	g_autofree char *text = order->key ? key_text(order->key, order->uid) : NULL;
 
@@ -252,7 +252,7 @@ static const struct store_submission *find_key(const struct run_service *service
 }
 
 /* Of all that a script is: program, arguments, files and results; NULL: there is none. */
-static char *script_digest(const struct run_service_order *order)
+static char *script_digest(const struct run_service_submit_request *order)
 {
 	g_autofree char *summary = order->script ? task_script_summary(order->script) : NULL;
 
@@ -271,7 +271,7 @@ static bool same_number(double left, double right)
 }
 
 /* In what an order differs from what was submitted under its key, "" where in nothing (the caller frees). */
-static char *differences(const struct run_service_order *order, const struct store_submission *before)
+static char *differences(const struct run_service_submit_request *order, const struct store_submission *before)
 {
 	const bool known = before->asked_held >= 0;
 	g_autofree char *digest = script_digest(order);
@@ -291,7 +291,7 @@ static char *differences(const struct run_service_order *order, const struct sto
 }
 
 /* The same key is for the same contents: others would not be submitted, and look as if they were. */
-static bool check_key(const struct run_service_order *order, const struct store_submission *before,
+static bool check_key(const struct run_service_submit_request *order, const struct store_submission *before,
 		      GError **error)
 {
 	g_autofree char *different = differences(order, before);
@@ -304,7 +304,7 @@ static bool check_key(const struct run_service_order *order, const struct store_
 }
 
 static struct store_submission *new_submission(const struct run_service *service,
-					       const struct run_service_order *order,
+					       const struct run_service_submit_request *order,
 					       uint32_t first, uint32_t i)
 {
 	struct store_submission *submission = g_new0(struct store_submission, 1);
@@ -370,7 +370,7 @@ static bool check_room(const struct run_service *service, uint32_t count, GError
 		      service->submissions->len, service->config.tasks_max);
 }
 
-static void log_submitted(const struct run_service_order *order, uint32_t first)
+static void log_submitted(const struct run_service_submit_request *order, uint32_t first)
 {
 	g_autofree char *task = g_strdup_printf("%u", first);
 	g_autofree char *all = order->count > 1 ? g_strdup_printf(", and so all up to %u",
@@ -382,7 +382,7 @@ static void log_submitted(const struct run_service_order *order, uint32_t first)
 }
 
 /* Before its tasks are on record: one without its script could not be started. */
-static bool keep_script(struct run_service *service, const struct run_service_order *order,
+static bool keep_script(struct run_service *service, const struct run_service_submit_request *order,
 			uint32_t first, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
@@ -406,7 +406,7 @@ static uint32_t count_open(const struct run_service *service, int64_t uid)
 }
 
 /* Nobody is to fill the queue, which is everybody's. */
-static bool check_share(const struct run_service *service, const struct run_service_order *order,
+static bool check_share(const struct run_service *service, const struct run_service_submit_request *order,
 			GError **error)
 {
 	uint32_t open;
@@ -423,7 +423,7 @@ static bool check_share(const struct run_service *service, const struct run_serv
 }
 
 /* One event for all tasks of a request: whoever follows events learns of them by it. */
-static bool record_submitted(struct run_service *service, const struct run_service_order *order,
+static bool record_submitted(struct run_service *service, const struct run_service_submit_request *order,
 			     uint32_t first, GError **error)
 {
 	g_autoptr(json_t) detail = json_pack(
@@ -436,7 +436,7 @@ static bool record_submitted(struct run_service *service, const struct run_servi
 			       error);
 }
 
-static bool add_all(struct run_service *service, const struct run_service_order *order,
+static bool add_all(struct run_service *service, const struct run_service_submit_request *order,
 		    uint32_t first, GError **error)
 {
 	for (uint32_t i = 0; i < order->count; i++)
@@ -445,7 +445,7 @@ static bool add_all(struct run_service *service, const struct run_service_order 
 	return record_submitted(service, order, first, error);
 }
 
-bool run_service_submit(struct run_service *service, const struct run_service_order *order,
+bool run_service_submit(struct run_service *service, const struct run_service_submit_request *order,
 			uint32_t *ret_first, uint32_t *ret_count, GError **error)
 {
 	const struct store_submission *before = find_key(service, order);
@@ -524,7 +524,7 @@ const struct store_submission *run_service_submission(const struct run_service *
 
 /* What people want of tasks and nodes that are there. */
 
-static const char *ask_engine(struct engine *engine, enum run_service_wish wish, uint32_t task)
+static const char *ask_engine(struct engine *engine, enum run_service_task_op wish, uint32_t task)
 {
 	switch (wish) {
 	case RUN_SERVICE_HOLD:
@@ -536,7 +536,7 @@ static const char *ask_engine(struct engine *engine, enum run_service_wish wish,
 	}
 }
 
-bool run_service_ask(struct run_service *service, enum run_service_wish wish, uint32_t task,
+bool run_service_ask(struct run_service *service, enum run_service_task_op wish, uint32_t task,
 		     const char *user, GError **error)
 {
 	struct store_submission *submission = g_ptr_array_index(service->submissions, task);

@@ -11,11 +11,11 @@
 /* Gets room for `capacity` steps and copies what there is. */
 static int grow(struct availability *availability, uint32_t capacity)
 {
-	struct scratch *scratch = availability->scratch;
+	struct arena *arena = availability->arena;
 	const size_t words = availability->words;
-	double *time_s = scratch_array(scratch, capacity, sizeof(*time_s));
-	uint64_t *free = scratch_array(scratch, capacity * words, sizeof(*free));
-	uint32_t *count = scratch_array(scratch, capacity, sizeof(*count));
+	double *time_s = arena_array(arena, capacity, sizeof(*time_s));
+	uint64_t *free = arena_array(arena, capacity * words, sizeof(*free));
+	uint32_t *count = arena_array(arena, capacity, sizeof(*count));
 
 	if (!time_s || !free || !count)
 		return -ENOMEM;
@@ -31,17 +31,17 @@ static int grow(struct availability *availability, uint32_t capacity)
 	return 0;
 }
 
-int availability_init(struct availability *availability, struct scratch *scratch, uint32_t nodes,
+int availability_init(struct availability *availability, struct arena *arena, uint32_t nodes,
 		      double now_s)
 {
 	*availability = (struct availability){
-		.scratch = scratch,
+		.arena = arena,
 		.now_s = now_s,
 		.nodes = nodes,
 		.words = (nodes + 63) / 64,
 	};
 	availability->common =
-		scratch_array(scratch, 4 * (size_t)availability->words, sizeof(uint64_t));
+		arena_array(arena, 4 * (size_t)availability->words, sizeof(uint64_t));
 	if (!availability->common || grow(availability, FIRST_CAPACITY) < 0)
 		return -ENOMEM;
 
@@ -328,17 +328,17 @@ static int hold_running(struct availability *availability, const struct sched_sn
 }
 
 struct availability *availability_of_snapshot(const struct sched_snapshot *snapshot,
-					      struct scratch *scratch)
+					      struct arena *arena)
 {
 	const struct sched_system *system = snapshot->system;
 	struct availability *clusters =
-		scratch_array(scratch, system->clusters_count, sizeof(*clusters));
+		arena_array(arena, system->clusters_count, sizeof(*clusters));
 	struct availability_hold *holds =
-		scratch_array(scratch, snapshot->running_count, sizeof(*holds));
+		arena_array(arena, snapshot->running_count, sizeof(*holds));
 	int result = clusters && holds ? 0 : -ENOMEM;
 
 	for (uint32_t c = 0; result == 0 && c < system->clusters_count; c++) {
-		result = availability_init(&clusters[c], scratch, system->clusters[c].nodes,
+		result = availability_init(&clusters[c], arena, system->clusters[c].nodes,
 					   snapshot->now_s);
 		if (result == 0)
 			result = hold_running(&clusters[c], snapshot, c, holds);

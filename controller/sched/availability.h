@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "controller/sched/model.h"
-#include "controller/sched/scratch.h"
+#include "controller/sched/arena.h"
 
 /*
  * When which nodes of a cluster are free: a step function from time to the set of free nodes, from
@@ -22,7 +22,7 @@
  * (steps before + steps after that take some of them) x nodes / 64.
  */
 struct availability {
-	struct scratch *scratch;
+	struct arena *arena;
 	double now_s;
 	uint32_t nodes;    /* of the cluster */
 	uint32_t words;    /* 64-bit words of a mask */
@@ -37,10 +37,10 @@ struct availability {
 };
 
 /*
- * Starts a schedule of `nodes` nodes, all of them free from `now_s` on. Memory comes from `scratch`
+ * Starts a schedule of `nodes` nodes, all of them free from `now_s` on. Memory comes from `arena`
  * and lasts until that is reset. Returns 0, or -ENOMEM.
  */
-int availability_init(struct availability *availability, struct scratch *scratch, uint32_t nodes,
+int availability_init(struct availability *availability, struct arena *arena, uint32_t nodes,
 		      double now_s);
 
 /* What holds nodes of a cluster from now on until a given time. */
@@ -91,8 +91,8 @@ int availability_choose(const struct availability *availability, uint32_t step, 
 /*
  * Builds the schedule of every cluster of a snapshot, in configured order: running tasks,
  * reservations and nodes that are down are taken; place-holders are not, since they vanish at the
- * event. Returns an array of system->clusters_count schedules from `scratch`, or NULL when memory
+ * event. Returns an array of system->clusters_count schedules from `arena`, or NULL when memory
  * is short.
  */
 struct availability *availability_of_snapshot(const struct sched_snapshot *snapshot,
-					      struct scratch *scratch);
+					      struct arena *arena);

@@ -37,7 +37,7 @@ static int grow_selection(struct selection *selection)
 {
 	const uint32_t capacity = selection->capacity ? 2 * selection->capacity : 16;
 	struct candidates *sets =
-		scratch_array(selection->availability->scratch, capacity, sizeof(*sets));
+		arena_array(selection->availability->arena, capacity, sizeof(*sets));
 
 	if (!sets)
 		return -ENOMEM;
@@ -75,7 +75,7 @@ static int add_candidates(struct selection *selection, const uint64_t *mask, uin
 		selection->sets[at - 1].count += set.count;
 		return 0;
 	}
-	set.mask = scratch_array(availability->scratch, words, sizeof(*set.mask));
+	set.mask = arena_array(availability->arena, words, sizeof(*set.mask));
 	if (!set.mask ||
 	    (selection->count == selection->capacity && grow_selection(selection) < 0))
 		return -ENOMEM;

@@ -75,7 +75,7 @@ int fcfs_map(struct mapping *mapping, uint32_t reservations)
 	 * Rows that cannot start now: nodes only get fewer while tasks are placed. (Not so what an option may
 	 * need of the energy.)
 	 */
-	bool *late = scratch_array(mapping->scratch, mapping->system->rows_count, sizeof(*late));
+	bool *late = arena_array(mapping->arena, mapping->system->rows_count, sizeof(*late));
 	bool promised = mapping->snapshot->reservations_count > 0;
 	int result = 0;
 

@@ -167,7 +167,7 @@ static int begin(struct greedy *greedy)
 {
 	struct mapping *mapping = greedy->mapping;
 	const struct sched_system *system = mapping->system;
-	struct scratch *scratch = mapping->scratch;
+	struct arena *arena = mapping->arena;
 	size_t capacity = 0;
 
 	for (uint32_t i = 0; i < mapping->tasks_count; i++) {
@@ -175,10 +175,10 @@ static int begin(struct greedy *greedy)
 
 		capacity += 1 + system->options_first[row + 1] - system->options_first[row];
 	}
-	greedy->open.entries = scratch_array(scratch, capacity, sizeof(struct greedy_entry));
-	greedy->filtered.entries = scratch_array(scratch, capacity, sizeof(struct greedy_entry));
-	greedy->placed = scratch_array(scratch, mapping->tasks_count, sizeof(bool));
-	greedy->cursors = scratch_array(scratch, system->groups_count, sizeof(*greedy->cursors));
+	greedy->open.entries = arena_array(arena, capacity, sizeof(struct greedy_entry));
+	greedy->filtered.entries = arena_array(arena, capacity, sizeof(struct greedy_entry));
+	greedy->placed = arena_array(arena, mapping->tasks_count, sizeof(bool));
+	greedy->cursors = arena_array(arena, system->groups_count, sizeof(*greedy->cursors));
 	if (!greedy->open.entries || !greedy->filtered.entries || !greedy->placed ||
 	    !greedy->cursors)
 		return -ENOMEM;
@@ -393,7 +393,7 @@ static int handle_top(struct greedy *greedy, const struct sched_option **ret_pla
 }
 
 /* Places until nothing is left to place; with `switching`, by UPE once the goal is reached. */
-static int run(struct greedy *greedy, bool switching, double committed_j, double goal_j)
+static int run(struct greedy *greedy, bool switching, double committed_j, double energy_target_j)
 {
 	const struct sched_option *placed;
 	int result = begin(greedy);
@@ -408,7 +408,7 @@ static int run(struct greedy *greedy, bool switching, double committed_j, double
 			continue;
 		committed_j += placed->eec_j;
 		if (switching && greedy->objective != GREEDY_UPE &&
-		    rank_key_compare(committed_j, goal_j) >= 0) {
+		    rank_key_compare(committed_j, energy_target_j) >= 0) {
 			greedy->objective = GREEDY_UPE;
 			fill(greedy);
 		}
@@ -430,7 +430,7 @@ int greedy_map(struct mapping *mapping, enum greedy_objective objective, bool tr
 	return run(&greedy, false, 0, INFINITY);
 }
 
-int greedy_map_switching(struct mapping *mapping, double committed_j, double goal_j, bool trim,
+int greedy_map_switching(struct mapping *mapping, double committed_j, double energy_target_j, bool trim,
 			 bool *ret_switched)
 {
 	struct greedy greedy = {
@@ -438,7 +438,7 @@ int greedy_map_switching(struct mapping *mapping, double committed_j, double goa
 		.objective = GREEDY_UPR,
 		.trim = trim && mapping->policy->future == POLICY_FUTURE_PLACEHOLDERS,
 	};
-	const int result = run(&greedy, true, committed_j, goal_j);
+	const int result = run(&greedy, true, committed_j, energy_target_j);
 
 	*ret_switched = greedy.objective == GREEDY_UPE;
 	return result;

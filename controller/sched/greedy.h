@@ -45,8 +45,8 @@ int greedy_map(struct mapping *mapping, enum greedy_objective objective, bool tr
 
 /*
  * The same by UPR until the energy `committed_j`, to which every placement adds its EEC, reaches
- * `goal_j`, and by UPE from then on (3.6.3). The test comes after each placement. *ret_switched
+ * `energy_target_j`, and by UPE from then on (3.6.3). The test comes after each placement. *ret_switched
  * says whether it did. Returns 0, or -ENOMEM.
  */
-int greedy_map_switching(struct mapping *mapping, double committed_j, double goal_j, bool trim,
+int greedy_map_switching(struct mapping *mapping, double committed_j, double energy_target_j, bool trim,
 			 bool *ret_switched);

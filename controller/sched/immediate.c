@@ -20,8 +20,8 @@ static int init_cluster(struct immediate *immediate, uint32_t cluster)
 	const uint32_t nodes = immediate->system->clusters[cluster].nodes;
 
 	*c = (struct immediate_cluster){ .words = nodes / 64 + 1 };
-	c->idle_mask = scratch_array(immediate->scratch, c->words, sizeof(uint64_t));
-	c->blocked = scratch_array(immediate->scratch, c->words, sizeof(uint64_t));
+	c->idle_mask = arena_array(immediate->arena, c->words, sizeof(uint64_t));
+	c->blocked = arena_array(immediate->arena, c->words, sizeof(uint64_t));
 	if (!c->idle_mask || !c->blocked)
 		return -ENOMEM;
 	memset(c->idle_mask, 0xff, c->words * sizeof(uint64_t));
@@ -37,7 +37,7 @@ static int init_clusters(struct immediate *immediate)
 	int result = 0;
 
 	immediate->clusters =
-		scratch_array(immediate->scratch, count, sizeof(*immediate->clusters));
+		arena_array(immediate->arena, count, sizeof(*immediate->clusters));
 	if (!immediate->clusters)
 		return -ENOMEM;
 	for (uint32_t c = 0; result == 0 && c < count; c++)
@@ -72,7 +72,7 @@ static int init_occupants(struct immediate *immediate)
 	const struct sched_snapshot *snapshot = immediate->snapshot;
 
 	immediate->occupants_capacity = 2 * snapshot->running_count + 64;
-	immediate->occupants = scratch_array(immediate->scratch, immediate->occupants_capacity,
+	immediate->occupants = arena_array(immediate->arena, immediate->occupants_capacity,
 					     sizeof(*immediate->occupants));
 	if (!immediate->occupants)
 		return -ENOMEM;
@@ -104,7 +104,7 @@ static int begin_energy(struct immediate *immediate)
 	uint32_t count = 0;
 
 	if (immediate->policy->filter != POLICY_FILTER_NONE) {
-		tasks = scratch_array(immediate->scratch, snapshot->waiting_count, sizeof(*tasks));
+		tasks = arena_array(immediate->arena, snapshot->waiting_count, sizeof(*tasks));
 		if (!tasks)
 			return -ENOMEM;
 		for (uint32_t i = 0; i < snapshot->waiting_count; i++)
@@ -125,7 +125,7 @@ int immediate_begin(struct immediate *immediate, const struct policy *policy,
 		.policy = policy,
 		.snapshot = snapshot,
 		.system = system,
-		.scratch = context->scratch,
+		.arena = context->arena,
 		.flags = context->flags,
 		.serial = true,
 	};
@@ -220,7 +220,7 @@ static void value_running(struct immediate *immediate, uint32_t index)
 	occupant->executed_s = running->executed_s + (snapshot->now_s - running->start_s);
 	occupant->rest = sched_option_rest(option, occupant->executed_s);
 	occupant->rest.nodes = running->nodes_count;
-	occupant->value = worth_at(immediate->worth, running->task,
+	occupant->value = objective_at(immediate->objective, running->task,
 				   snapshot->now_s + occupant->rest.etc_s, occupant->rest.etc_s);
 	occupant->preemptible = running->task->preemptible && occupant->rest.etc_s > 0 &&
 				occupant->usable > 0;
@@ -235,7 +235,7 @@ static int value_occupants(struct immediate *immediate)
 		struct immediate_cluster *cluster = &immediate->clusters[c];
 
 		cluster->victims =
-			scratch_array(immediate->scratch, immediate->system->clusters[c].nodes,
+			arena_array(immediate->arena, immediate->system->clusters[c].nodes,
 				      sizeof(*cluster->victims));
 		if (!cluster->victims)
 			return -ENOMEM;
@@ -258,9 +258,9 @@ static int value_occupants(struct immediate *immediate)
 	return 0;
 }
 
-int immediate_value(struct immediate *immediate, enum worth worth, bool preempts)
+int immediate_value(struct immediate *immediate, enum objective objective, bool preempts)
 {
-	immediate->worth = worth;
+	immediate->objective = objective;
 	immediate->preempts = preempts;
 	for (uint32_t i = 0; i < immediate->classes_count; i++) {
 		struct immediate_class *class = &immediate->classes[i];
@@ -273,10 +273,10 @@ int immediate_value(struct immediate *immediate, enum worth worth, bool preempts
 
 			least_s = sched_option_rest(option, class->executed_s).etc_s;
 		}
-		class->bound = worth == WORTH_UTIL ? class->utility
+		class->bound = objective == OBJECTIVE_UTIL ? class->utility
 			       : least_s > 0	   ? class->utility / least_s
 						   : (double)INFINITY;
-		class->bound *= worth_margin(class->tasks[0],
+		class->bound *= objective_margin(class->tasks[0],
 						  immediate->snapshot->now_s + least_s);
 	}
 	return preempts ? value_occupants(immediate) : 0;

@@ -7,8 +7,8 @@
 #include "controller/sched/energy.h"
 #include "controller/sched/model.h"
 #include "controller/sched/policy.h"
-#include "controller/sched/scratch.h"
-#include "controller/sched/worth.h"
+#include "controller/sched/arena.h"
+#include "controller/sched/objective.h"
 
 /*
  * A mapping event in which tasks start now or not at all (Machovec 2017, section III): what policies
@@ -106,9 +106,9 @@ struct immediate {
 	const struct policy *policy;
 	const struct sched_snapshot *snapshot;
 	const struct sched_system *system;
-	struct scratch *scratch;
+	struct arena *arena;
 	unsigned int flags; /* enum policy_flags */
-	enum worth worth;
+	enum objective objective;
 	bool preempts;
 	bool settles;       /* what is placed in the event gives way no more in it */
 	bool serial;        /* every task, running or mappable, takes one node, and none is down */
@@ -146,7 +146,7 @@ int immediate_begin(struct immediate *immediate, const struct policy *policy,
  * if they do, the occupants, and orders the victims. To be called once, before what follows.
  * Returns 0, or -ENOMEM.
  */
-int immediate_value(struct immediate *immediate, enum worth worth, bool preempts);
+int immediate_value(struct immediate *immediate, enum objective objective, bool preempts);
 
 /* The ways of a class, found at the first call; `ways_count` is then set. NULL: out of memory. */
 const struct immediate_way *immediate_ways(struct immediate *immediate, uint32_t class);
@@ -191,7 +191,7 @@ uint32_t immediate_victims(const struct immediate *immediate,
  */
 int immediate_place(struct immediate *immediate, const struct immediate_choice *choice);
 
-/* The same on nodes of the caller's choice, which must be idle; ascending, from the scratch. */
+/* The same on nodes of the caller's choice, which must be idle; ascending, from the arena. */
 int immediate_place_at(struct immediate *immediate, const struct immediate_choice *choice,
 		       const uint32_t *nodes);
 

@@ -182,14 +182,14 @@ static int form_suspended(struct immediate *immediate, const struct sched_task *
 int immediate_form_classes(struct immediate *immediate)
 {
 	const struct sched_snapshot *snapshot = immediate->snapshot;
-	struct scratch *scratch = immediate->scratch;
+	struct arena *arena = immediate->arena;
 	const size_t count = (size_t)snapshot->waiting_count + snapshot->suspended_count;
-	const struct sched_task **tasks = scratch_array(scratch, count, sizeof(*tasks));
+	const struct sched_task **tasks = arena_array(arena, count, sizeof(*tasks));
 
 	immediate->waiting_class =
-		scratch_array(scratch, snapshot->waiting_count, sizeof(uint32_t));
+		arena_array(arena, snapshot->waiting_count, sizeof(uint32_t));
 	immediate->suspended_class =
-		scratch_array(scratch, snapshot->suspended_count, sizeof(uint32_t));
+		arena_array(arena, snapshot->suspended_count, sizeof(uint32_t));
 	if (!tasks || !immediate->waiting_class || !immediate->suspended_class)
 		return -ENOMEM;
 	if (form_waiting(immediate, &tasks) < 0)
@@ -207,7 +207,7 @@ static void find_all(const struct immediate *immediate, struct immediate_class *
 	for (uint32_t i = 0; i < class->ways_count; i++)
 		class->ways[i] = (struct immediate_way){
 			.rest = options[i],
-			.value = worth_at(immediate->worth, task, now_s + options[i].etc_s,
+			.value = objective_at(immediate->objective, task, now_s + options[i].etc_s,
 					  options[i].etc_s),
 		};
 }
@@ -222,7 +222,7 @@ static void find_rest(const struct immediate *immediate, struct immediate_class 
 
 	class->ways[0] = (struct immediate_way){
 		.rest = rest,
-		.value = worth_at(immediate->worth, task, immediate->snapshot->now_s + rest.etc_s,
+		.value = objective_at(immediate->objective, task, immediate->snapshot->now_s + rest.etc_s,
 				  rest.etc_s),
 	};
 	class->ways[0].rest.nodes = class->nodes;
@@ -239,7 +239,7 @@ const struct immediate_way *immediate_ways(struct immediate *immediate, uint32_t
 	options = sched_system_options(immediate->system, class->tasks[0]->row, &count);
 	if (class->origin != IMMEDIATE_WAITING)
 		count = 1;
-	class->ways = scratch_array(immediate->scratch, count, sizeof(*class->ways));
+	class->ways = arena_array(immediate->arena, count, sizeof(*class->ways));
 	if (!class->ways)
 		return NULL;
 	class->ways_count = count;

@@ -24,7 +24,7 @@ static int make_queue(struct immediate *immediate, struct queue *ret_queue)
 	const size_t most = (size_t)snapshot->waiting_count + snapshot->suspended_count;
 	struct queue queue = {
 		.immediate = immediate,
-		.candidates = scratch_array(immediate->scratch, most, sizeof(struct candidate)),
+		.candidates = arena_array(immediate->arena, most, sizeof(struct candidate)),
 	};
 	uint32_t w = 0;
 	uint32_t s = 0;
@@ -49,7 +49,7 @@ static int make_queue(struct immediate *immediate, struct queue *ret_queue)
 			queue.candidates[queue.count++] = candidate;
 	}
 	*ret_queue = queue;
-	return immediate_value(immediate, WORTH_UTIL, false);
+	return immediate_value(immediate, OBJECTIVE_UTIL, false);
 }
 
 /* SCHED_REFUSAL_TAKEN when a task of the class could start that way. */
@@ -187,7 +187,7 @@ static int place_drawn(struct immediate *immediate, const struct candidate *cand
 		.reason = SCHED_REASON_CHANCE,
 	};
 	const struct sched_option *rest = &immediate->classes[candidate->class].ways[way].rest;
-	uint32_t *nodes = scratch_array(immediate->scratch, rest->nodes, sizeof(*nodes));
+	uint32_t *nodes = arena_array(immediate->arena, rest->nodes, sizeof(*nodes));
 
 	if (!nodes)
 		return -ENOMEM;

@@ -44,7 +44,7 @@ static int init_ran(struct immediate *immediate, uint32_t index, struct immediat
 		.utility = sched_task_utility(occupant->task, immediate->snapshot->now_s +
 								      occupant->rest.etc_s),
 		.bound = occupant->value *
-			 worth_margin(occupant->task, immediate->snapshot->now_s +
+			 objective_margin(occupant->task, immediate->snapshot->now_s +
 								   occupant->rest.etc_s),
 		.cluster = occupant->rest.cluster,
 		.pstate = occupant->rest.pstate,
@@ -58,7 +58,7 @@ static int init_ran(struct immediate *immediate, uint32_t index, struct immediat
 /* The class that the task of an occupant forms from now on. */
 static int displace(struct immediate *immediate, uint32_t index)
 {
-	const struct sched_task **tasks = scratch_array(immediate->scratch, 1, sizeof(*tasks));
+	const struct sched_task **tasks = arena_array(immediate->arena, 1, sizeof(*tasks));
 	const uint32_t class = immediate_add_class(immediate);
 	struct immediate_occupant *occupant = &immediate->occupants[index];
 
@@ -214,8 +214,8 @@ int immediate_place(struct immediate *immediate, const struct immediate_choice *
 		&immediate->classes[choice->class].ways[choice->way].rest;
 	const struct immediate_cluster *cluster = &immediate->clusters[rest->cluster];
 	const uint32_t want = rest->nodes;
-	uint32_t *victims = scratch_array(immediate->scratch, want + 1, sizeof(*victims));
-	uint32_t *nodes = scratch_array(immediate->scratch, want, sizeof(*nodes));
+	uint32_t *victims = arena_array(immediate->arena, want + 1, sizeof(*victims));
+	uint32_t *nodes = arena_array(immediate->arena, want, sizeof(*nodes));
 	uint32_t count = 0;
 
 	if (!victims || !nodes)
@@ -245,7 +245,7 @@ int immediate_consider(struct immediate *immediate, const struct sched_task *tas
 
 	if (!immediate_explains(immediate))
 		return 0;
-	if (immediate_grow(immediate->scratch, (void **)&immediate->considered,
+	if (immediate_grow(immediate->arena, (void **)&immediate->considered,
 			   immediate->considered_count, &immediate->considered_capacity,
 			   sizeof(*immediate->considered)) < 0)
 		return -ENOMEM;
@@ -265,7 +265,7 @@ int immediate_consider(struct immediate *immediate, const struct sched_task *tas
 
 int immediate_end(struct immediate *immediate, struct sched_plan *ret_plan)
 {
-	uint32_t *moved = scratch_array(immediate->scratch, immediate->actions_count + 1,
+	uint32_t *moved = arena_array(immediate->arena, immediate->actions_count + 1,
 					sizeof(*moved));
 	uint32_t actions = 0;
 	uint32_t considered = 0;

@@ -15,7 +15,7 @@ int immediate_form_classes(struct immediate *immediate);
 bool immediate_same_task(const struct sched_task *a, const struct sched_task *b);
 
 /* Makes room for one more element of `size` bytes in an array. Returns 0, or -ENOMEM. */
-static inline int immediate_grow(struct scratch *scratch, void **array, uint32_t count,
+static inline int immediate_grow(struct arena *arena, void **array, uint32_t count,
 				 uint32_t *capacity, size_t size)
 {
 	const uint32_t more = *capacity ? 2 * *capacity : 64;
@@ -23,7 +23,7 @@ static inline int immediate_grow(struct scratch *scratch, void **array, uint32_t
 
 	if (count < *capacity)
 		return 0;
-	larger = scratch_array(scratch, more, size);
+	larger = arena_array(arena, more, size);
 	if (!larger)
 		return -ENOMEM;
 	if (count > 0)
@@ -36,7 +36,7 @@ static inline int immediate_grow(struct scratch *scratch, void **array, uint32_t
 /* Adds an empty class or occupant and returns its index; IMMEDIATE_NONE: out of memory. */
 static inline uint32_t immediate_add_class(struct immediate *immediate)
 {
-	if (immediate_grow(immediate->scratch, (void **)&immediate->classes,
+	if (immediate_grow(immediate->arena, (void **)&immediate->classes,
 			   immediate->classes_count, &immediate->classes_capacity,
 			   sizeof(*immediate->classes)) < 0)
 		return IMMEDIATE_NONE;
@@ -49,7 +49,7 @@ static inline uint32_t immediate_add_class(struct immediate *immediate)
 
 static inline uint32_t immediate_add_occupant(struct immediate *immediate)
 {
-	if (immediate_grow(immediate->scratch, (void **)&immediate->occupants,
+	if (immediate_grow(immediate->arena, (void **)&immediate->occupants,
 			   immediate->occupants_count, &immediate->occupants_capacity,
 			   sizeof(*immediate->occupants)) < 0)
 		return IMMEDIATE_NONE;
@@ -60,7 +60,7 @@ static inline uint32_t immediate_add_occupant(struct immediate *immediate)
 static inline uint32_t immediate_add_action(struct immediate *immediate,
 					    const struct sched_action *action)
 {
-	if (immediate_grow(immediate->scratch, (void **)&immediate->actions,
+	if (immediate_grow(immediate->arena, (void **)&immediate->actions,
 			   immediate->actions_count, &immediate->actions_capacity,
 			   sizeof(*immediate->actions)) < 0)
 		return IMMEDIATE_NONE;

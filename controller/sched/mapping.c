@@ -44,7 +44,7 @@ static int init_starts(struct mapping *mapping)
 	uint32_t rows = 0;
 
 	mapping->slots =
-		scratch_array(mapping->scratch, system->rows_count, sizeof(*mapping->slots));
+		arena_array(mapping->arena, system->rows_count, sizeof(*mapping->slots));
 	if (!mapping->slots)
 		return -ENOMEM;
 	memset(mapping->slots, 0xff, system->rows_count * sizeof(*mapping->slots));
@@ -56,8 +56,8 @@ static int init_starts(struct mapping *mapping)
 	}
 	const size_t cells = (size_t)rows * system->columns_count;
 
-	mapping->starts = scratch_array(mapping->scratch, cells, sizeof(*mapping->starts));
-	mapping->widest = scratch_array(mapping->scratch, system->clusters_count,
+	mapping->starts = arena_array(mapping->arena, cells, sizeof(*mapping->starts));
+	mapping->widest = arena_array(mapping->arena, system->clusters_count,
 					sizeof(*mapping->widest));
 	if (!mapping->starts || !mapping->widest)
 		return -ENOMEM;
@@ -83,18 +83,18 @@ int mapping_begin(struct mapping *mapping, const struct policy *policy,
 		  const struct sched_snapshot *snapshot, struct policy_context *context)
 {
 	const struct sched_system *system = snapshot->system;
-	struct scratch *scratch = context->scratch;
+	struct arena *arena = context->arena;
 
 	*mapping = (struct mapping){
 		.policy = policy,
 		.snapshot = snapshot,
 		.system = system,
-		.scratch = scratch,
+		.arena = arena,
 		.flags = context->flags,
-		.tasks = scratch_array(scratch, snapshot->waiting_count, sizeof(*mapping->tasks)),
-		.bounds = scratch_array(scratch, snapshot->waiting_count, sizeof(*mapping->bounds)),
+		.tasks = arena_array(arena, snapshot->waiting_count, sizeof(*mapping->tasks)),
+		.bounds = arena_array(arena, snapshot->waiting_count, sizeof(*mapping->bounds)),
 		.actions =
-			scratch_array(scratch, snapshot->waiting_count, sizeof(*mapping->actions)),
+			arena_array(arena, snapshot->waiting_count, sizeof(*mapping->actions)),
 	};
 	if (!mapping->tasks || !mapping->bounds || !mapping->actions)
 		return -ENOMEM;
@@ -104,7 +104,7 @@ int mapping_begin(struct mapping *mapping, const struct policy *policy,
 	if (init_starts(mapping) < 0)
 		return -ENOMEM;
 	energy_begin(&mapping->energy, policy, snapshot, mapping->tasks, mapping->tasks_count);
-	mapping->clusters = availability_of_snapshot(snapshot, scratch);
+	mapping->clusters = availability_of_snapshot(snapshot, arena);
 	if (!mapping->clusters)
 		return -ENOMEM;
 	return policy->reserve_now ? reserve_now(mapping) : 0;
@@ -159,7 +159,7 @@ int mapping_place(struct mapping *mapping, const struct sched_task *task,
 {
 	const struct mapping_start *start = find_start(mapping, task->row, option);
 	struct availability *cluster = &mapping->clusters[option->cluster];
-	uint32_t *nodes = scratch_array(mapping->scratch, option->nodes, sizeof(*nodes));
+	uint32_t *nodes = arena_array(mapping->arena, option->nodes, sizeof(*nodes));
 	const double end_s = start->start_s + option->etc_s;
 	enum sched_action_kind kind = SCHED_ACTION_START;
 	int result;
@@ -203,7 +203,7 @@ static int grow_considered(struct mapping *mapping)
 	const uint32_t capacity =
 		mapping->considered_capacity ? 2 * mapping->considered_capacity : 64;
 	struct sched_considered *considered =
-		scratch_array(mapping->scratch, capacity, sizeof(*considered));
+		arena_array(mapping->arena, capacity, sizeof(*considered));
 
 	if (!considered)
 		return -ENOMEM;

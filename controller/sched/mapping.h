@@ -8,18 +8,18 @@
 #include "controller/sched/energy.h"
 #include "controller/sched/model.h"
 #include "controller/sched/policy.h"
-#include "controller/sched/scratch.h"
+#include "controller/sched/arena.h"
 
 /*
  * A mapping event in progress: what policies are written with. It holds the schedule of every
  * cluster, which changes as tasks are placed, the tasks still to be mapped and the plan so far. All
- * memory comes from the scratch of the call.
+ * memory comes from the arena of the call.
  */
 struct mapping {
 	const struct policy *policy;
 	const struct sched_snapshot *snapshot;
 	const struct sched_system *system;
-	struct scratch *scratch;
+	struct arena *arena;
 	unsigned int flags; /* enum policy_flags */
 	struct availability *clusters; /* in configured order */
 	struct energy energy; /* what remains, and which options may be looked at */

@@ -10,16 +10,16 @@
 /* The two lists. */
 enum { LIST_CPU = 0, LIST_MEMORY = 1 };
 
-int mcb8_init(struct mcb8 *mcb8, struct scratch *scratch, uint32_t jobs_max, uint32_t hosts)
+int mcb8_init(struct mcb8 *mcb8, struct arena *arena, uint32_t jobs_max, uint32_t hosts)
 {
 	*mcb8 = (struct mcb8){
 		.hosts = hosts,
 		.jobs_max = jobs_max,
-		.order = scratch_array(scratch, jobs_max, sizeof(uint32_t)),
-		.remaining = scratch_array(scratch, jobs_max, sizeof(uint32_t)),
-		.taken = scratch_array(scratch, jobs_max, sizeof(uint32_t)),
-		.lists = { scratch_array(scratch, jobs_max, sizeof(uint32_t)),
-			   scratch_array(scratch, jobs_max, sizeof(uint32_t)) },
+		.order = arena_array(arena, jobs_max, sizeof(uint32_t)),
+		.remaining = arena_array(arena, jobs_max, sizeof(uint32_t)),
+		.taken = arena_array(arena, jobs_max, sizeof(uint32_t)),
+		.lists = { arena_array(arena, jobs_max, sizeof(uint32_t)),
+			   arena_array(arena, jobs_max, sizeof(uint32_t)) },
 	};
 	if (!mcb8->order || !mcb8->remaining || !mcb8->taken || !mcb8->lists[LIST_CPU] ||
 	    !mcb8->lists[LIST_MEMORY])
@@ -29,12 +29,12 @@ int mcb8_init(struct mcb8 *mcb8, struct scratch *scratch, uint32_t jobs_max, uin
 	return 0;
 }
 
-int mcb8_packing_init(const struct mcb8 *mcb8, struct scratch *scratch, uint32_t tasks,
+int mcb8_packing_init(const struct mcb8 *mcb8, struct arena *arena, uint32_t tasks,
 		      struct mcb8_packing *ret_packing)
 {
 	struct mcb8_packing packing = {
-		.fills = scratch_array(scratch, mcb8->hosts, sizeof(*packing.fills)),
-		.entries = scratch_array(scratch, tasks, sizeof(*packing.entries)),
+		.fills = arena_array(arena, mcb8->hosts, sizeof(*packing.fills)),
+		.entries = arena_array(arena, tasks, sizeof(*packing.entries)),
 	};
 
 	if (!packing.fills || !packing.entries)

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/sched/scratch.h"
+#include "controller/sched/arena.h"
 
 /*
  * MCB8: packing of vectors with two components, CPU and memory, onto equal hosts (Stillwell 2010, III.B,
@@ -49,7 +49,7 @@ struct mcb8_fill {
 	uint32_t entries_first; /* in the packing's entries, those up to the next fill's first */
 };
 
-/* A packing: the fills in the order of the hosts. Belongs to the scratch that it was made in. */
+/* A packing: the fills in the order of the hosts. Belongs to the arena that it was made in. */
 struct mcb8_packing {
 	uint32_t fills_count;
 	struct mcb8_fill *fills;
@@ -76,12 +76,12 @@ struct mcb8 {
 /*
  * Prepares packings of at most `jobs_max` jobs onto `hosts` empty hosts. Returns 0, or -ENOMEM.
  */
-int mcb8_init(struct mcb8 *mcb8, struct scratch *scratch, uint32_t jobs_max, uint32_t hosts);
+int mcb8_init(struct mcb8 *mcb8, struct arena *arena, uint32_t jobs_max, uint32_t hosts);
 
 /*
  * Room for any packing of jobs_max jobs with `tasks` tasks altogether. Returns 0, or -ENOMEM.
  */
-int mcb8_packing_init(const struct mcb8 *mcb8, struct scratch *scratch, uint32_t tasks,
+int mcb8_packing_init(const struct mcb8 *mcb8, struct arena *arena, uint32_t tasks,
 		      struct mcb8_packing *ret_packing);
 
 /*

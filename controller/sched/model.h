@@ -478,7 +478,7 @@ struct sched_judged {
 	bool dropped;
 };
 
-/* What a policy decided. The arrays belong to the scratch memory it was made in. */
+/* What a policy decided. The arrays belong to the arena memory it was made in. */
 struct sched_plan {
 	uint32_t actions_count;
 	const struct sched_action *actions; /* in the order of the decisions */

@@ -83,7 +83,7 @@ enum pmf_fault pmf_after(struct pmf *ret_pmf, const struct pmf *pmf, int64_t now
  * Merges neighbouring impulses until at most `most` (> 0) are left: runs of bins with about equal mass
  * become one impulse at the last bin of the run, so that time is only ever added. What it costs:
  * *ret_late bins at most are added, and no value of the distribution function falls by more than
- * *ret_moved, which is below 1 / most (pct.h says how that adds up along a queue). A PMF that has no more impulses is
+ * *ret_moved, which is below 1 / most (completion_time.h says how that adds up along a queue). A PMF that has no more impulses is
  * copied and both are 0. Source and result may be the same.
  */
 enum pmf_fault pmf_merge(struct pmf *ret_pmf, const struct pmf *pmf, uint32_t most,

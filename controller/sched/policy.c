@@ -306,7 +306,7 @@ int policy_decide(const struct policy *policy, const struct sched_snapshot *snap
 	struct mapping mapping;
 	int result;
 
-	scratch_reset(context->scratch);
+	arena_reset(context->arena);
 	if (policy->ops->decide_sharing)
 		return decide_sharing(policy, snapshot, context, ret_plan);
 	if (policy->ops->decide_queueing)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "controller/sched/model.h"
-#include "controller/sched/scratch.h"
+#include "controller/sched/arena.h"
 
 /*
  * The policy seam: a pure function from a snapshot to a plan. It does no I/O, reads no clock and
@@ -72,7 +72,7 @@ enum policy_flags {
 
 /* The memory and the wishes of one call. */
 struct policy_context {
-	struct scratch *scratch; /* everything in the plan comes from it */
+	struct arena *arena; /* everything in the plan comes from it */
 	unsigned int flags;      /* enum policy_flags */
 	/*
 	 * Of a policy that queues tasks (queueing.h): what it computed at former events of the same
@@ -183,7 +183,7 @@ const char *policy_misfit(const struct policy *policy, const struct sched_system
 bool policy_resumes(const struct policy *policy, const struct sched_system *system);
 
 /*
- * Decides one mapping event of a system that the policy fits. Resets the context's scratch first; the plan lasts until
+ * Decides one mapping event of a system that the policy fits. Resets the context's arena first; the plan lasts until
  * the next reset. Returns 0, or -ENOMEM when memory is short.
  */
 int policy_decide(const struct policy *policy, const struct sched_snapshot *snapshot,

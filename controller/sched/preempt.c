@@ -36,8 +36,8 @@ struct best {
 };
 
 static const enum sched_reason idle_reasons[] = {
-	[WORTH_UTIL] = SCHED_REASON_BEST_UTIL,
-	[WORTH_UPT] = SCHED_REASON_BEST_UPT,
+	[OBJECTIVE_UTIL] = SCHED_REASON_BEST_UTIL,
+	[OBJECTIVE_UPT] = SCHED_REASON_BEST_UPT,
 };
 
 static struct lane *find_lane(struct preempting *p, uint32_t cluster, uint32_t nodes,
@@ -50,7 +50,7 @@ static struct lane *find_lane(struct preempting *p, uint32_t cluster, uint32_t n
 		    lane->may_preempt == may_preempt)
 			return lane;
 	}
-	if (immediate_grow(p->immediate->scratch, (void **)&p->lanes, p->lanes_count,
+	if (immediate_grow(p->immediate->arena, (void **)&p->lanes, p->lanes_count,
 			   &p->lanes_capacity, sizeof(*p->lanes)) < 0)
 		return NULL;
 	p->lanes[p->lanes_count] = (struct lane){ cluster, nodes, may_preempt, .version = 0 };
@@ -75,7 +75,7 @@ static int enter(struct preempting *p, uint32_t class)
 			continue;
 		lane = find_lane(p, ways[i].rest.cluster, ways[i].rest.nodes, may_preempt);
 		entry = preempt_entry_of(immediate, class, i, rank_key(ways[i].value));
-		if (!lane || preempt_heap_push(&lane->heap, immediate->scratch, &entry) < 0)
+		if (!lane || preempt_heap_push(&lane->heap, immediate->arena, &entry) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -227,7 +227,7 @@ static int choose(struct preempting *p, struct best *ret_best)
 			break;
 		preempt_heap_remove(&p->whole);
 		if (immediate->idle == 0 && !immediate->classes[whole.class].may_preempt) {
-			result = preempt_heap_append(&p->parked, immediate->scratch, &whole);
+			result = preempt_heap_append(&p->parked, immediate->arena, &whole);
 		} else {
 			result = enter(p, whole.class);
 			*ret_best = find_best(p);
@@ -246,7 +246,7 @@ static int unpark(struct preempting *p)
 	if (p->immediate->idle == 0)
 		return 0;
 	for (uint32_t i = 0; result == 0 && i < p->parked.count; i++)
-		result = preempt_heap_push(&p->whole, p->immediate->scratch,
+		result = preempt_heap_push(&p->whole, p->immediate->arena,
 					   &p->parked.entries[i]);
 	p->parked.count = 0;
 	return result;
@@ -328,7 +328,7 @@ static int place(struct preempting *p, const struct best *best)
 		.anchor = IMMEDIATE_NONE,
 		.objective = p->preempt == PREEMPT_DIFF ? value - best->lane->beat : value,
 		.reason = best->lane->victims > 0 ? SCHED_REASON_PREEMPTS
-						  : idle_reasons[immediate->worth],
+						  : idle_reasons[immediate->objective],
 	};
 	int result = 0;
 
@@ -354,14 +354,14 @@ static int begin(struct preempting *p, struct immediate *immediate, enum preempt
 		const struct preempt_entry entry =
 			preempt_entry_of(immediate, c, 0, rank_key(immediate->classes[c].bound));
 
-		if (preempt_heap_append(&p->whole, immediate->scratch, &entry) < 0)
+		if (preempt_heap_append(&p->whole, immediate->arena, &entry) < 0)
 			return -ENOMEM;
 	}
 	preempt_heap_order(&p->whole);
 	return 0;
 }
 
-int preempt_map(struct immediate *immediate, enum worth worth, enum preempt preempt)
+int preempt_map(struct immediate *immediate, enum objective objective, enum preempt preempt)
 {
 	struct preempting p;
 	struct best best;
@@ -369,9 +369,9 @@ int preempt_map(struct immediate *immediate, enum worth worth, enum preempt pree
 
 	if (preempt == PREEMPT_PAIR) {
 		immediate->settles = true;
-		return preempt_pair_map(immediate, worth);
+		return preempt_pair_map(immediate, objective);
 	}
-	result = immediate_value(immediate, worth, preempt != PREEMPT_NEVER);
+	result = immediate_value(immediate, objective, preempt != PREEMPT_NEVER);
 	if (result == 0)
 		result = begin(&p, immediate, preempt);
 	while (result == 0) {

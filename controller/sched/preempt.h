@@ -6,7 +6,7 @@
 /*
  * Max Util and Max UPT, without and with preemption (Machovec 2017, III.D to III.F, Algorithms 1 to 3).
  * Again and again the task with the highest value of its best assignment is placed, until there is
- * no valid assignment left. Value is Util or UPT (worth.h); r's is that of finishing where it runs.
+ * no valid assignment left. Value is Util or UPT (objective.h); r's is that of finishing where it runs.
  *
  * Assignments of a task t, none of which may earn nothing:
  * - PREEMPT_NEVER: idle nodes. The highest value wins.
@@ -43,7 +43,7 @@ enum preempt {
 };
 
 /* Decides the event. Returns 0, or -ENOMEM. */
-int preempt_map(struct immediate *immediate, enum worth worth, enum preempt preempt);
+int preempt_map(struct immediate *immediate, enum objective objective, enum preempt preempt);
 
 /* The same with PREEMPT_PAIR. */
-int preempt_pair_map(struct immediate *immediate, enum worth worth);
+int preempt_pair_map(struct immediate *immediate, enum objective objective);

@@ -55,10 +55,10 @@ static inline void preempt_heap_sift(struct preempt_heap *heap, uint32_t i)
 }
 
 /* Adds an entry at the end, out of order. Returns 0, or -ENOMEM. */
-static inline int preempt_heap_append(struct preempt_heap *heap, struct scratch *scratch,
+static inline int preempt_heap_append(struct preempt_heap *heap, struct arena *arena,
 				      const struct preempt_entry *entry)
 {
-	if (immediate_grow(scratch, (void **)&heap->entries, heap->count, &heap->capacity,
+	if (immediate_grow(arena, (void **)&heap->entries, heap->count, &heap->capacity,
 			   sizeof(*heap->entries)) < 0)
 		return -ENOMEM;
 	heap->entries[heap->count++] = *entry;
@@ -73,12 +73,12 @@ static inline void preempt_heap_order(struct preempt_heap *heap)
 }
 
 /* Adds an entry where it belongs. Returns 0, or -ENOMEM. */
-static inline int preempt_heap_push(struct preempt_heap *heap, struct scratch *scratch,
+static inline int preempt_heap_push(struct preempt_heap *heap, struct arena *arena,
 				    const struct preempt_entry *entry)
 {
 	uint32_t i = heap->count;
 
-	if (preempt_heap_append(heap, scratch, entry) < 0)
+	if (preempt_heap_append(heap, arena, entry) < 0)
 		return -ENOMEM;
 	for (; i > 0 && preempt_before(entry, &heap->entries[(i - 1) / 2]); i = (i - 1) / 2)
 		heap->entries[i] = heap->entries[(i - 1) / 2];

@@ -101,9 +101,9 @@ static bool is_barred(struct pairing *p, uint32_t class, const struct pair *pair
 	const double end_s = immediate->snapshot->now_s + etc_s;
 
 	return !p->searches.algorithm_3 &&
-	       rank_key_compare(worth_at(WORTH_UTIL, immediate_head(immediate, class), end_s,
+	       rank_key_compare(objective_at(OBJECTIVE_UTIL, immediate_head(immediate, class), end_s,
 					 etc_s),
-				pair_alone(&p->searches, class, pair, WORTH_UTIL)) <= 0;
+				pair_alone(&p->searches, class, pair, OBJECTIVE_UTIL)) <= 0;
 }
 
 /* The first phase for the next task of a class (lines 3 to 15). */
@@ -126,7 +126,7 @@ static int evaluate(struct pairing *p, uint32_t class)
 	if (plan->found && !plan->barred &&
 	    (!idle ||
 	     rank_key_compare(pair->net, plan->value + pair_alone(&p->searches, class, pair,
-								  immediate->worth)) > 0)) {
+								  immediate->objective)) > 0)) {
 		plan->kind = pair->first ? PAIR_FIRST : PAIR_SECOND;
 		plan->way = pair->way;
 		plan->value = pair->first ? ways[pair->way].value : pair->second;
@@ -276,7 +276,7 @@ static int place(struct pairing *p)
 		.anchor = plan->kind == PAIR_FIRST ? plan->pair.anchor : IMMEDIATE_NONE,
 		.objective = plan->value,
 		.reason = plan->kind == PAIR_FIRST		? SCHED_REASON_GOES_FIRST
-			  : immediate->worth == WORTH_UTIL ? SCHED_REASON_BEST_UTIL
+			  : immediate->objective == OBJECTIVE_UTIL ? SCHED_REASON_BEST_UTIL
 							      : SCHED_REASON_BEST_UPT,
 	};
 	const uint32_t cluster = immediate->classes[class].ways[plan->way].rest.cluster;
@@ -329,13 +329,13 @@ static int explain_rest(struct pairing *p)
 	return result;
 }
 
-int preempt_pair_map(struct immediate *immediate, enum worth worth)
+int preempt_pair_map(struct immediate *immediate, enum objective objective)
 {
 	struct pairing p = {
 		.immediate = immediate,
 		.longest_s = find_longest_s(immediate->system),
 	};
-	int result = immediate_value(immediate, worth, true);
+	int result = immediate_value(immediate, objective, true);
 
 	if (result == 0)
 		result = pair_searches_begin(&p.searches, immediate);

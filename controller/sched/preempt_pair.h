@@ -108,7 +108,7 @@ static inline const struct immediate_occupant *pair_occupant(const struct pair_s
 static inline double pair_worth_behind(const struct immediate *immediate,
 				       const struct immediate_occupant *o, double ret_s)
 {
-	return worth_at(immediate->worth, o->task,
+	return objective_at(immediate->objective, o->task,
 			immediate->snapshot->now_s + ret_s + o->rest.etc_s, o->rest.etc_s);
 }
 
@@ -129,4 +129,4 @@ int pair_mend(struct pair_searches *all, uint32_t class, bool *ret_found, struct
  * the one that pair_find() or pair_mend() found last, and nothing placed since.
  */
 double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *pair,
-		  enum worth worth);
+		  enum objective objective);

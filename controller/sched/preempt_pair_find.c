@@ -49,7 +49,7 @@ static bool may_win(const struct seeker *seeker, double bound, uint32_t cluster,
 static double worth_second(const struct immediate *immediate, const struct sched_task *task,
 			   double left_s, double ret_s)
 {
-	return worth_at(immediate->worth, task, immediate->snapshot->now_s + left_s + ret_s,
+	return objective_at(immediate->objective, task, immediate->snapshot->now_s + left_s + ret_s,
 			ret_s);
 }
 
@@ -157,7 +157,7 @@ static void seek_second(struct seeker *seeker, uint32_t index)
 	const struct immediate_way *way = &seeker->class->ways[index];
 	const struct pair_cluster *cluster = &all->clusters[way->rest.cluster];
 	const double end_s = immediate->snapshot->now_s + way->rest.etc_s;
-	const double most = way->value * worth_margin(seeker->task, end_s);
+	const double most = way->value * objective_margin(seeker->task, end_s);
 
 	pair_frontier(all, way->rest.cluster);
 	for (uint32_t i = 0; i < cluster->frontier_count; i++) {
@@ -252,7 +252,7 @@ int pair_mend(struct pair_searches *all, uint32_t class, bool *ret_found, struct
 }
 
 double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *pair,
-		  enum worth worth)
+		  enum objective objective)
 {
 	const struct immediate *immediate = all->immediate;
 	const struct immediate_choice choice = { class, pair->way, pair->anchor, 0, 0 };
@@ -262,9 +262,9 @@ double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *
 	for (uint32_t i = 0; i < count; i++) {
 		const struct immediate_occupant *o = &immediate->occupants[all->victims[i]];
 
-		sum += worth == immediate->worth
+		sum += objective == immediate->objective
 			       ? o->value
-			       : worth_at(worth, o->task,
+			       : objective_at(objective, o->task,
 					  immediate->snapshot->now_s + o->rest.etc_s,
 					  o->rest.etc_s);
 	}

@@ -58,7 +58,7 @@ static struct pair_behind behind_of(const struct pair_searches *all, uint32_t gr
 	const double end_s = all->immediate->snapshot->now_s + least_s + o->rest.etc_s;
 
 	return (struct pair_behind){
-		.bound = pair_worth_behind(all->immediate, o, least_s) * worth_margin(o->task, end_s),
+		.bound = pair_worth_behind(all->immediate, o, least_s) * objective_margin(o->task, end_s),
 		.node = o->nodes[0],
 		.group = group,
 	};
@@ -72,7 +72,7 @@ const struct pair_list *pair_range(struct pair_searches *all, uint32_t index, do
 
 	if (list->behind)
 		return list;
-	list->behind = scratch_array(all->immediate->scratch,
+	list->behind = arena_array(all->immediate->arena,
 				     all->immediate->system->clusters[index].nodes,
 				     sizeof(*list->behind));
 	if (!list->behind)
@@ -145,8 +145,8 @@ static int begin_cluster(struct pair_searches *all, uint32_t index)
 	struct pair_cluster *cluster = &all->clusters[index];
 
 	*cluster = (struct pair_cluster){
-		.frontier = scratch_array(immediate->scratch, nodes, sizeof(*cluster->frontier)),
-		.order.behind = scratch_array(immediate->scratch, nodes,
+		.frontier = arena_array(immediate->arena, nodes, sizeof(*cluster->frontier)),
+		.order.behind = arena_array(immediate->arena, nodes,
 					      sizeof(*cluster->order.behind)),
 	};
 	if (!cluster->frontier || !cluster->order.behind)
@@ -170,10 +170,10 @@ int pair_searches_begin(struct pair_searches *all, struct immediate *immediate)
 		.plain = !immediate->serial || immediate->energy.gate ||
 			 immediate->energy.filter != POLICY_FILTER_NONE,
 		.algorithm_3 = immediate->policy->algorithm_3,
-		.clusters = scratch_array(immediate->scratch, count, sizeof(*all->clusters)),
-		.lowest = scratch_array(immediate->scratch, occupants, sizeof(*all->lowest)),
-		.next = scratch_array(immediate->scratch, occupants, sizeof(*all->next)),
-		.victims = scratch_array(immediate->scratch, most, sizeof(*all->victims)),
+		.clusters = arena_array(immediate->arena, count, sizeof(*all->clusters)),
+		.lowest = arena_array(immediate->arena, occupants, sizeof(*all->lowest)),
+		.next = arena_array(immediate->arena, occupants, sizeof(*all->next)),
+		.victims = arena_array(immediate->arena, most, sizeof(*all->victims)),
 	};
 	if (!all->clusters || !all->lowest || !all->next || !all->victims)
 		return -ENOMEM;

@@ -9,7 +9,7 @@ int pair_plans_begin(struct pair_plans *plans, struct immediate *immediate)
 
 	*plans = (struct pair_plans){
 		.immediate = immediate,
-		.anchors = scratch_array(immediate->scratch, count, sizeof(*plans->anchors)),
+		.anchors = arena_array(immediate->arena, count, sizeof(*plans->anchors)),
 	};
 	if (!plans->anchors)
 		return -ENOMEM;
@@ -24,11 +24,11 @@ int pair_plans_add(struct pair_plans *plans, uint32_t class)
 		preempt_entry_of(immediate, class, 0, rank_key(immediate->classes[class].bound));
 
 	while (plans->capacity <= class)
-		if (immediate_grow(immediate->scratch, (void **)&plans->plans, plans->capacity,
+		if (immediate_grow(immediate->arena, (void **)&plans->plans, plans->capacity,
 				   &plans->capacity, sizeof(*plans->plans)) < 0)
 			return -ENOMEM;
 	plans->plans[class] = (struct pair_plan){ .fresh = false };
-	return preempt_queue_add(&plans->queue, immediate->scratch, &entry);
+	return preempt_queue_add(&plans->queue, immediate->arena, &entry);
 }
 
 /* Ends the watch over a plan. */

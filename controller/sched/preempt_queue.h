@@ -46,19 +46,19 @@ static inline void preempt_queue_settle(struct preempt_queue *queue, uint32_t i,
 }
 
 /* Enters a class that has no entry yet. Returns 0, or -ENOMEM. */
-static inline int preempt_queue_add(struct preempt_queue *queue, struct scratch *scratch,
+static inline int preempt_queue_add(struct preempt_queue *queue, struct arena *arena,
 				    const struct preempt_entry *entry)
 {
 	while (queue->capacity <= entry->class) {
 		const uint32_t before = queue->capacity;
 
-		if (immediate_grow(scratch, (void **)&queue->places, before, &queue->capacity,
+		if (immediate_grow(arena, (void **)&queue->places, before, &queue->capacity,
 				   sizeof(*queue->places)) < 0)
 			return -ENOMEM;
 		memset(queue->places + before, 0,
 		       (queue->capacity - before) * sizeof(*queue->places));
 	}
-	if (preempt_heap_append(&queue->heap, scratch, entry) < 0)
+	if (preempt_heap_append(&queue->heap, arena, entry) < 0)
 		return -ENOMEM;
 	preempt_queue_settle(queue, queue->heap.count - 1, entry);
 	return 0;

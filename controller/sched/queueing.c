@@ -11,7 +11,7 @@
 
 struct queueing_memory {
 	uint32_t machines_count;
-	struct pct_queue *queues;
+	struct completion_queue *queues;
 };
 
 struct queueing_memory *queueing_memory_new(void)
@@ -33,7 +33,7 @@ void queueing_memory_free(struct queueing_memory *memory)
 	if (!memory)
 		return;
 	for (uint32_t m = 0; m < memory->machines_count; m++)
-		pct_queue_finish(memory->queues + m);
+		completion_queue_finish(memory->queues + m);
 	free(memory->queues);
 	free(memory);
 }
@@ -184,14 +184,14 @@ static int read_queue(struct queueing *queueing, uint32_t m)
 
 	*machine = (struct queueing_machine){
 		.times = &queueing->memory->queues[m],
-		.tasks = scratch_array(queueing->scratch, room, sizeof(*machine->tasks)),
+		.tasks = arena_array(queueing->arena, room, sizeof(*machine->tasks)),
 	};
 	if (!machine->tasks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < queue->count; i++) {
 		const bool executes = i == 0 && queue->executes;
 
-		if ((!executes || queueing->scenario == PCT_DROP_ANY) &&
+		if ((!executes || queueing->scenario == COMPLETION_DROP_ANY) &&
 		    drop_late(queueing, queue->tasks[i]))
 			continue;
 		machine->executes |= executes;
@@ -211,10 +211,10 @@ static int read_tasks(struct queueing *queueing)
 {
 	const struct sched_snapshot *snapshot = queueing->snapshot;
 	const size_t count = snapshot->waiting_count;
-	struct queueing_pair *pairs = scratch_array(
-		queueing->scratch, count * queueing->machines_count, sizeof(*pairs));
+	struct queueing_pair *pairs = arena_array(
+		queueing->arena, count * queueing->machines_count, sizeof(*pairs));
 
-	queueing->tasks = scratch_array(queueing->scratch, count, sizeof(*queueing->tasks));
+	queueing->tasks = arena_array(queueing->arena, count, sizeof(*queueing->tasks));
 	if (!pairs || !queueing->tasks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
@@ -237,21 +237,21 @@ static int allocate(struct queueing *queueing)
 {
 	const struct sched_snapshot *snapshot = queueing->snapshot;
 	const uint32_t machines = queueing->machines_count;
-	struct scratch *scratch = queueing->scratch;
+	struct arena *arena = queueing->arena;
 	size_t queued = 0;
 
 	for (uint32_t m = 0; m < machines; m++)
 		queued += snapshot->queues[m].count;
-	queueing->machines = scratch_array(scratch, machines, sizeof(*queueing->machines));
-	queueing->actions = scratch_array(scratch, queued + snapshot->waiting_count,
+	queueing->machines = arena_array(arena, machines, sizeof(*queueing->machines));
+	queueing->actions = arena_array(arena, queued + snapshot->waiting_count,
 					  sizeof(*queueing->actions));
 	if (!queueing->machines || !queueing->actions)
 		return -ENOMEM;
 	if (!(queueing->flags & POLICY_EXPLAIN))
 		return 0;
-	queueing->judged = scratch_array(scratch, queued, sizeof(*queueing->judged));
+	queueing->judged = arena_array(arena, queued, sizeof(*queueing->judged));
 	queueing->considered =
-		scratch_array(scratch, (size_t)machines * snapshot->waiting_count,
+		arena_array(arena, (size_t)machines * snapshot->waiting_count,
 			      sizeof(*queueing->considered));
 	return queueing->judged && queueing->considered ? 0 : -ENOMEM;
 }
@@ -282,10 +282,10 @@ int queueing_begin(struct queueing *queueing, const struct policy *policy,
 		.snapshot = snapshot,
 		.system = snapshot->system,
 		.settings = snapshot->system->queueing,
-		.scratch = context->scratch,
+		.arena = context->arena,
 		.flags = context->flags,
-		.scenario = queueing_evicts(policy, snapshot->system) ? PCT_DROP_ANY
-								      : PCT_DROP_PENDING,
+		.scenario = queueing_evicts(policy, snapshot->system) ? COMPLETION_DROP_ANY
+								      : COMPLETION_DROP_PENDING,
 		.machines_count = snapshot->system->clusters_count,
 	};
 	queueing->now = queueing_bin(queueing, snapshot->now_s);

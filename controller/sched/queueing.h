@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "controller/sched/model.h"
-#include "controller/sched/pct_queue.h"
+#include "controller/sched/completion_queue.h"
 #include "controller/sched/policy.h"
-#include "controller/sched/scratch.h"
+#include "controller/sched/arena.h"
 
 /*
  * A mapping event on machines with queues (Gentry 2019, sections III and V): what policies that queue
@@ -32,7 +32,7 @@
 /*
  * Whether no completion time on a queue of `tasks` tasks can have more bins than a PMF holds. With
  * each task it has those of an execution time more; where a task may be dropped, the first bin of an
- * execution time is the least that it can have besides (pct_next()).
+ * execution time is the least that it can have besides (completion_time_next()).
  */
 bool queueing_fits(const struct pet *pet, uint64_t tasks);
 
@@ -53,7 +53,7 @@ void queueing_memory_free(struct queueing_memory *memory);
 
 /* A machine with its virtual queue. */
 struct queueing_machine {
-	struct pct_queue *times;
+	struct completion_queue *times;
 	uint32_t count;                  /* of tasks, at most the length of queues */
 	const struct sched_task **tasks;
 	bool executes;                   /* the first one does */
@@ -83,10 +83,10 @@ struct queueing {
 	const struct sched_snapshot *snapshot;
 	const struct sched_system *system;
 	const struct sched_queueing *settings;
-	struct scratch *scratch;
+	struct arena *arena;
 	unsigned int flags; /* enum policy_flags */
 	int64_t now;        /* bins */
-	enum pct_scenario scenario;
+	enum completion_time_scenario scenario;
 	struct sched_pruner pruner;
 	uint32_t machines_count;
 	struct queueing_machine *machines;
@@ -170,5 +170,5 @@ int queueing_enqueue(struct queueing *queueing, struct queueing_task *task, uint
 /* Hands out the plan. */
 void queueing_end(struct queueing *queueing, struct sched_plan *ret_plan);
 
-/* Frees what is not from the scratch. To be called after queueing_begin(), whatever it returned. */
+/* Frees what is not from the arena. To be called after queueing_begin(), whatever it returned. */
 void queueing_finish(struct queueing *queueing);

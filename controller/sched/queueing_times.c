@@ -12,7 +12,7 @@ static int result_of(enum pmf_fault fault)
 /* When the machine is expected to be done with what is in its queue. */
 static void find_free(struct queueing *queueing, struct queueing_machine *machine)
 {
-	const struct pct_queue *times = machine->times;
+	const struct completion_queue *times = machine->times;
 
 	machine->free = times->count > 0 ? times->places[times->count - 1].mean
 					 : (double)queueing->now;
@@ -21,7 +21,7 @@ static void find_free(struct queueing *queueing, struct queueing_machine *machin
 double queueing_chance(const struct queueing *queueing, const struct queueing_task *task,
 		       uint32_t m)
 {
-	return queueing_round_chance(pct_chance(pct_queue_free(queueing->machines[m].times),
+	return queueing_round_chance(completion_time_chance(completion_queue_free(queueing->machines[m].times),
 						queueing_exec(queueing, task->task, m),
 						task->deadline));
 }
@@ -49,7 +49,7 @@ void queueing_pair_all(struct queueing *queueing, uint32_t m)
 int queueing_push(struct queueing *queueing, const struct queueing_task *task, uint32_t m)
 {
 	struct queueing_machine *machine = &queueing->machines[m];
-	const enum pmf_fault fault = pct_queue_push(
+	const enum pmf_fault fault = completion_queue_push(
 		machine->times, queueing_exec(queueing, task->task, m), task->deadline);
 
 	if (fault != PMF_OK)
@@ -64,7 +64,7 @@ void queueing_pop(struct queueing *queueing, uint32_t m)
 	struct queueing_machine *machine = &queueing->machines[m];
 
 	machine->count--;
-	pct_queue_pop(machine->times);
+	completion_queue_pop(machine->times);
 	find_free(queueing, machine);
 }
 
@@ -75,7 +75,7 @@ static int begin_executing(struct queueing *queueing, uint32_t m)
 	const struct sched_task *task = queueing->machines[m].tasks[0];
 	const int64_t start = llround(queue->start_s / queueing->settings->bin_s);
 
-	return result_of(pct_queue_begin_executing(
+	return result_of(completion_queue_begin_executing(
 		queueing->machines[m].times, queueing_exec(queueing, task, m), start,
 		queueing->now, queueing_bin(queueing, task->deadline_s), queueing->scenario,
 		queueing->settings->pruning.merge));
@@ -83,17 +83,17 @@ static int begin_executing(struct queueing *queueing, uint32_t m)
 
 static int begin_idle(struct queueing *queueing, uint32_t m)
 {
-	return result_of(pct_queue_begin(queueing->machines[m].times, queueing->now,
+	return result_of(completion_queue_begin(queueing->machines[m].times, queueing->now,
 					 queueing->scenario, queueing->settings->pruning.merge));
 }
 
 /* Eq. (7) on top of the base threshold, for the last task in the walk down a queue. */
 static double threshold(struct queueing *queueing, const struct sched_task *task,
-			struct pct_queue *times)
+			struct completion_queue *times)
 {
 	const struct sched_pruning *pruning = &queueing->settings->pruning;
 	const uint32_t position = times->count - 1;
-	const double skewness = pct_queue_skewness(times, position);
+	const double skewness = completion_queue_skewness(times, position);
 	const double base = pruning->drop_threshold - queueing_relief(queueing, task->row);
 	const double adjustment = -skewness * pruning->adjustment / (position + 1);
 
@@ -103,7 +103,7 @@ static double threshold(struct queueing *queueing, const struct sched_task *task
 /* Holds the last task in the walk against its threshold. Returns whether it leaves. */
 static bool judge(struct queueing *queueing, uint32_t m, const struct sched_task *task)
 {
-	struct pct_queue *times = queueing->machines[m].times;
+	struct completion_queue *times = queueing->machines[m].times;
 	const uint32_t position = times->count - 1;
 	const double chance = queueing_round_chance(times->places[position].chance);
 	const bool explains = queueing->flags & POLICY_EXPLAIN;
@@ -118,7 +118,7 @@ static bool judge(struct queueing *queueing, uint32_t m, const struct sched_task
 			.cluster = m,
 			.position = position,
 			.mean_s = times->places[position].mean * queueing->settings->bin_s,
-			.skewness = pct_queue_skewness(times, position),
+			.skewness = completion_queue_skewness(times, position),
 			.chance = chance,
 			.threshold = least,
 			.dropped = leaves,
@@ -141,7 +141,7 @@ static int load(struct queueing *queueing, uint32_t m)
 		const struct sched_task *task = machine->tasks[i];
 
 		if (i > 0 || !executes)
-			result = result_of(pct_queue_push(
+			result = result_of(completion_queue_push(
 				machine->times, queueing_exec(queueing, task, m),
 				queueing_bin(queueing, task->deadline_s)));
 		if (result < 0)
@@ -152,7 +152,7 @@ static int load(struct queueing *queueing, uint32_t m)
 			machine->executes = false;
 			result = begin_idle(queueing, m);
 		} else {
-			pct_queue_pop(machine->times);
+			completion_queue_pop(machine->times);
 		}
 	}
 	find_free(queueing, machine);

@@ -34,7 +34,7 @@ static struct source *list_sources(const struct sharing *sharing)
 {
 	const struct sched_snapshot *snapshot = sharing->snapshot;
 	struct source *sources =
-		scratch_array(sharing->scratch, sharing->jobs_count, sizeof(*sources));
+		arena_array(sharing->arena, sharing->jobs_count, sizeof(*sources));
 	uint32_t count = 0;
 
 	if (!sources)
@@ -115,11 +115,11 @@ static int allocate(struct sharing *sharing)
 	sharing->jobs_count =
 		snapshot->waiting_count + snapshot->suspended_count + snapshot->running_count;
 	sharing->jobs =
-		scratch_array(sharing->scratch, sharing->jobs_count, sizeof(*sharing->jobs));
+		arena_array(sharing->arena, sharing->jobs_count, sizeof(*sharing->jobs));
 	sharing->hosts =
-		scratch_array(sharing->scratch, sharing->hosts_count, sizeof(*sharing->hosts));
-	sharing->counts = scratch_array(sharing->scratch, sharing->hosts_count, sizeof(uint32_t));
-	sharing->room = scratch_array(sharing->scratch, sharing->hosts_count, sizeof(double));
+		arena_array(sharing->arena, sharing->hosts_count, sizeof(*sharing->hosts));
+	sharing->counts = arena_array(sharing->arena, sharing->hosts_count, sizeof(uint32_t));
+	sharing->room = arena_array(sharing->arena, sharing->hosts_count, sizeof(double));
 	if (!sharing->jobs || !sharing->hosts || !sharing->counts || !sharing->room)
 		return -ENOMEM;
 	for (uint32_t h = 0; h < sharing->hosts_count; h++) {
@@ -143,7 +143,7 @@ static int read_jobs(struct sharing *sharing)
 		vms += sharing->jobs[i].vms;
 	}
 
-	uint32_t *pool = scratch_array(sharing->scratch, vms, sizeof(uint32_t));
+	uint32_t *pool = arena_array(sharing->arena, vms, sizeof(uint32_t));
 
 	if (!pool)
 		return -ENOMEM;
@@ -162,7 +162,7 @@ int sharing_begin(struct sharing *sharing, const struct policy *policy,
 	*sharing = (struct sharing){
 		.policy = policy,
 		.snapshot = snapshot,
-		.scratch = context->scratch,
+		.arena = context->arena,
 		.flags = context->flags,
 	};
 	result = allocate(sharing);
@@ -199,8 +199,8 @@ static int compare_priorities(const void *left, const void *right)
 uint32_t *sharing_by_priority(const struct sharing *sharing)
 {
 	const uint32_t count = sharing->jobs_count;
-	struct ranked *ranked = scratch_array(sharing->scratch, count, sizeof(*ranked));
-	uint32_t *order = scratch_array(sharing->scratch, count, sizeof(*order));
+	struct ranked *ranked = arena_array(sharing->arena, count, sizeof(*ranked));
+	uint32_t *order = arena_array(sharing->arena, count, sizeof(*order));
 
 	if (!ranked || !order)
 		return NULL;

@@ -6,7 +6,7 @@
 
 #include "controller/sched/model.h"
 #include "controller/sched/policy.h"
-#include "controller/sched/scratch.h"
+#include "controller/sched/arena.h"
 
 /*
  * A mapping event on hosts that tasks share in time (Stillwell 2010, sections II and III): what policies
@@ -71,7 +71,7 @@ struct sharing_host {
 struct sharing {
 	const struct policy *policy;
 	const struct sched_snapshot *snapshot;
-	struct scratch *scratch;
+	struct arena *arena;
 	unsigned int flags; /* enum policy_flags */
 	uint32_t jobs_count;
 	struct sharing_job *jobs; /* by id */
@@ -93,7 +93,7 @@ int sharing_begin(struct sharing *sharing, const struct policy *policy,
 
 /*
  * The jobs in the order in which they are resumed: by decreasing priority, then by id. Backwards it
- * is the order in which they are paused. Returns jobs_count indices from the scratch, or NULL when
+ * is the order in which they are paused. Returns jobs_count indices from the arena, or NULL when
  * memory is short.
  */
 uint32_t *sharing_by_priority(const struct sharing *sharing);

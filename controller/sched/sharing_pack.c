@@ -42,7 +42,7 @@ static void list_up(struct search *search, const bool *kept, bool with_busy)
 static int list_search_hosts(struct search *search)
 {
 	const struct sharing *sharing = search->sharing;
-	bool *kept = scratch_array(sharing->scratch, sharing->hosts_count, sizeof(*kept));
+	bool *kept = arena_array(sharing->arena, sharing->hosts_count, sizeof(*kept));
 
 	if (!kept)
 		return -ENOMEM;
@@ -81,7 +81,7 @@ static void leave_out_busy(struct search *search)
 
 static int begin(struct search *search, struct sharing *sharing, double period_s)
 {
-	struct scratch *scratch = sharing->scratch;
+	struct arena *arena = sharing->arena;
 	const uint32_t count = sharing->jobs_count;
 	uint32_t tasks = 0;
 	uint32_t up = 0;
@@ -89,14 +89,14 @@ static int begin(struct search *search, struct sharing *sharing, double period_s
 
 	*search = (struct search){
 		.sharing = sharing,
-		.hosts = scratch_array(scratch, sharing->hosts_count, sizeof(uint32_t)),
-		.fixed = scratch_array(scratch, sharing->hosts_count, sizeof(struct mcb8_fixed)),
-		.places = scratch_array(scratch, sharing->hosts_count, sizeof(uint32_t)),
+		.hosts = arena_array(arena, sharing->hosts_count, sizeof(uint32_t)),
+		.fixed = arena_array(arena, sharing->hosts_count, sizeof(struct mcb8_fixed)),
+		.places = arena_array(arena, sharing->hosts_count, sizeof(uint32_t)),
 		.jobs = sharing_by_priority(sharing),
-		.items = scratch_array(scratch, count, sizeof(struct mcb8_job)),
-		.yields = scratch_array(scratch, count, sizeof(double)),
+		.items = arena_array(arena, count, sizeof(struct mcb8_job)),
+		.yields = arena_array(arena, count, sizeof(double)),
 		.period_s = period_s,
-		.found_yields = scratch_array(scratch, count, sizeof(double)),
+		.found_yields = arena_array(arena, count, sizeof(double)),
 		.found_target = NAN,
 	};
 	if (!search->hosts || !search->fixed || !search->places || !search->jobs ||
@@ -107,14 +107,14 @@ static int begin(struct search *search, struct sharing *sharing, double period_s
 	leave_out_busy(search);
 	for (uint32_t h = 0; h < sharing->hosts_count; h++)
 		up += sharing->hosts[h].up;
-	result = mcb8_init(&search->mcb8, scratch, count, up);
+	result = mcb8_init(&search->mcb8, arena, count, up);
 	search->mcb8.fixed = search->fixed;
 	if (result == 0)
 		result = list_search_hosts(search);
 	if (result == 0)
-		result = mcb8_packing_init(&search->mcb8, scratch, tasks, &search->tried);
+		result = mcb8_packing_init(&search->mcb8, arena, tasks, &search->tried);
 	if (result == 0)
-		result = mcb8_packing_init(&search->mcb8, scratch, tasks, &search->found);
+		result = mcb8_packing_init(&search->mcb8, arena, tasks, &search->found);
 	return result;
 }
 
@@ -280,7 +280,7 @@ static void list_hosts(struct search *search, uint32_t *next)
 static int apply(struct search *search)
 {
 	struct sharing *sharing = search->sharing;
-	uint32_t *next = scratch_array(sharing->scratch, sharing->jobs_count, sizeof(*next));
+	uint32_t *next = arena_array(sharing->arena, sharing->jobs_count, sizeof(*next));
 
 	if (!next)
 		return -ENOMEM;

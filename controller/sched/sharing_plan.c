@@ -121,7 +121,7 @@ static int explain(const struct sharing *sharing, const uint32_t *action_of,
 		   struct sched_plan *plan)
 {
 	struct sched_considered *considered =
-		scratch_array(sharing->scratch, sharing->jobs_count, sizeof(*considered));
+		arena_array(sharing->arena, sharing->jobs_count, sizeof(*considered));
 
 	if (!considered)
 		return -ENOMEM;
@@ -151,16 +151,16 @@ int sharing_end(struct sharing *sharing, struct sched_plan *ret_plan)
 	};
 	const uint32_t count = sharing->jobs_count;
 	enum sched_action_kind *judged =
-		scratch_array(sharing->scratch, count, sizeof(*judged));
-	struct sched_action *actions = scratch_array(sharing->scratch, count, sizeof(*actions));
-	uint32_t *action_of = scratch_array(sharing->scratch, count, sizeof(*action_of));
+		arena_array(sharing->arena, count, sizeof(*judged));
+	struct sched_action *actions = arena_array(sharing->arena, count, sizeof(*actions));
+	uint32_t *action_of = arena_array(sharing->arena, count, sizeof(*action_of));
 	uint32_t actions_count = 0;
 	size_t vms = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		vms += sharing->jobs[i].vms;
 
-	uint32_t *pool = scratch_array(sharing->scratch, vms, sizeof(*pool));
+	uint32_t *pool = arena_array(sharing->arena, vms, sizeof(*pool));
 
 	if (!judged || !actions || !action_of || !pool)
 		return -ENOMEM;

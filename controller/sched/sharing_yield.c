@@ -71,7 +71,7 @@ static int compare_needs(const void *left, const void *right)
 int sharing_raise_average(struct sharing *sharing)
 {
 	struct needy *needy =
-		scratch_array(sharing->scratch, sharing->jobs_count, sizeof(*needy));
+		arena_array(sharing->arena, sharing->jobs_count, sizeof(*needy));
 	uint32_t count = 0;
 
 	if (!needy)
@@ -132,7 +132,7 @@ static double find_gain(const struct sharing_job *job, double rise, double perio
 
 int sharing_raise_stretch(struct sharing *sharing, double period_s)
 {
-	bool *full = scratch_array(sharing->scratch, sharing->jobs_count, sizeof(*full));
+	bool *full = arena_array(sharing->arena, sharing->jobs_count, sizeof(*full));
 
 	if (!full)
 		return -ENOMEM;

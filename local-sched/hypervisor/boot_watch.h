@@ -30,11 +30,11 @@ struct boot_watch {
 /* So many idle looks in a row are a hang: a host that was busy for a moment is none. */
 #define BOOT_WATCH_IDLE_LOOKS 3
 
-/* CPU time that a boot never takes: ours take 4 to 6 s under TCG, on a busy machine twice that, and less on KVM. */
+/* CPU time that a boot never takes: ours take 4 to 6 s under TCG, on a busy vm twice that, and less on KVM. */
 #define BOOT_WATCH_CPU_MAX_S 40
 
 /*
- * The boot's deadline that this goes with. Who gives a longer one says that boots are slow on that machine, as they
+ * The boot's deadline that this goes with. Who gives a longer one says that boots are slow on that vm, as they
  * are where it is itself emulated, and what makes them slow is CPU time: what there is beyond may all be such. It does
  * not shrink: a short deadline makes no boot cheaper, and ends it by itself.
  */

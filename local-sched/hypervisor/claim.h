@@ -11,7 +11,7 @@
  * A local scheduler's claim on a host: that the VMs of one cluster of one experiment there are its own. It is a volume of
  * the host's storage pool, which whoever asks that host's libvirt sees before there is any VM, and which libvirt lets
  * only one make. It names the process that holds it, and changes every CLAIM_RENEW_S, as a sign of life. Who finds
- * another one's knows on the same machine whether that process lives, and elsewhere watches it: one that has not
+ * another one's knows on the same vm whether that process lives, and elsewhere watches it: one that has not
  * changed for CLAIM_LAPSE_S is replaced.
  */
 
@@ -22,8 +22,8 @@
 /* A process that holds a claim. Strings are owned. */
 struct claim {
 	char *keeper;     /* id of its state directory; whom VMs belong to */
-	char *machine;    /* host name, for people */
-	char *machine_id; /* of /etc/machine-id; "": not known */
+	char *vm;    /* host name, for people */
+	char *vm_id; /* of /etc/vm-id; "": not known */
 	char *boot_id;    /* of the kernel that it runs on */
 	char *pids;       /* its namespace of process ids */
 	int64_t pid;
@@ -43,7 +43,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(claim_t, claim_free)
 char *claim_text(const struct claim *claim);
 struct claim *claim_parse(const char *text, GError **error);
 
-/* "pid 4711 on machine 'blade7', since 2026-03-01 12:00:00"; the caller frees it. */
+/* "pid 4711 on vm 'blade7', since 2026-03-01 12:00:00"; the caller frees it. */
 char *claim_who(const struct claim *claim);
 
 /*
@@ -57,10 +57,10 @@ enum claim_standing {
 	CLAIM_OWN = 0,  /* its own */
 	CLAIM_ENDED,    /* that process has ended: free to be taken */
 	CLAIM_LIVES,    /* that process lives */
-	CLAIM_DOUBTFUL, /* it is on another machine, or cannot be seen: it is to be watched */
+	CLAIM_DOUBTFUL, /* it is on another vm, or cannot be seen: it is to be watched */
 };
 
-/* Looks at this machine's processes, where `found` is of this machine as `own` is. */
+/* Looks at this vm's processes, where `found` is of this vm as `own` is. */
 enum claim_standing claim_judge(const struct claim *found, const struct claim *own);
 
 /*

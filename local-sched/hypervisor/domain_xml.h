@@ -17,7 +17,7 @@ struct domain_spec {
 	const char *name;        /* of the domain */
 	const char *keeper;      /* id of the local scheduler that it belongs to; NULL: nobody's */
 	const char *virt_type;   /* "kvm" or "qemu" */
-	const char *machine;     /* "q35", "pc" */
+	const char *vm;     /* "q35", "pc" */
 	uint32_t cores;          /* 1..DOMAIN_CORES_MAX */
 	uint64_t memory_mib;
 	const char *kernel;      /* paths on the host */

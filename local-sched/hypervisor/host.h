@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /*
- * A machine that runs a hypervisor, reached by its libvirt URI. libvirt calls block, so none runs
+ * A vm that runs a hypervisor, reached by its libvirt URI. libvirt calls block, so none runs
  * on the main loop: work goes to worker threads, and the result comes back as an idle event on the
  * default main context. A worker has a connection of its own that no other thread calls: libvirt's
  * client (9.0) uses freed memory when a connection breaks on which several threads wait. The main

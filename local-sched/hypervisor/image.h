@@ -8,14 +8,14 @@
 #include "local-sched/hypervisor/host.h"
 
 /*
- * The guest image on this machine (vm-images/) and on the hosts: its three files travel through
+ * The guest image on this vm (vm-images/) and on the hosts: its three files travel through
  * libvirt's storage pool `virtbed` as volumes named by their content, so that each is uploaded once
  * per host, and several local schedulers share it.
  */
 enum image_file { IMAGE_KERNEL = 0, IMAGE_INITRAMFS, IMAGE_ROOT, IMAGE_FILES };
 
 struct image {
-	char *path[IMAGE_FILES];   /* on this machine */
+	char *path[IMAGE_FILES];   /* on this vm */
 	char *sha256[IMAGE_FILES]; /* as the manifest says; checked while uploading */
 	uint64_t bytes[IMAGE_FILES];
 };

@@ -7,16 +7,16 @@
 struct node {
 	uint32_t index;
 	char *name;
-	struct site *site;
-	struct machine_place place;
+	struct vm_host *vm_host;
+	struct vm_place place;
 	const struct node_events *events;
 	void *data;
-	struct machine *machine;
+	struct vm *vm;
 	bool announced; /* `ready` was told and `down` was not */
 	bool failed;    /* the VM that is there went down since it came */
 };
 
-struct node *node_new(uint32_t index, const char *name, struct site *site,
+struct node *node_new(uint32_t index, const char *name, struct vm_host *vm_host,
 		      const struct cpu_cap *cap, uint32_t cores, const struct node_events *events,
 		      void *data)
 {
@@ -24,12 +24,12 @@ struct node *node_new(uint32_t index, const char *name, struct site *site,
 
 	node->index = index;
 	node->name = g_strdup(name);
-	node->site = site;
-	node->place = (struct machine_place){
+	node->vm_host = vm_host;
+	node->place = (struct vm_place){
 		.first_core = index * cores, .first_cpu = -1, .cap = cap};
 	node->events = events;
 	node->data = data;
-	site_add_place(site, &node->place);
+	vm_host_add_place(vm_host, &node->place);
 	return node;
 }
 
@@ -41,14 +41,14 @@ void node_free(struct node *node)
 	g_free(node);
 }
 
-struct machine *node_put(struct node *node, struct machine *machine)
+struct vm *node_put(struct node *node, struct vm *vm)
 {
-	struct machine *before = node->machine;
+	struct vm *before = node->vm;
 
-	node->machine = machine;
+	node->vm = vm;
 	node->failed = false;
-	if (machine)
-		machine_place(machine, &node->place);
+	if (vm)
+		vm_place(vm, &node->place);
 	return before;
 }
 
@@ -83,42 +83,42 @@ const char *node_name(const struct node *node)
 	return node->name;
 }
 
-struct site *node_site(const struct node *node)
+struct vm_host *node_site(const struct node *node)
 {
-	return node->site;
+	return node->vm_host;
 }
 
-struct machine *node_machine(const struct node *node)
+struct vm *node_vm(const struct node *node)
 {
-	return node->machine;
+	return node->vm;
 }
 
-enum machine_state node_state(const struct node *node)
+enum vm_state node_state(const struct node *node)
 {
-	return node->machine ? machine_state(node->machine) : MACHINE_DOWN;
+	return node->vm ? vm_state(node->vm) : VM_DOWN;
 }
 
 /* Its owner was not told that it is down: whoever lists nodes must not take it for that. */
 static bool is_between(const struct node *node)
 {
-	enum machine_state state = node_state(node);
+	enum vm_state state = node_state(node);
 
-	return node->announced && state != MACHINE_READY && state != MACHINE_BUSY &&
-	       state != MACHINE_HELD;
+	return node->announced && state != VM_READY && state != VM_BUSY &&
+	       state != VM_HELD;
 }
 
 const char *node_public_state(const struct node *node)
 {
-	return machine_state_public_name(is_between(node) ? MACHINE_BUSY : node_state(node));
+	return vm_state_public_name(is_between(node) ? VM_BUSY : node_state(node));
 }
 
 const char *node_reason(const struct node *node)
 {
-	return is_between(node) || !node->machine ? NULL : machine_reason(node->machine);
+	return is_between(node) || !node->vm ? NULL : vm_reason(node->vm);
 }
 
 bool node_is_settled(const struct node *node)
 {
-	return node->failed || node_state(node) == MACHINE_READY ||
-	       node_state(node) == MACHINE_BUSY;
+	return node->failed || node_state(node) == VM_READY ||
+	       node_state(node) == VM_BUSY;
 }

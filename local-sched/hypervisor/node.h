@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "local-sched/hypervisor/machine.h"
-#include "local-sched/hypervisor/site.h"
+#include "local-sched/hypervisor/vm.h"
+#include "local-sched/hypervisor/vm_host.h"
 
 /*
- * A node: a place of fixed cores and memory on a host, filled by one VM (machine.h) at a time,
+ * A node: a place of fixed cores and memory on a host, filled by one VM (vm.h) at a time,
  * which takes a task. Which VM that is may change (pool.h). Main loop only.
  */
 struct node;
@@ -23,8 +23,8 @@ struct node_events {
 	void (*settled)(struct node *node, void *data);
 };
 
-/* Node number `index` of a cluster, `name` for messages (copied), with this place on `site`. */
-struct node *node_new(uint32_t index, const char *name, struct site *site,
+/* Node number `index` of a cluster, `name` for messages (copied), with this place on `vm_host`. */
+struct node *node_new(uint32_t index, const char *name, struct vm_host *vm_host,
 		      const struct cpu_cap *cap, uint32_t cores, const struct node_events *events,
 		      void *data);
 /* NULL is allowed. */
@@ -34,7 +34,7 @@ void node_free(struct node *node);
  * Puts a VM there, or none (NULL), and returns the one that was there or NULL; where that is now,
  * the caller tells it.
  */
-struct machine *node_put(struct node *node, struct machine *machine);
+struct vm *node_put(struct node *node, struct vm *vm);
 
 /* What its VM tells. */
 void node_machine_ready(struct node *node);
@@ -46,11 +46,11 @@ uint32_t node_index(const struct node *node);
 /* Its name for messages, "c1-n0". */
 const char *node_name(const struct node *node);
 /* The host it is on, with all that is there (borrowed). */
-struct site *node_site(const struct node *node);
+struct vm_host *node_site(const struct node *node);
 /* The VM that is there, or NULL. */
-struct machine *node_machine(const struct node *node);
-/* The state of that VM; MACHINE_DOWN without one. */
-enum machine_state node_state(const struct node *node);
+struct vm *node_vm(const struct node *node);
+/* The state of that VM; VM_DOWN without one. */
+enum vm_state node_state(const struct node *node);
 /*
  * What the API calls the node, which agrees with what it told: "ready" or "busy" from `ready` until
  * `down`, busy too while its ranks are swept or another VM comes in place of one that was

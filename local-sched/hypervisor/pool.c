@@ -11,7 +11,7 @@
 
 /* A VM with the names that it borrows. */
 struct entry {
-	struct machine *machine;
+	struct vm *vm;
 	char *name;
 	char *domain;
 };
@@ -20,15 +20,15 @@ struct pool {
 	struct pool_settings settings;
 	struct node **nodes; /* cluster->nodes of them */
 	GPtrArray *entries;   /* by number of the VM */
-	GPtrArray *displaced; /* of struct machine: pushed out of their nodes */
+	GPtrArray *displaced; /* of struct vm: pushed out of their nodes */
 	bool stopped;
 };
 
 /* Where things are. */
 
-char *pool_address(const struct pool *pool, const struct machine *machine)
+char *pool_address(const struct pool *pool, const struct vm *vm)
 {
-	char *address = domain_address(pool->settings.cluster_index, machine_number(machine));
+	char *address = domain_address(pool->settings.cluster_index, vm_number(vm));
 
 	*strchr(address, '/') = '\0';
 	return address;
@@ -46,59 +46,59 @@ struct node *pool_node(const struct pool *pool, uint32_t index)
 	return pool->nodes[index];
 }
 
-static struct machine *machine_at(const struct pool *pool, guint number)
+static struct vm *vm_at(const struct pool *pool, guint number)
 {
-	return ((const struct entry *)pool->entries->pdata[number])->machine;
+	return ((const struct entry *)pool->entries->pdata[number])->vm;
 }
 
-static struct site *site_of(const struct pool *pool, const struct machine *machine)
+static struct vm_host *vm_host_of(const struct pool *pool, const struct vm *vm)
 {
 	uint32_t i = 0;
 
-	while (site_host(pool->settings.sites[i]) != machine_host(machine))
+	while (vm_host_host(pool->settings.vm_hosts[i]) != vm_current_host(vm))
 		i++;
-	return pool->settings.sites[i];
+	return pool->settings.vm_hosts[i];
 }
 
 /* What the VMs tell. */
 
-static void balance(struct pool *pool, struct site *site);
+static void balance(struct pool *pool, struct vm_host *vm_host);
 
 /* Spares that waited for a node there may be booted now. */
-static void let_spares_go(struct pool *pool, const struct machine *machine)
+static void let_spares_go(struct pool *pool, const struct vm *vm)
 {
 	if (!pool->stopped)
-		balance(pool, site_of(pool, machine));
+		balance(pool, vm_host_of(pool, vm));
 }
 
-static void on_ready(struct machine *machine, void *data)
+static void on_ready(struct vm *vm, void *data)
 {
 	struct pool *pool = data;
 
 	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
-		if (node_machine(pool->nodes[i]) == machine)
+		if (node_vm(pool->nodes[i]) == vm)
 			node_machine_ready(pool->nodes[i]);
-	let_spares_go(pool, machine);
+	let_spares_go(pool, vm);
 }
 
 /* One that goes from node to node while it runs has both. */
-static void on_down(struct machine *machine, const char *reason, void *data)
+static void on_down(struct vm *vm, const char *reason, void *data)
 {
 	struct pool *pool = data;
-	const bool had_place = machine_where(machine) != NULL;
+	const bool had_place = vm_where(vm) != NULL;
 
 	if (!pool->stopped)
-		site_suspect_image(site_of(pool, machine));
+		vm_host_suspect_image(vm_host_of(pool, vm));
 	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
-		if (node_machine(pool->nodes[i]) == machine)
+		if (node_vm(pool->nodes[i]) == vm)
 			node_machine_down(pool->nodes[i], reason);
 	if (had_place)
-		let_spares_go(pool, machine);
+		let_spares_go(pool, vm);
 }
 
-static void on_stuck(struct machine *machine, void *data);
+static void on_stuck(struct vm *vm, void *data);
 
-static const struct machine_events machine_events = {
+static const struct vm_events vm_events = {
 	.ready = on_ready, .down = on_down, .stuck = on_stuck};
 
 /* VMs. */
@@ -107,178 +107,178 @@ static void entry_free(gpointer data)
 {
 	struct entry *entry = data;
 
-	machine_free(entry->machine);
+	vm_free(entry->vm);
 	g_free(entry->name);
 	g_free(entry->domain);
 	g_free(entry);
 }
 
-/* The site of the host of that name, or `otherwise`. */
-static struct site *site_called(const struct pool *pool, const char *host, struct site *otherwise)
+/* The vm_host of the host of that name, or `otherwise`. */
+static struct vm_host *vm_host_called(const struct pool *pool, const char *host, struct vm_host *otherwise)
 {
 	const struct pool_settings *settings = &pool->settings;
 
 	for (uint32_t i = 0; host && i < settings->cluster->hosts_count; i++)
-		if (g_str_equal(host_name(site_host(settings->sites[i])), host))
-			return settings->sites[i];
+		if (g_str_equal(host_name(vm_host_host(settings->vm_hosts[i])), host))
+			return settings->vm_hosts[i];
 	return otherwise;
 }
 
-static void tell_home(struct pool *pool, const struct machine *machine, const struct site *site)
+static void tell_home(struct pool *pool, const struct vm *vm, const struct vm_host *vm_host)
 {
-	pool->settings.moved(machine_number(machine), host_name(site_host(site)),
+	pool->settings.moved(vm_number(vm), host_name(vm_host_host(vm_host)),
 			     pool->settings.data);
 }
 
 /* It is on one host only, unless another one may have it too, or it is on its way to one. */
-static void on_gone(struct machine *machine, void *data)
+static void on_gone(struct vm *vm, void *data)
 {
 	struct pool *pool = data;
 
 	for (uint32_t i = 0; i < pool->settings.cluster->hosts_count; i++)
-		if (site_awaits(pool->settings.sites[i], machine))
+		if (vm_host_awaits(pool->settings.vm_hosts[i], vm))
 			return;
-	if (!machine_is_stowed(machine))
-		tell_home(pool, machine, site_of(pool, machine));
-	machine_bar(machine, false);
+	if (!vm_is_detached(vm))
+		tell_home(pool, vm, vm_host_of(pool, vm));
+	vm_inhibit_boot(vm, false);
 }
 
-/* A VM may be on another site's host as well, which has to remove it before it is booted. */
-static void doubt(struct pool *pool, struct machine *machine, struct site *other)
+/* A VM may be on another vm_host's host as well, which has to remove it before it is booted. */
+static void doubt(struct pool *pool, struct vm *vm, struct vm_host *other)
 {
-	machine_bar(machine, true);
-	site_await(other, machine, on_gone, pool);
+	vm_inhibit_boot(vm, true);
+	vm_host_await(other, vm, on_gone, pool);
 }
 
 /* A new VM with the next number at its home, or NULL: there are no more addresses. */
-static struct machine *add_number(struct pool *pool, struct site *site)
+static struct vm *add_number(struct pool *pool, struct vm_host *vm_host)
 {
 	const struct pool_settings *settings = &pool->settings;
 	g_autofree char *home = NULL;
 	g_autofree char *other_home = NULL;
-	struct site *other;
+	struct vm_host *other;
 	struct entry *entry;
-	struct machine_settings machine = {
+	struct vm_settings vm = {
 		.number = pool->entries->len,
 		.keeper = settings->keeper,
 		.queue = settings->queue,
 		.boot_timeout_s = settings->boot_timeout_s,
 	};
 
-	if (machine.number >= DOMAIN_NODES_MAX - 1) /* the last one is the probe's */
+	if (vm.number >= DOMAIN_NODES_MAX - 1) /* the last one is the probe's */
 		return NULL;
-	home = settings->home(machine.number, settings->data);
-	other_home = settings->other_home(machine.number, settings->data);
-	site = site_called(pool, home, site);
-	other = site_called(pool, other_home, NULL);
-	machine.host = site_host(site);
+	home = settings->home(vm.number, settings->data);
+	other_home = settings->other_home(vm.number, settings->data);
+	vm_host = vm_host_called(pool, home, vm_host);
+	other = vm_host_called(pool, other_home, NULL);
+	vm.host = vm_host_host(vm_host);
 	entry = g_new0(struct entry, 1);
-	entry->name = g_strdup_printf("%s-n%u", settings->cluster->name, machine.number);
-	entry->domain = g_strdup_printf("%sn%u", settings->prefix, machine.number);
-	machine.name = entry->name;
-	machine.domain = entry->domain;
-	entry->machine =
-		machine_new(&machine, settings->cluster->cores, &machine_events, pool);
+	entry->name = g_strdup_printf("%s-n%u", settings->cluster->name, vm.number);
+	entry->domain = g_strdup_printf("%sn%u", settings->prefix, vm.number);
+	vm.name = entry->name;
+	vm.domain = entry->domain;
+	entry->vm =
+		vm_new(&vm, settings->cluster->cores, &vm_events, pool);
 	g_ptr_array_add(pool->entries, entry);
-	if (other && other != site)
-		doubt(pool, entry->machine, other);
-	site_add_machine(site, entry->machine);
-	return entry->machine;
+	if (other && other != vm_host)
+		doubt(pool, entry->vm, other);
+	vm_host_add_vm(vm_host, entry->vm);
+	return entry->vm;
 }
 
-/* The next one that is at `site`, or NULL. */
-static struct machine *add_machine(struct pool *pool, struct site *site)
+/* The next one that is at `vm_host`, or NULL. */
+static struct vm *add_vm(struct pool *pool, struct vm_host *vm_host)
 {
-	struct machine *machine;
+	struct vm *vm;
 
 	do
-		machine = add_number(pool, site);
-	while (machine && machine_host(machine) != site_host(site));
-	return machine;
+		vm = add_number(pool, vm_host);
+	while (vm && vm_current_host(vm) != vm_host_host(vm_host));
+	return vm;
 }
 
 /*
  * A VM with a number that is not in use: one that another host does not want, or a new one; NULL:
  * none.
  */
-static struct machine *make_machine(struct pool *pool, struct site *site)
+static struct vm *make_vm(struct pool *pool, struct vm_host *vm_host)
 {
-	struct machine *machine;
+	struct vm *vm;
 
 	for (guint i = 0; i < pool->entries->len; i++) {
-		machine = machine_at(pool, i);
-		if (machine_state(machine) != MACHINE_DOWN || machine_wanted(machine) ||
-		    machine_where(machine) || machine_task(machine) ||
-		    machine_is_barred(machine) || machine_host(machine) == site_host(site))
+		vm = vm_at(pool, i);
+		if (vm_state(vm) != VM_DOWN || vm_wanted(vm) ||
+		    vm_where(vm) || vm_task(vm) ||
+		    vm_boot_is_inhibited(vm) || vm_current_host(vm) == vm_host_host(vm_host))
 			continue;
-		site_hand_over(site_of(pool, machine), site, machine);
-		tell_home(pool, machine, site);
-		return machine;
+		vm_host_hand_over(vm_host_of(pool, vm), vm_host, vm);
+		tell_home(pool, vm, vm_host);
+		return vm;
 	}
-	return add_machine(pool, site);
+	return add_vm(pool, vm_host);
 }
 
 /* Whether a VM is at no node and has no task, so that a node may have it. */
-static bool is_free(const struct machine *machine, const struct site *site)
+static bool is_free(const struct vm *vm, const struct vm_host *vm_host)
 {
-	return machine_host(machine) == site_host(site) && !machine_where(machine) &&
-	       !machine_task(machine) && !machine_is_barred(machine);
+	return vm_current_host(vm) == vm_host_host(vm_host) && !vm_where(vm) &&
+	       !vm_task(vm) && !vm_boot_is_inhibited(vm);
 }
 
 /* How near a free VM is to being of use; 0: not at all. */
-static int rank(const struct machine *machine)
+static int rank(const struct vm *vm)
 {
-	switch (machine_state(machine)) {
-	case MACHINE_PARKED:
+	switch (vm_state(vm)) {
+	case VM_STANDBY:
 		return 4;
-	case MACHINE_PARKING:
+	case VM_PARKING:
 		return 3;
-	case MACHINE_DOWN:
+	case VM_DOWN:
 		return 1;
 	default:
-		return machine_wanted(machine) ? 2 : 0;
+		return vm_wanted(vm) ? 2 : 0;
 	}
 }
 
 /* The free VM of a host that will be ready first, or a new one; NULL: none can be had. */
-static struct machine *find_free(struct pool *pool, struct site *site)
+static struct vm *find_free(struct pool *pool, struct vm_host *vm_host)
 {
-	struct machine *best = NULL;
+	struct vm *best = NULL;
 
 	for (guint i = 0; i < pool->entries->len; i++) {
-		struct machine *machine = machine_at(pool, i);
+		struct vm *vm = vm_at(pool, i);
 
-		if (is_free(machine, site) && rank(machine) > (best ? rank(best) : 0))
-			best = machine;
+		if (is_free(vm, vm_host) && rank(vm) > (best ? rank(best) : 0))
+			best = vm;
 	}
-	return best ? best : make_machine(pool, site);
+	return best ? best : make_vm(pool, vm_host);
 }
 
 /* Suspended VMs in memory fill the places of spares: they give them back when they are resumed. */
-static uint32_t spares_wanted(const struct pool *pool, const struct site *site)
+static uint32_t spares_wanted(const struct pool *pool, const struct vm_host *vm_host)
 {
 	const struct config_preemption *preemption = pool->settings.cluster->preemption;
 	uint32_t wanted = preemption ? preemption->spares : 0;
 
 	for (guint i = 0; wanted > 0 && i < pool->entries->len; i++) {
-		const struct machine *machine = machine_at(pool, i);
+		const struct vm *vm = vm_at(pool, i);
 
-		if (machine_host(machine) == site_host(site) &&
-		    machine_state(machine) == MACHINE_HELD && !machine_where(machine) &&
-		    !machine_is_stowed(machine))
+		if (vm_current_host(vm) == vm_host_host(vm_host) &&
+		    vm_state(vm) == VM_HELD && !vm_where(vm) &&
+		    !vm_is_detached(vm))
 			wanted--;
 	}
 	return wanted;
 }
 
-static uint32_t count_spares(const struct pool *pool, const struct site *site)
+static uint32_t count_spares(const struct pool *pool, const struct vm_host *vm_host)
 {
 	uint32_t count = 0;
 
 	for (guint i = 0; i < pool->entries->len; i++) {
-		const struct machine *machine = machine_at(pool, i);
+		const struct vm *vm = vm_at(pool, i);
 
-		if (is_free(machine, site) && machine_wanted(machine))
+		if (is_free(vm, vm_host) && vm_wanted(vm))
 			count++;
 	}
 	return count;
@@ -288,14 +288,14 @@ static uint32_t count_spares(const struct pool *pool, const struct site *site)
  * Whether a node there is about to be ready: a VM that is being created would keep it from that for
  * as long as this takes, since a host's work on VMs is done in order.
  */
-static bool is_about_to_be_ready(const struct pool *pool, const struct site *site)
+static bool is_about_to_be_ready(const struct pool *pool, const struct vm_host *vm_host)
 {
 	for (uint32_t i = 0; pool->nodes && i < pool->settings.cluster->nodes; i++) {
-		enum machine_state state = pool->nodes[i] && node_site(pool->nodes[i]) == site ?
+		enum vm_state state = pool->nodes[i] && node_site(pool->nodes[i]) == vm_host ?
 						   node_state(pool->nodes[i]) :
-						   MACHINE_DOWN;
+						   VM_DOWN;
 
-		if (state >= MACHINE_UNPARKING && state <= MACHINE_PARKING)
+		if (state >= VM_WAKING && state <= VM_PARKING)
 			return true;
 	}
 	return false;
@@ -305,35 +305,35 @@ static bool is_about_to_be_ready(const struct pool *pool, const struct site *sit
  * Sees to it that a host has its spares, no more and no less; one that is not running goes first.
  * More of them wait for nodes that are about to be ready (on_ready(), on_down()).
  */
-static void balance(struct pool *pool, struct site *site)
+static void balance(struct pool *pool, struct vm_host *vm_host)
 {
-	uint32_t wanted = spares_wanted(pool, site);
-	uint32_t count = count_spares(pool, site);
+	uint32_t wanted = spares_wanted(pool, vm_host);
+	uint32_t count = count_spares(pool, vm_host);
 
-	for (; count < wanted && !is_about_to_be_ready(pool, site); count++) {
-		struct machine *machine = NULL;
+	for (; count < wanted && !is_about_to_be_ready(pool, vm_host); count++) {
+		struct vm *vm = NULL;
 
-		for (guint i = 0; i < pool->entries->len && !machine; i++)
-			if (is_free(machine_at(pool, i), site) &&
-			    !machine_wanted(machine_at(pool, i)))
-				machine = machine_at(pool, i);
-		if (!machine)
-			machine = make_machine(pool, site);
-		if (!machine)
+		for (guint i = 0; i < pool->entries->len && !vm; i++)
+			if (is_free(vm_at(pool, i), vm_host) &&
+			    !vm_wanted(vm_at(pool, i)))
+				vm = vm_at(pool, i);
+		if (!vm)
+			vm = make_vm(pool, vm_host);
+		if (!vm)
 			return;
-		machine_want(machine, true);
+		vm_want(vm, true);
 	}
 	for (; count > wanted; count--) {
-		struct machine *worst = NULL;
+		struct vm *worst = NULL;
 
 		for (guint i = 0; i < pool->entries->len; i++) {
-			struct machine *machine = machine_at(pool, i);
+			struct vm *vm = vm_at(pool, i);
 
-			if (is_free(machine, site) && machine_wanted(machine) &&
-			    (!worst || rank(machine) <= rank(worst)))
-				worst = machine;
+			if (is_free(vm, vm_host) && vm_wanted(vm) &&
+			    (!worst || rank(vm) <= rank(worst)))
+				worst = vm;
 		}
-		machine_want(worst, false);
+		vm_want(worst, false);
 	}
 }
 
@@ -342,25 +342,25 @@ static void balance(struct pool *pool, struct site *site)
 static void park_displaced(struct pool *pool)
 {
 	while (pool->displaced->len > 0) {
-		struct machine *machine =
+		struct vm *vm =
 			g_ptr_array_steal_index(pool->displaced, pool->displaced->len - 1);
 
-		machine_place(machine, NULL);
+		vm_place(vm, NULL);
 	}
 }
 
 /* Gives a node that has none a VM. */
 static void fill(struct pool *pool, struct node *node)
 {
-	struct machine *next = find_free(pool, node_site(node));
+	struct vm *next = find_free(pool, node_site(node));
 
 	if (!next) {
 		node_machine_down(node, "there are no more addresses for VMs");
 		return;
 	}
-	machine_want(next, true);
+	vm_want(next, true);
 	node_put(node, next);
-	if (!host_connected(machine_host(next)))
+	if (!host_connected(vm_current_host(next)))
 		node_machine_down(node, "its host is out of reach");
 	balance(pool, node_site(node));
 }
@@ -368,30 +368,30 @@ static void fill(struct pool *pool, struct node *node)
 void pool_vacate(struct pool *pool, struct node *node)
 {
 	park_displaced(pool);
-	machine_place(node_put(node, NULL), NULL);
+	vm_place(node_put(node, NULL), NULL);
 	fill(pool, node);
 }
 
 /* A node does not wait for the other host of its VM: it gets another VM. */
-static void on_stuck(struct machine *machine, void *data)
+static void on_stuck(struct vm *vm, void *data)
 {
 	struct pool *pool = data;
 
 	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++) {
 		struct node *node = pool->nodes[i];
 
-		if (node_machine(node) != machine || machine_task(machine) ||
+		if (node_vm(node) != vm || vm_task(vm) ||
 		    !find_free(pool, node_site(node)))
 			continue;
-		machine_want(machine, false);
+		vm_want(vm, false);
 		pool_vacate(pool, node);
 	}
 }
 
-void pool_leave(struct pool *pool, struct node *left, struct node *stays, struct machine *machine)
+void pool_leave(struct pool *pool, struct node *left, struct node *stays, struct vm *vm)
 {
 	node_put(left, NULL);
-	node_put(stays, machine);
+	node_put(stays, vm);
 	park_displaced(pool);
 	fill(pool, left);
 }
@@ -402,24 +402,24 @@ void pool_abandon(struct pool *pool, struct node *node, const char *reason)
 	pool_vacate(pool, node);
 }
 
-void pool_occupy(struct pool *pool, struct node *node, struct machine *machine)
+void pool_occupy(struct pool *pool, struct node *node, struct vm *vm)
 {
-	g_ptr_array_add(pool->displaced, node_put(node, machine));
+	g_ptr_array_add(pool->displaced, node_put(node, vm));
 }
 
 void pool_tidy(struct pool *pool)
 {
 	park_displaced(pool);
 	for (uint32_t i = 0; !pool->stopped && i < pool->settings.cluster->hosts_count; i++)
-		balance(pool, pool->settings.sites[i]);
+		balance(pool, pool->settings.vm_hosts[i]);
 }
 
 /* Moving. */
 
-bool pool_may_move(const struct pool *pool, const struct machine *machine, const struct node *node,
+bool pool_may_move(const struct pool *pool, const struct vm *vm, const struct node *node,
 		   GError **error)
 {
-	return site_may_move(site_of(pool, machine), node_site(node), error);
+	return vm_host_may_move(vm_host_of(pool, vm), node_site(node), error);
 }
 
 /* A move that was not begun, as if its host had said so. */
@@ -439,12 +439,12 @@ static gboolean refuse(gpointer data)
 }
 
 /* Whether it is recorded that a VM may be on two hosts; else the move fails. */
-static bool tell_move(struct pool *pool, const struct machine *machine, const struct site *to,
+static bool tell_move(struct pool *pool, const struct vm *vm, const struct vm_host *to,
 		      host_done_f done, gpointer data)
 {
 	struct refusal *refusal;
 
-	if (pool->settings.moves(machine_number(machine), host_name(site_host(to)),
+	if (pool->settings.moves(vm_number(vm), host_name(vm_host_host(to)),
 				 pool->settings.data))
 		return true;
 	refusal = g_new0(struct refusal, 1);
@@ -453,63 +453,63 @@ static bool tell_move(struct pool *pool, const struct machine *machine, const st
 	return false;
 }
 
-void pool_move(struct pool *pool, struct machine *machine, struct node *node, bool saved,
+void pool_move(struct pool *pool, struct vm *vm, struct node *node, bool saved,
 	       host_done_f done, gpointer data)
 {
-	if (!tell_move(pool, machine, node_site(node), done, data))
+	if (!tell_move(pool, vm, node_site(node), done, data))
 		return;
-	site_send(site_of(pool, machine), node_site(node), machine, saved, done, data);
+	vm_host_send(vm_host_of(pool, vm), node_site(node), vm, saved, done, data);
 }
 
-void pool_interrupt(struct pool *pool, struct machine *machine, struct node *node, bool saved)
+void pool_interrupt(struct pool *pool, struct vm *vm, struct node *node, bool saved)
 {
-	site_interrupt(site_of(pool, machine), node_site(node), machine, saved);
+	vm_host_interrupt(vm_host_of(pool, vm), node_site(node), vm, saved);
 }
 
-void pool_find(struct pool *pool, struct machine *machine, struct node *node, host_done_f done,
+void pool_find(struct pool *pool, struct vm *vm, struct node *node, host_done_f done,
 	       gpointer data)
 {
-	site_find(site_of(pool, machine), node_site(node), machine, done, data);
+	vm_host_find(vm_host_of(pool, vm), node_site(node), vm, done, data);
 }
 
-void pool_move_live(struct pool *pool, struct machine *machine, struct node *node,
+void pool_move_live(struct pool *pool, struct vm *vm, struct node *node,
 		    host_done_f done, gpointer data)
 {
-	if (!tell_move(pool, machine, node_site(node), done, data))
+	if (!tell_move(pool, vm, node_site(node), done, data))
 		return;
-	site_send_live(site_of(pool, machine), node_site(node), machine, done, data);
+	vm_host_send_live(vm_host_of(pool, vm), node_site(node), vm, done, data);
 }
 
-void pool_find_live(struct pool *pool, struct machine *machine, struct node *node,
+void pool_find_live(struct pool *pool, struct vm *vm, struct node *node,
 		    host_done_f done, gpointer data)
 {
-	site_find_live(site_of(pool, machine), node_site(node), machine, done, data);
+	vm_host_find_live(vm_host_of(pool, vm), node_site(node), vm, done, data);
 }
 
-void pool_abort_live(struct pool *pool, struct machine *machine, struct node *node)
+void pool_abort_live(struct pool *pool, struct vm *vm, struct node *node)
 {
-	site_abort_live(site_of(pool, machine), node_site(node), machine);
+	vm_host_abort_live(vm_host_of(pool, vm), node_site(node), vm);
 }
 
-void pool_arrived(struct pool *pool, struct machine *machine, struct node *node)
+void pool_arrived(struct pool *pool, struct vm *vm, struct node *node)
 {
-	site_arrived(site_of(pool, machine), node_site(node), machine);
-	tell_home(pool, machine, node_site(node));
+	vm_host_arrived(vm_host_of(pool, vm), node_site(node), vm);
+	tell_home(pool, vm, node_site(node));
 }
 
-void pool_stayed(struct pool *pool, struct machine *machine, struct node *node)
+void pool_stayed(struct pool *pool, struct vm *vm, struct node *node)
 {
-	site_stayed(node_site(node), machine);
-	tell_home(pool, machine, site_of(pool, machine));
+	vm_host_stayed(node_site(node), vm);
+	tell_home(pool, vm, vm_host_of(pool, vm));
 }
 
-void pool_give_up(struct pool *pool, struct machine *machine, struct node *node)
+void pool_give_up(struct pool *pool, struct vm *vm, struct node *node)
 {
-	site_give_up(node_site(node), machine);
-	if (host_connected(site_host(node_site(node))))
-		tell_home(pool, machine, site_of(pool, machine));
+	vm_host_give_up(node_site(node), vm);
+	if (host_connected(vm_host_host(node_site(node))))
+		tell_home(pool, vm, vm_host_of(pool, vm));
 	else
-		doubt(pool, machine, node_site(node));
+		doubt(pool, vm, node_site(node));
 }
 
 /* Keeping. */
@@ -544,11 +544,11 @@ uint32_t pool_spares_booting(const struct pool *pool)
 	uint32_t count = 0;
 
 	for (guint i = 0; i < pool->entries->len; i++) {
-		const struct machine *machine = machine_at(pool, i);
+		const struct vm *vm = vm_at(pool, i);
 
-		count += !machine_where(machine) && !machine_task(machine) &&
-			 machine_wanted(machine) && machine_state(machine) != MACHINE_PARKED &&
-			 machine_state(machine) != MACHINE_DOWN;
+		count += !vm_where(vm) && !vm_task(vm) &&
+			 vm_wanted(vm) && vm_state(vm) != VM_STANDBY &&
+			 vm_state(vm) != VM_DOWN;
 	}
 	return count;
 }
@@ -559,11 +559,11 @@ bool pool_may_keep(const struct pool *pool)
 		uint64_t held_mib = 0;
 
 		for (guint i = 0; i < pool->entries->len; i++) {
-			const struct machine *machine = machine_at(pool, i);
+			const struct vm *vm = vm_at(pool, i);
 
-			if (machine_state(machine) == MACHINE_HELD &&
-			    !machine_is_stowed(machine) &&
-			    machine_host(machine) == site_host(pool->settings.sites[host]))
+			if (vm_state(vm) == VM_HELD &&
+			    !vm_is_detached(vm) &&
+			    vm_current_host(vm) == vm_host_host(pool->settings.vm_hosts[host]))
 				held_mib += pool->settings.cluster->memory_mib;
 		}
 		if (held_mib > limit_mib(pool, host))
@@ -574,22 +574,22 @@ bool pool_may_keep(const struct pool *pool)
 
 /* Life. */
 
-/* The VM that a node begins with: the one of its number, or another one at its site. */
-static struct machine *first_machine(struct pool *pool, uint32_t index, struct site *site)
+/* The VM that a node begins with: the one of its number, or another one at its vm_host. */
+static struct vm *first_vm(struct pool *pool, uint32_t index, struct vm_host *vm_host)
 {
-	struct machine *machine = machine_at(pool, index);
+	struct vm *vm = vm_at(pool, index);
 
-	if (machine_host(machine) == site_host(site) && !machine_is_barred(machine))
-		return machine;
+	if (vm_current_host(vm) == vm_host_host(vm_host) && !vm_boot_is_inhibited(vm))
+		return vm;
 	for (guint i = 0; i < pool->entries->len; i++) {
-		machine = machine_at(pool, i);
+		vm = vm_at(pool, i);
 		/* The node of its own number may want it. */
-		if (is_free(machine, site) &&
+		if (is_free(vm, vm_host) &&
 		    (i >= pool->settings.cluster->nodes ||
-		     pool->settings.sites[pool_host_of_node(pool, i)] != site))
-			return machine;
+		     pool->settings.vm_hosts[pool_host_of_node(pool, i)] != vm_host))
+			return vm;
 	}
-	return add_machine(pool, site);
+	return add_vm(pool, vm_host);
 }
 
 static void create_nodes(struct pool *pool, const struct node_events *events, void *data)
@@ -598,17 +598,17 @@ static void create_nodes(struct pool *pool, const struct node_events *events, vo
 
 	pool->nodes = g_new0(struct node *, cluster->nodes);
 	for (uint32_t i = 0; i < cluster->nodes; i++)
-		add_number(pool, pool->settings.sites[pool_host_of_node(pool, i)]);
+		add_number(pool, pool->settings.vm_hosts[pool_host_of_node(pool, i)]);
 	for (uint32_t i = 0; i < cluster->nodes; i++) {
 		g_autofree char *name = g_strdup_printf("%s-n%u", cluster->name, i);
-		struct site *site = pool->settings.sites[pool_host_of_node(pool, i)];
-		struct machine *machine = first_machine(pool, i, site);
+		struct vm_host *vm_host = pool->settings.vm_hosts[pool_host_of_node(pool, i)];
+		struct vm *vm = first_vm(pool, i, vm_host);
 
-		pool->nodes[i] = node_new(i, name, site, &pool->settings.caps[i], cluster->cores,
+		pool->nodes[i] = node_new(i, name, vm_host, &pool->settings.caps[i], cluster->cores,
 					  events, data);
-		node_put(pool->nodes[i], machine);
-		if (machine)
-			machine_want(machine, true);
+		node_put(pool->nodes[i], vm);
+		if (vm)
+			vm_want(vm, true);
 	}
 }
 
@@ -622,7 +622,7 @@ struct pool *pool_new(const struct pool_settings *settings, const struct node_ev
 	pool->displaced = g_ptr_array_new();
 	create_nodes(pool, events, data);
 	for (uint32_t i = 0; i < settings->cluster->hosts_count; i++)
-		balance(pool, settings->sites[i]);
+		balance(pool, settings->vm_hosts[i]);
 	return pool;
 }
 
@@ -630,7 +630,7 @@ void pool_stop(struct pool *pool)
 {
 	pool->stopped = true;
 	for (guint i = 0; i < pool->entries->len; i++)
-		machine_stop(machine_at(pool, i));
+		vm_stop(vm_at(pool, i));
 }
 
 void pool_free(struct pool *pool)

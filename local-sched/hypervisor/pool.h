@@ -15,7 +15,7 @@
  * booted beforehand and paused, or else fresh ones; when it is resumed they push others out, which
  * become spares, or go where there are enough. A spare takes no CPU time. A VM changes its host
  * when its task is resumed on another one, or moves; while it may be on two, it is booted on none
- * (machine_bar()). Main loop only.
+ * (vm_inhibit_boot()). Main loop only.
  */
 struct pool;
 
@@ -25,7 +25,7 @@ struct pool_settings {
 	uint32_t cluster_index;
 	const char *prefix;          /* of the names of the cluster's VMs */
 	const char *keeper;          /* whom they belong to (domain_xml.h) */
-	struct site *const *sites;   /* by host */
+	struct vm_host *const *vm_hosts;   /* by host */
 	const struct cpu_cap *caps;  /* by node */
 	struct boot_queue *queue;
 	double boot_timeout_s;
@@ -50,14 +50,14 @@ struct pool *pool_new(const struct pool_settings *settings, const struct node_ev
 /* Ends all activity of the VMs for good. */
 void pool_stop(struct pool *pool);
 
-/* After the sites were freed. NULL is allowed. */
+/* After the vm_hosts were freed. NULL is allowed. */
 void pool_free(struct pool *pool);
 
 /* Node `index`, below the number of nodes. */
 struct node *pool_node(const struct pool *pool, uint32_t index);
 
 /* The address of a VM, which it keeps wherever it goes: "10.77.1.12"; the caller frees it. */
-char *pool_address(const struct pool *pool, const struct machine *machine);
+char *pool_address(const struct pool *pool, const struct vm *vm);
 
 /* The number of the host that node `index` is on. */
 uint32_t pool_host_of_node(const struct pool *pool, uint32_t index);
@@ -76,13 +76,13 @@ void pool_abandon(struct pool *pool, struct node *node, const char *reason);
  * then to be brought there. The VM that was there stays as it is until pool_tidy(), so that what is
  * done about it holds nothing up.
  */
-void pool_occupy(struct pool *pool, struct node *node, struct machine *machine);
+void pool_occupy(struct pool *pool, struct node *node, struct vm *vm);
 
 /*
  * Whether a held VM can be brought to the host of `node`; false with `error` (VIRT_ERROR) that says
  * what to do.
  */
-bool pool_may_move(const struct pool *pool, const struct machine *machine, const struct node *node,
+bool pool_may_move(const struct pool *pool, const struct vm *vm, const struct node *node,
 		   GError **error);
 
 /*
@@ -91,44 +91,44 @@ bool pool_may_move(const struct pool *pool, const struct machine *machine, const
  * there. False with `error` (VIRT_ERROR), and nothing changed: a VM would have to go to a host that
  * it cannot be moved to.
  */
-bool pool_match(const struct pool *pool, struct machine *const *machines, const uint32_t *from,
+bool pool_match(const struct pool *pool, struct vm *const *vms, const uint32_t *from,
 		uint32_t count, uint32_t *to, GError **error);
 
 /*
- * Brings a stowed VM to the host of the node that it occupies (site_send()), and finds out where it
- * is after a failure (site_find()).
+ * Brings a stowed VM to the host of the node that it occupies (vm_host_send()), and finds out where it
+ * is after a failure (vm_host_find()).
  */
-void pool_move(struct pool *pool, struct machine *machine, struct node *node, bool saved,
+void pool_move(struct pool *pool, struct vm *vm, struct node *node, bool saved,
 	       host_done_f done, gpointer data);
-void pool_find(struct pool *pool, struct machine *machine, struct node *node, host_done_f done,
+void pool_find(struct pool *pool, struct vm *vm, struct node *node, host_done_f done,
 	       gpointer data);
 
-/* The same with a VM that runs and goes on running (site_send_live()). */
-void pool_move_live(struct pool *pool, struct machine *machine, struct node *node,
+/* The same with a VM that runs and goes on running (vm_host_send_live()). */
+void pool_move_live(struct pool *pool, struct vm *vm, struct node *node,
 		    host_done_f done, gpointer data);
-void pool_find_live(struct pool *pool, struct machine *machine, struct node *node,
+void pool_find_live(struct pool *pool, struct vm *vm, struct node *node,
 		    host_done_f done, gpointer data);
-void pool_abort_live(struct pool *pool, struct machine *machine, struct node *node);
+void pool_abort_live(struct pool *pool, struct vm *vm, struct node *node);
 
 /*
  * A VM that is being moved is not wanted any more: either comes to its end soon
- * (site_interrupt()).
+ * (vm_host_interrupt()).
  */
-void pool_interrupt(struct pool *pool, struct machine *machine, struct node *node, bool saved);
+void pool_interrupt(struct pool *pool, struct vm *vm, struct node *node, bool saved);
 
 /*
  * What came of it; with pool_give_up() the VM is not wanted on the node's host, in whatever state
  * it is.
  */
-void pool_arrived(struct pool *pool, struct machine *machine, struct node *node);
-void pool_stayed(struct pool *pool, struct machine *machine, struct node *node);
-void pool_give_up(struct pool *pool, struct machine *machine, struct node *node);
+void pool_arrived(struct pool *pool, struct vm *vm, struct node *node);
+void pool_stayed(struct pool *pool, struct vm *vm, struct node *node);
+void pool_give_up(struct pool *pool, struct vm *vm, struct node *node);
 
 /*
  * A VM that was to go on at `left`, or has left it, is at `stays`: the other node gets another VM,
  * as by pool_vacate().
  */
-void pool_leave(struct pool *pool, struct node *left, struct node *stays, struct machine *machine);
+void pool_leave(struct pool *pool, struct node *left, struct node *stays, struct vm *vm);
 
 /*
  * Makes spares of VMs that are at no node and have no task, as many as there should be; lets others

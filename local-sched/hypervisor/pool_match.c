@@ -6,15 +6,15 @@
 /* How near a node is to a VM that is at node `from` (NULL: at none). */
 enum distance { AT_IT = 0, ON_ITS_HOST, ELSEWHERE };
 
-static enum distance distance(const struct machine *machine, const uint32_t *from,
+static enum distance distance(const struct vm *vm, const uint32_t *from,
 			      const struct node *node)
 {
 	if (from && *from == node_index(node))
 		return AT_IT;
-	return machine_host(machine) == site_host(node_site(node)) ? ON_ITS_HOST : ELSEWHERE;
+	return vm_current_host(vm) == vm_host_host(node_site(node)) ? ON_ITS_HOST : ELSEWHERE;
 }
 
-bool pool_match(const struct pool *pool, struct machine *const *machines, const uint32_t *from,
+bool pool_match(const struct pool *pool, struct vm *const *vms, const uint32_t *from,
 		uint32_t count, uint32_t *to, GError **error)
 {
 	g_autofree uint32_t *matched = g_new0(uint32_t, count);
@@ -28,9 +28,9 @@ bool pool_match(const struct pool *pool, struct machine *const *machines, const 
 			const struct node *node = pool_node(pool, to[j]);
 
 			if (done[i] || taken[j] ||
-			    (int)distance(machines[i], from ? &from[i] : NULL, node) != near)
+			    (int)distance(vms[i], from ? &from[i] : NULL, node) != near)
 				continue;
-			if (near == ELSEWHERE && !pool_may_move(pool, machines[i], node, error))
+			if (near == ELSEWHERE && !pool_may_move(pool, vms[i], node, error))
 				return false;
 			done[i] = taken[j] = true;
 			matched[i] = to[j];

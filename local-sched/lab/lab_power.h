@@ -9,7 +9,7 @@
  * time. Linear in utilisation, as measured blades are to a first approximation (Machovec 2018, section
  * 3.4 takes average power per task type).
  *
- * Where the lab is steady (lab_steady.h), CPU time counts by the pace: what a blade's VMs take more of this
+ * Where the lab is steady (lab_compensation.h), CPU time counts by the pace: what a blade's VMs take more of this
  * machine while it is slow is no work more.
  *
  * The mean over a second is also what a BMC gives: its controller averages, and a reader at 1 Hz

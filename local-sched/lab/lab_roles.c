@@ -10,7 +10,7 @@ int lab_roles_main(int argc, char **argv)
 	if (strcmp(argv[1], "--role=supervisor") == 0)
 		return lab_supervisor_main(argv[2]);
 	if (strcmp(argv[1], "--role=fabric") == 0)
-		return lab_fabric_main(argv[2]);
+		return lab_network_main(argv[2]);
 	if (strcmp(argv[1], "--role=blade") == 0 && argc == 4)
 		return lab_blade_main(argv[2], argv[3]);
 	if (strcmp(argv[1], "--role=redfish") == 0 && argc == 4)

@@ -27,7 +27,7 @@
 /* The role `supervisor` of lab `lab`. */
 int lab_supervisor_main(const char *lab);
 /* The role `fabric`. */
-int lab_fabric_main(const char *lab);
+int lab_network_main(const char *lab);
 /* The role `blade` of the blade with this number, from "1". */
 int lab_blade_main(const char *lab, const char *number);
 /* The role `redfish` of the blade with this number. */

@@ -33,7 +33,7 @@ struct lab_spec {
 	char *name;
 	struct lab_spec_blade *blades; /* blades_count of them */
 	uint32_t blades_count;
-	bool steady; /* lab_steady.h */
+	bool steady; /* lab_compensation.h */
 	double patience; /* how many times as long as elsewhere its start may take here, from 1 */
 };
 

@@ -11,7 +11,7 @@
 #include "local-sched/lab/lab_peers.h"
 #include "local-sched/lab/lab_process.h"
 #include "local-sched/lab/lab_record.h"
-#include "local-sched/lab/lab_steady.h"
+#include "local-sched/lab/lab_compensation.h"
 
 enum { ANSWER_TIMEOUT_S = 5 };
 
@@ -109,7 +109,7 @@ json_t *lab_status(const char *name)
 {
 	struct lab_state_process supervisor = lab_record_supervisor(name);
 	g_autoptr(lab_spec_t) spec = lab_spec_load(name, NULL);
-	g_autofree char *pace = lab_paths_run(name, LAB_STEADY_FILE);
+	g_autofree char *pace = lab_paths_run(name, LAB_COMPENSATION_FILE);
 	json_t *document = base(name);
 	json_t *blades = json_object_get(document, "blades");
 	pid_t fabric =

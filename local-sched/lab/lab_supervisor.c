@@ -23,7 +23,7 @@
 #include "local-sched/lab/lab_process.h"
 #include "local-sched/lab/lab_roles.h"
 #include "local-sched/lab/lab_spec.h"
-#include "local-sched/lab/lab_steady.h"
+#include "local-sched/lab/lab_compensation.h"
 
 /*
  * The lab's first process. Being pid 1 of the lab's pid namespace it is the one process whose end
@@ -50,7 +50,7 @@ struct supervisor {
 	struct lab_spec *spec;
 	struct lab_cgroup *cgroup;
 	struct meter *meters; /* one per blade */
-	struct lab_steady *steady; /* NULL: the lab is not to be */
+	struct lab_compensation *steady; /* NULL: the lab is not to be */
 	double pace;               /* that the VMs' quotas have now */
 	int fabric;           /* channel */
 	uint32_t blades_started;
@@ -133,7 +133,7 @@ static gboolean on_tick(gpointer data)
 	struct supervisor *supervisor = data;
 
 	if (supervisor->steady)
-		supervisor->pace = lab_steady_tick(supervisor->steady, clock_now_ns());
+		supervisor->pace = lab_compensation_tick(supervisor->steady, clock_now_ns());
 	for (uint32_t i = 0; i < supervisor->spec->blades_count; i++) {
 		g_autoptr(GError) error = NULL;
 
@@ -312,7 +312,7 @@ static bool set_up(struct supervisor *supervisor, const char *lab, GError **erro
 	if (!start_blades_surroundings(supervisor, error))
 		return false;
 	if (supervisor->spec->steady) {
-		supervisor->steady = lab_steady_start(supervisor->cgroup, supervisor->spec, error);
+		supervisor->steady = lab_compensation_start(supervisor->cgroup, supervisor->spec, error);
 		if (!supervisor->steady)
 			return false;
 	}

@@ -24,13 +24,13 @@ bool job_was_answered(struct job *job)
 
 /* The VMs. */
 
-struct machine **job_machines(const struct job *job)
+struct vm **job_vms(const struct job *job)
 {
-	struct machine **machines = g_new0(struct machine *, job->task->nodes_count);
+	struct vm **vms = g_new0(struct vm *, job->task->nodes_count);
 
 	for (uint32_t i = 0; i < job->task->nodes_count; i++)
-		machines[i] = job->places[i].machine;
-	return machines;
+		vms[i] = job->places[i].vm;
+	return vms;
 }
 
 bool job_is_held(const struct job *job)
@@ -123,7 +123,7 @@ static void place_ranks(struct job *job, const struct pool *pool)
 		struct job_node *place = &job->places[i];
 
 		place->job = job;
-		place->machine = node_machine(pool_node(pool, task->nodes[i]));
+		place->vm = node_vm(pool_node(pool, task->nodes[i]));
 		place->first_rank = i * job->per_node;
 		if (place->first_rank < job->processes)
 			place->ranks = MIN(job->per_node, job->processes - place->first_rank);
@@ -154,10 +154,10 @@ struct job *job_start(const struct job_settings *settings, const struct job_even
 	job->pmi = pmi_server_new(job->processes, task->nodes_count,
 				  MIN(job->per_node, job->processes));
 	place_ranks(job, settings->pool);
-	job_assign_machines(job);
+	job_assign_vms(job);
 	job_start_ranks(job);
 	job->left_s = task->deadline_s;
-	job_begin_stretch(job, task->requested_ns);
+	job_begin_interval(job, task->requested_ns);
 	job_start_polling(job);
 	return job;
 }

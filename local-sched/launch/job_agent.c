@@ -6,7 +6,7 @@
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
-#include "local-sched/hypervisor/machine_requests.h"
+#include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
 
@@ -16,7 +16,7 @@
 #define POLL_S 5
 #define POLL_FAILURES 2
 /* From "exited" by the agent to the line on the port: 2 s, of the 15 that an agent has for an answer. */
-#define EXIT_GRACE_PATIENCE (2.0 / MACHINE_PATIENCE_S)
+#define EXIT_GRACE_PATIENCE (2.0 / VM_PATIENCE_S)
 #define COLLECT_FIRST_MS 20
 #define COLLECT_MAX_MS 500
 
@@ -34,7 +34,7 @@ void job_ask_rank(struct rank *rank, const char *request, host_done_f done)
 	question->rank = rank;
 	question->asked_ns = clock_now_ns();
 	job_asks(rank->place->job);
-	machine_agent(rank->place->machine, request, done, question);
+	vm_request(rank->place->vm, request, done, question);
 }
 
 /* Whether there is no answer because somebody paused the VM; to be asked before it is taken in. */
@@ -44,7 +44,7 @@ static bool is_excused(gpointer data, const GError *error)
 	const struct job_node *place = question->rank->place;
 
 	return place->job->events &&
-	       machine_is_excused(place->machine, question->asked_ns, error);
+	       vm_is_excused(place->vm, question->asked_ns, error);
 }
 
 struct rank *job_rank_answered(gpointer data)
@@ -84,7 +84,7 @@ static void keep_status(struct rank *rank, struct agent_status *status)
 	job_output_take(&rank->output, status);
 	if (!rank->exited && rank->grace_source == 0)
 		rank->grace_source = g_timeout_add(
-			(guint)(EXIT_GRACE_PATIENCE * machine_patience_s(rank->place->machine) * 1000),
+			(guint)(EXIT_GRACE_PATIENCE * vm_patience_s(rank->place->vm) * 1000),
 			grace_over, rank);
 }
 
@@ -118,7 +118,7 @@ static void poll_answered(gpointer result, const GError *error, gpointer data)
 	log_warning_of(LOG_LOCAL(job->task->id), "rank %u: %s", rank->index,
 		       error ? error->message : wrong->message);
 	if (++rank->place->poll_failures >= POLL_FAILURES && !rank->place->lost)
-		machine_fail(rank->place->machine,
+		vm_fail(rank->place->vm,
 			  g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) ?
 				  "the guest agent was restarted" :
 				  "the guest agent hangs or answers rubbish");
@@ -184,7 +184,7 @@ static void collect_later(struct rank *rank)
 	struct job *job = rank->place->job;
 
 	if (clock_elapsed_s(job->collect_start_ns, clock_now_ns()) >
-	    machine_patience_s(rank->place->machine)) {
+	    vm_patience_s(rank->place->vm)) {
 		rank->lost_output = true;
 		return;
 	}
@@ -226,8 +226,8 @@ static void collect_answered(gpointer result, const GError *error, gpointer data
 		rank->lost_output = true;
 		/* Else the others would be asked in vain one after the other, and then the sweep's, too. */
 		if (g_error_matches(error, VIRT_ERROR, VIRT_ERROR_AGENT)) {
-			machine_fail(rank->place->machine, "the guest agent hangs or answers rubbish");
-			return; /* the job may be gone (machine_lost()) */
+			vm_fail(rank->place->vm, "the guest agent hangs or answers rubbish");
+			return; /* the job may be gone (vm_lost()) */
 		}
 	}
 	job_advance(job);

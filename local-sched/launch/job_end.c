@@ -51,7 +51,7 @@ void job_settle(struct job *job)
 		struct job_node *place = &job->places[i];
 
 		if (!place->lost)
-			machine_release(place->machine, !job->dirty);
+			vm_release(place->vm, !job->dirty);
 	}
 	if (job->suspension || job->migration)
 		pool_tidy(job->settings.pool); /* its VMs may have been at no node */

@@ -55,7 +55,7 @@ static char *hosts_of(const struct job *job)
 	g_auto(GStrv) hosts = NULL;
 
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
-		g_autofree char *host = pool_address(job->settings.pool, job->places[i].machine);
+		g_autofree char *host = pool_address(job->settings.pool, job->places[i].vm);
 
 		g_strv_builder_add(builder, host);
 	}

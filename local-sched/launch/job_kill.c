@@ -5,7 +5,7 @@
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
-#include "local-sched/hypervisor/machine_requests.h"
+#include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
 
@@ -19,7 +19,7 @@
 static bool was_cut_off(const struct job *job)
 {
 	for (uint32_t i = 0; i < job->task->nodes_count; i++)
-		if (machine_was_cut_off(job->places[i].machine))
+		if (vm_was_cut_off(job->places[i].vm))
 			return true;
 	return false;
 }
@@ -53,7 +53,7 @@ void job_kill(struct job *job, enum task_outcome outcome, enum task_cause cause,
 		return;
 	job->phase = PHASE_KILLING;
 	if (job_is_held(job)) {
-		suspension_doom(job->suspension);
+		suspension_cancel(job->suspension);
 		return;
 	}
 	if (job->suspension)
@@ -98,16 +98,16 @@ static gboolean kill_again(gpointer data)
  */
 static int64_t may_die_ns(const struct job *job, const struct rank *rank)
 {
-	return rank->told_ns ?: MAX(job->kill_start_ns, machine_heard_ns(rank->place->machine));
+	return rank->told_ns ?: MAX(job->kill_start_ns, vm_heard_ns(rank->place->vm));
 }
 
 static bool is_stubborn(const struct job *job, const struct rank *rank)
 {
 	return !rank->exited && clock_elapsed_s(may_die_ns(job, rank), clock_now_ns()) >
-					machine_patience_s(rank->place->machine);
+					vm_patience_s(rank->place->vm);
 }
 
-/* VMs whose ranks do not die are removed; that ends their ranks (machine_lost()). */
+/* VMs whose ranks do not die are removed; that ends their ranks (vm_lost()). */
 static void remove_stubborn(struct job *job)
 {
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
@@ -117,7 +117,7 @@ static void remove_stubborn(struct job *job)
 		for (uint32_t r = 0; r < place->ranks; r++)
 			stubborn |= is_stubborn(job, &job->ranks[place->first_rank + r]);
 		if (stubborn && !place->lost)
-			machine_fail(place->machine, "a rank could not be killed");
+			vm_fail(place->vm, "a rank could not be killed");
 	}
 }
 

@@ -6,7 +6,7 @@
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
-#include "local-sched/hypervisor/machine_requests.h"
+#include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/launch/job_private.h"
 
 #define LOG_SUBSYSTEM "job"
@@ -31,7 +31,7 @@ static bool may_ask(const struct job *job)
 static void ask(struct job *job, const char *request, host_done_f done)
 {
 	job_asks(job);
-	machine_agent(job->ranks[0].place->machine, request, done, job);
+	vm_request(job->ranks[0].place->vm, request, done, job);
 }
 
 /* Whoever waits is told, then the job goes on; it may be gone after that. */

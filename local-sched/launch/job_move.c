@@ -29,10 +29,10 @@ void job_stop_moving(struct job *job)
 		migration_abort(job->migration);
 }
 
-void job_moving_lost(struct job *job, const struct machine *machine)
+void job_moving_lost(struct job *job, const struct vm *vm)
 {
 	if (job->migration)
-		migration_lost(job->migration, machine);
+		migration_lost(job->migration, vm);
 }
 
 void job_move_on(struct job *job)
@@ -66,7 +66,7 @@ static void on_begins(void *data)
 	struct job *job = data;
 
 	job->given_n = 0; /* not a whole interval with the share */
-	job_next_stretch(job);
+	job_next_interval(job);
 	job->look_source = g_timeout_add(LOOK_MS, look, job);
 }
 
@@ -75,7 +75,7 @@ static void go_on(struct job *job)
 {
 	g_clear_handle_id(&job->look_source, g_source_remove);
 	if (job->usage && !job->usage_closing)
-		job_next_stretch(job);
+		job_next_interval(job);
 	if (job->phase == PHASE_KILLING) {
 		job_kill_ranks(job);
 		return;
@@ -116,19 +116,19 @@ static const struct migration_events migration_events = {
 
 bool job_match_targets(const struct job *job, uint32_t *nodes, GError **error)
 {
-	g_autofree struct machine **machines = job_machines(job);
+	g_autofree struct vm **vms = job_vms(job);
 
-	return pool_match(job->settings.pool, machines, task_placed(job->task),
+	return pool_match(job->settings.pool, vms, task_placed(job->task),
 			  job->task->nodes_count, nodes, error);
 }
 
 void job_migrate(struct job *job)
 {
-	g_autofree struct machine **machines = job_machines(job);
+	g_autofree struct vm **vms = job_vms(job);
 	const struct migration_settings settings = {
 		.task = job->task->id,
 		.pool = job->settings.pool,
-		.machines = machines,
+		.vms = vms,
 		.count = job->task->nodes_count,
 	};
 

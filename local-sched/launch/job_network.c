@@ -5,7 +5,7 @@
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
-#include "local-sched/hypervisor/machine_requests.h"
+#include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/launch/job_private.h"
 #include "local-sched/launch/network_test.h"
 
@@ -15,7 +15,7 @@
 #define PING "/usr/bin/ping" /* in the guests */
 #define PING_COUNT "3"
 /* How long an answer may take: 5 s, of the 15 that an agent has for one. */
-#define PING_PATIENCE (5.0 / MACHINE_PATIENCE_S)
+#define PING_PATIENCE (5.0 / VM_PATIENCE_S)
 #define PING_POLL_MS 200
 
 /* One VM that asks the next one. */
@@ -69,12 +69,12 @@ static void finish(struct job *job)
 		for (uint32_t i = 0; i < network->count; i++)
 			if (cut[i])
 				g_string_append_printf(names, "%s'%s'", names->len > 0 ? ", " : "",
-						       machine_name(network->pings[i].place->machine));
+						       vm_name(network->pings[i].place->vm));
 		blame_network(job, names->str);
 	}
 	for (uint32_t i = 0; i < network->count; i++)
 		if (cut[i] && !network->pings[i].place->lost)
-			machine_fail(network->pings[i].place->machine,
+			vm_fail(network->pings[i].place->vm,
 				     "its network is cut: the other VMs of its task and it do not reach one another");
 	job_settle(job);
 }
@@ -115,7 +115,7 @@ static void answered(gpointer result, const GError *error, gpointer data)
 		return;
 	ping = &job->network->pings[question->i];
 	if (error || ping->place->lost ||
-	    clock_elapsed_s(ping->start_ns, clock_now_ns()) > machine_patience_s(ping->place->machine)) {
+	    clock_elapsed_s(ping->start_ns, clock_now_ns()) > vm_patience_s(ping->place->vm)) {
 		end_ping(job, ping, NETWORK_UNKNOWN);
 	} else if (!ping->pid) {
 		if (agent_parse_exec(reply, &ping->pid, NULL))
@@ -144,8 +144,8 @@ static char *request_of(struct job *job, uint32_t i)
 
 	if (ping->pid)
 		return agent_status_request(ping->pid);
-	next = pool_address(job->settings.pool, network->pings[(i + 1) % network->count].place->machine);
-	limit = g_strdup_printf("%.0f", PING_PATIENCE * machine_patience_s(ping->place->machine));
+	next = pool_address(job->settings.pool, network->pings[(i + 1) % network->count].place->vm);
+	limit = g_strdup_printf("%.0f", PING_PATIENCE * vm_patience_s(ping->place->vm));
 	return agent_exec_request((const char *const[]){PING, "-q", "-A", "-c", PING_COUNT, "-w", limit, next, NULL}, NULL, NULL);
 }
 
@@ -156,7 +156,7 @@ static void ask(struct job *job, uint32_t i)
 
 	*question = (struct question){job, i};
 	job_asks(job);
-	machine_agent(job->network->pings[i].place->machine, request, answered, question);
+	vm_request(job->network->pings[i].place->vm, request, answered, question);
 }
 
 bool job_test_network(struct job *job)

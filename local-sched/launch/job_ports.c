@@ -19,7 +19,7 @@ void job_send_answers(struct job *job)
 		if (!bytes || rank->place->lost)
 			continue;
 		job->sent_ns = clock_now_ns();
-		machine_send(rank->place->machine, rank->core, bytes, length);
+		vm_send(rank->place->vm, rank->core, bytes, length);
 	}
 }
 
@@ -40,7 +40,7 @@ static enum task_cause cause_of(const GError *error)
 	return g_error_matches(error, PMI_ERROR, PMI_ERROR_ABORT) ? TASK_CAUSE_EXIT : TASK_CAUSE_OTHER;
 }
 
-static void machine_input(struct machine *machine, uint32_t core, const char *bytes, size_t length,
+static void vm_input(struct vm *vm, uint32_t core, const char *bytes, size_t length,
 		       void *data)
 {
 	struct job_node *place = data;
@@ -71,7 +71,7 @@ static void machine_input(struct machine *machine, uint32_t core, const char *by
 	job_advance(job);
 }
 
-static void machine_torn(struct machine *machine, uint32_t core, void *data)
+static void vm_torn(struct vm *vm, uint32_t core, void *data)
 {
 	const struct job_node *place = data;
 
@@ -79,11 +79,11 @@ static void machine_torn(struct machine *machine, uint32_t core, void *data)
 		pmi_server_torn(place->job->pmi, place->first_rank + core);
 }
 
-static void machine_lost(struct machine *machine, const char *reason, void *data)
+static void vm_lost(struct vm *vm, const char *reason, void *data)
 {
 	struct job_node *place = data;
 	struct job *job = place->job;
-	g_autofree char *text = g_strdup_printf("VM '%s': %s", machine_name(machine), reason);
+	g_autofree char *text = g_strdup_printf("VM '%s': %s", vm_name(vm), reason);
 
 	place->lost = place->settled = true;
 	for (uint32_t i = 0; i < place->ranks; i++) {
@@ -93,11 +93,11 @@ static void machine_lost(struct machine *machine, const char *reason, void *data
 		rank->lost_output |= !rank->collected;
 	}
 	job_kill(job, TASK_OUTCOME_LOST, TASK_CAUSE_VM, text);
-	job_moving_lost(job, machine);
+	job_moving_lost(job, vm);
 	job_advance(job);
 }
 
-static void machine_settled(struct machine *machine, void *data)
+static void vm_settled(struct vm *vm, void *data)
 {
 	struct job_node *place = data;
 
@@ -105,30 +105,30 @@ static void machine_settled(struct machine *machine, void *data)
 	job_advance(place->job);
 }
 
-static void machine_wired(struct machine *machine, const GError *error, void *data)
+static void vm_wired(struct vm *vm, const GError *error, void *data)
 {
 	struct job_node *place = data;
 
 	if (job_is_moving(place->job))
-		migration_wired(place->job->migration, machine, error);
+		migration_wired(place->job->migration, vm, error);
 	else if (place->job->suspension)
-		suspension_wired(place->job->suspension, machine, error);
+		suspension_wired(place->job->suspension, vm, error);
 }
 
-static const struct machine_user machine_user = {
-	.input = machine_input,
-	.torn = machine_torn,
-	.lost = machine_lost,
-	.settled = machine_settled,
-	.wired = machine_wired,
+static const struct vm_user vm_user = {
+	.input = vm_input,
+	.torn = vm_torn,
+	.lost = vm_lost,
+	.settled = vm_settled,
+	.wired = vm_wired,
 };
 
-void job_assign_machines(struct job *job)
+void job_assign_vms(struct job *job)
 {
 	const struct task *task = job->task;
 
 	for (uint32_t i = 0; i < task->nodes_count; i++)
-		if (!machine_assign(job->places[i].machine, task->id, task->user, &machine_user,
+		if (!vm_assign(job->places[i].vm, task->id, task->user, &vm_user,
 				    &job->places[i]))
 			g_assert_not_reached();
 }

@@ -15,8 +15,8 @@
  *   job_kill.c     what goes wrong, and its ranks being killed
  *   job_network.c  whether its VMs reach one another, if it failed
  *   job_end.c      its outcome and output
- *   job_stretch.c  its time and what it uses in it
- *   job_hold.c     suspending and resuming it
+ *   job_interval.c  its time and what it uses in it
+ *   job_suspend.c     suspending and resuming it
  *   job_move.c     migrating it
  *   job_share.c    its share of the CPUs
  *   job_live.c     its output meanwhile
@@ -56,7 +56,7 @@ struct rank {
 
 struct job_node {
 	struct job *job;
-	struct machine *machine;
+	struct vm *vm;
 	uint32_t first_rank;
 	uint32_t ranks;
 	bool lost;    /* not ours any more */
@@ -144,7 +144,7 @@ void job_rank_ended(struct rank *rank, int status);
 void job_send_answers(struct job *job);
 
 /* The VMs of its nodes, in their order; the caller frees the array. */
-struct machine **job_machines(const struct job *job);
+struct vm **job_vms(const struct job *job);
 
 /* Whether nothing is asked of hosts, nor a word on a port waited for. */
 bool job_is_quiet(const struct job *job);
@@ -162,7 +162,7 @@ bool job_is_at_rest(const struct job *job);
 void job_stop_moving(struct job *job);
 
 /* A VM died while it was moved, perhaps. */
-void job_moving_lost(struct job *job, const struct machine *machine);
+void job_moving_lost(struct job *job, const struct vm *vm);
 
 /* A migration goes on where what it waits for has happened. */
 void job_move_on(struct job *job);
@@ -175,7 +175,7 @@ void job_asks(struct job *job);
 bool job_was_answered(struct job *job);
 
 /* Has its VMs tell it what happens to them. */
-void job_assign_machines(struct job *job);
+void job_assign_vms(struct job *job);
 
 /* Starts its ranks, and tells when all are. */
 void job_start_ranks(struct job *job);
@@ -229,9 +229,9 @@ void job_live_close(struct job *job);
  * A stretch begins at `t_ns` if none is open, and the deadline's clock goes on; it ends there, and
  * that clock stands still; it ends now, and the next one begins with it.
  */
-void job_begin_stretch(struct job *job, int64_t t_ns);
-void job_stop_stretch(struct job *job, int64_t t_ns);
-void job_next_stretch(struct job *job);
+void job_begin_interval(struct job *job, int64_t t_ns);
+void job_end_interval(struct job *job, int64_t t_ns);
+void job_next_interval(struct job *job);
 
 /* Reads what was used in the last stretch of a task that has ended, if one is open: usage_known then. */
 void job_finish_usage(struct job *job);

@@ -5,8 +5,8 @@
  *
  * Only time counts in which it could have made progress and said so. Its VMs are at rest, none is paused or cut off,
  * and after a short while of silence their hosts must answer, and every VM must go on to get CPU time: a guest that
- * does nothing gets some, a VM that is frozen gets none. What hangs there is seen by others (machine_requests.h). No
- * interval counts for more than GAP_S, so that a machine that was suspended, or stood still, does not make all tasks
+ * does nothing gets some, a VM that is frozen gets none. What hangs there is seen by others (vm_requests.h). No
+ * interval counts for more than GAP_S, so that a vm that was suspended, or stood still, does not make all tasks
  * look hung. A task with a share of its nodes' CPUs has that share of the time.
  */
 #include "common/clock.h"
@@ -44,7 +44,7 @@ static bool is_heard(const struct job *job)
 	if (!job_is_at_rest(job))
 		return false;
 	for (uint32_t i = 0; i < job->task->nodes_count; i++)
-		if (job->places[i].lost || !machine_is_heard(job->places[i].machine))
+		if (job->places[i].lost || !vm_is_heard(job->places[i].vm))
 			return false;
 	return true;
 }
@@ -149,9 +149,9 @@ static void note_cpu(struct job *job, const struct host *host, const GPtrArray *
 		struct job_node *place = &job->places[i];
 		const struct domain_cpu *cpu;
 
-		if (machine_host(place->machine) != host)
+		if (vm_current_host(place->vm) != host)
 			continue;
-		cpu = times ? find_cpu(times, machine_domain(place->machine)) : NULL;
+		cpu = times ? find_cpu(times, vm_domain(place->vm)) : NULL;
 		job->silence.unknown |= !cpu;
 		/* A first reading tells nothing: the next one does. */
 		job->silence.starved |= cpu && (place->cpu_ns == 0 || cpu->cpu_ns <= place->cpu_ns);
@@ -200,7 +200,7 @@ static void cpu_read(gpointer result, const GError *error, gpointer data)
 static bool has_vms(const struct job *job, const struct host *host)
 {
 	for (uint32_t i = 0; i < job->task->nodes_count; i++)
-		if (machine_host(job->places[i].machine) == host)
+		if (vm_current_host(job->places[i].vm) == host)
 			return true;
 	return false;
 }

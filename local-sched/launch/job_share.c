@@ -69,12 +69,12 @@ static void share_set(gpointer result, const GError *error, gpointer data)
 
 static void set_share(struct job *job, uint32_t i)
 {
-	const struct machine *machine = job->places[i].machine;
-	const struct machine_place *place = machine_where(machine);
-	const struct cpu_cap cap = machine_cap_at(machine, place);
+	const struct vm *vm = job->places[i].vm;
+	const struct vm_place *place = vm_where(vm);
+	const struct cpu_cap cap = vm_cap_at(vm, place);
 
-	domain_apply_cap(machine_host(machine), machine_domain(machine), &cap,
-			 machine_cores_at(job->places[i].machine, place), share_set, ask(job, i));
+	domain_apply_cap(vm_current_host(vm), vm_domain(vm), &cap,
+			 vm_cores_at(job->places[i].vm, place), share_set, ask(job, i));
 }
 
 /* Reading what is given. */
@@ -85,9 +85,9 @@ static double asked_cores(const struct job *job)
 	double cores = 0;
 
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
-		const struct machine *machine = job->places[i].machine;
-		const struct machine_place *place = machine_where(machine);
-		const struct cpu_cap cap = machine_cap_at(machine, place);
+		const struct vm *vm = job->places[i].vm;
+		const struct vm_place *place = vm_where(vm);
+		const struct cpu_cap cap = vm_cap_at(vm, place);
 
 		cores += cap.quota_us > 0 ? (double)cap.quota_us / (double)cap.period_us :
 					    cap.cores;
@@ -98,8 +98,8 @@ static double asked_cores(const struct job *job)
 static bool is_ours(const struct job *job, const struct host *host, const char *domain)
 {
 	for (uint32_t i = 0; i < job->task->nodes_count; i++)
-		if (machine_host(job->places[i].machine) == host &&
-		    g_str_equal(machine_domain(job->places[i].machine), domain))
+		if (vm_current_host(job->places[i].vm) == host &&
+		    g_str_equal(vm_domain(job->places[i].vm), domain))
 			return true;
 	return false;
 }
@@ -151,7 +151,7 @@ static void given_read(gpointer result, const GError *error, gpointer data)
 static bool has_vms(const struct job *job, const struct host *host)
 {
 	for (uint32_t i = 0; i < job->task->nodes_count; i++)
-		if (machine_host(job->places[i].machine) == host)
+		if (vm_current_host(job->places[i].vm) == host)
 			return true;
 	return false;
 }
@@ -187,7 +187,7 @@ void job_share(struct job *job)
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
 		struct job_node *place = &job->places[i];
 
-		machine_set_share(place->machine, job->task->share);
+		vm_set_share(place->vm, job->task->share);
 		if (place->sharing)
 			continue; /* it is given this one after the last one */
 		place->sharing = true;

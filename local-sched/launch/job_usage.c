@@ -39,7 +39,7 @@ void usage_add(struct usage *total, const struct usage *stretch)
 }
 
 GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
-			struct machine *const *machines, uint32_t count)
+			struct vm *const *vms, uint32_t count)
 {
 	GArray *parts = g_array_new(FALSE, TRUE, sizeof(struct usage_part));
 
@@ -47,9 +47,9 @@ GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
 		struct usage_part part = {.source = &sources[s], .domains = g_ptr_array_new()};
 
 		for (uint32_t i = 0; i < count; i++)
-			if (machine_host(machines[i]) == sources[s].host)
+			if (vm_current_host(vms[i]) == sources[s].host)
 				g_ptr_array_add(part.domains,
-						(gpointer)machine_domain(machines[i]));
+						(gpointer)vm_domain(vms[i]));
 		if (part.domains->len > 0)
 			g_array_append_val(parts, part);
 		else
@@ -59,7 +59,7 @@ GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
 }
 
 void usage_parts_expect(GArray *parts, struct usage_source *sources, uint32_t sources_count,
-			const struct machine *machine, const char *host)
+			const struct vm *vm, const char *host)
 {
 	struct usage_part *part = NULL;
 	struct usage_part more = {0};
@@ -79,11 +79,11 @@ void usage_parts_expect(GArray *parts, struct usage_source *sources, uint32_t so
 		g_array_append_val(parts, more);
 		part = &g_array_index(parts, struct usage_part, parts->len - 1);
 	}
-	if (!part || machine_host(machine) == part->source->host)
+	if (!part || vm_current_host(vm) == part->source->host)
 		return;
-	g_ptr_array_add(part->domains, (gpointer)machine_domain(machine));
+	g_ptr_array_add(part->domains, (gpointer)vm_domain(vm));
 	if (part->coming)
-		g_ptr_array_add(part->coming, (gpointer)machine);
+		g_ptr_array_add(part->coming, (gpointer)vm);
 }
 
 static struct usage_part *part_at(struct job_usage *usage, guint i)
@@ -124,10 +124,10 @@ static void read_energy(const struct usage_source *source, int64_t t_ns, struct 
 }
 
 /* Whether a host has nothing to do with the task after all: VMs were to come, and none did. */
-static bool was_in_vain(const struct usage_part *part)
+static bool was_stale(const struct usage_part *part)
 {
 	for (guint i = 0; part->coming && i < part->coming->len; i++)
-		if (machine_host(part->coming->pdata[i]) == part->source->host)
+		if (vm_current_host(part->coming->pdata[i]) == part->source->host)
 			return false;
 	return part->coming != NULL;
 }
@@ -151,7 +151,7 @@ static void tell(struct job_usage *usage)
 	for (guint i = 0; i < usage->parts->len; i++) {
 		const struct reading *r = usage->readings[i];
 
-		if (was_in_vain(part_at(usage, i)) && !is_read(r))
+		if (was_stale(part_at(usage, i)) && !is_read(r))
 			continue;
 		total.cpu_s += rise(r[0].cpu_ns, r[1].cpu_ns) * 1e-9;
 		total.host_cpu_s += rise(r[0].host_cpu_ns, r[1].host_cpu_ns) * 1e-9;
@@ -217,12 +217,12 @@ static void take_readings(struct job_usage *usage, int64_t t_ns)
 	}
 }
 
-bool job_usage_is_over(const struct job_usage *usage, const struct machine *machine)
+bool job_usage_is_over(const struct job_usage *usage, const struct vm *vm)
 {
 	for (guint i = 0; i < usage->parts->len; i++) {
 		const struct usage_part *part = &g_array_index(usage->parts, struct usage_part, i);
 
-		if (part->source->host == machine_host(machine))
+		if (part->source->host == vm_current_host(vm))
 			return usage->readings[i][1].came;
 	}
 	return usage->phase == 1;

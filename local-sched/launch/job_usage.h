@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "local-sched/cpu/cpu_account.h"
-#include "local-sched/hypervisor/machine.h"
+#include "local-sched/hypervisor/vm.h"
 #include "local-sched/power/power.h"
 
 /*
@@ -26,7 +26,7 @@ struct usage_source {
 struct usage_part {
 	struct usage_source *source;
 	GPtrArray *domains; /* of char *, borrowed */
-	GPtrArray *coming;  /* of struct machine, borrowed: only these come here; NULL: others too */
+	GPtrArray *coming;  /* of struct vm, borrowed: only these come here; NULL: others too */
 };
 
 /* NAN: not known. */
@@ -40,16 +40,16 @@ struct usage {
 /* Adds what was used in another stretch of time. */
 void usage_add(struct usage *total, const struct usage *stretch);
 
-/* The hosts that `machines` (count of them) are on, of `sources_count` ones: struct usage_part. */
+/* The hosts that `vms` (count of them) are on, of `sources_count` ones: struct usage_part. */
 GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
-			struct machine *const *machines, uint32_t count);
+			struct vm *const *vms, uint32_t count);
 
 /*
- * The same, with the host that one of the machines is coming to. Where it does not come, a host whose
+ * The same, with the host that one of the vms is coming to. Where it does not come, a host whose
  * counters cannot be read does not matter.
  */
 void usage_parts_expect(GArray *parts, struct usage_source *sources, uint32_t sources_count,
-			const struct machine *machine, const char *host);
+			const struct vm *vm, const char *host);
 
 struct job_usage;
 
@@ -69,7 +69,7 @@ void job_usage_finish(struct job_usage *usage, int64_t t_ns, job_usage_done_f do
  * One that was under way before it may come while it is taken, and does not end anything: what the VM used between the
  * two is the task's.
  */
-bool job_usage_is_over(const struct job_usage *usage, const struct machine *machine);
+bool job_usage_is_over(const struct job_usage *usage, const struct vm *vm);
 
 /* Reads the CPU times in between: those of a VM that leaves its host cannot be read afterwards. */
 void job_usage_look(struct job_usage *usage);

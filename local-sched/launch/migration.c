@@ -2,7 +2,7 @@
 #include "local-sched/launch/migration_private.h"
 
 #include "common/clock.h"
-#include "local-sched/hypervisor/machine_requests.h"
+#include "local-sched/hypervisor/vm_requests.h"
 
 #define LOG_SUBSYSTEM "migration"
 #include "common/log.h"
@@ -48,7 +48,7 @@ static void enter_moving(struct migration *migration)
 {
 	migration->record->begun_ns = clock_now_ns();
 	for (uint32_t i = 0; i < migration->count; i++)
-		machine_hold(migration->vms[i].machine);
+		vm_hold(migration->vms[i].vm);
 	migration->events->begins(migration->data);
 	vm_steps_run(migration->steps);
 }
@@ -78,8 +78,8 @@ static void enter_clocking(struct migration *migration)
 	for (uint32_t i = 0; i < migration->count; i++) {
 		if (migration->vms[i].gone)
 			continue;
-		machine_expect(migration->vms[i].machine, NULL);
-		machine_let_go(migration->vms[i].machine);
+		vm_expect(migration->vms[i].vm, NULL);
+		vm_unhold(migration->vms[i].vm);
 	}
 	leave_nodes(migration);
 	migration->events->moved(migration->data);
@@ -90,9 +90,9 @@ static void enter_clocking(struct migration *migration)
 static bool all_moved(const struct migration *migration)
 {
 	for (uint32_t i = 0; i < migration->count; i++) {
-		const struct moving_vm *vm = &migration->vms[i];
+		const struct moving_vm *moving = &migration->vms[i];
 
-		if (vm->from != vm->to && !migration_vm_has_moved(vm))
+		if (moving->from != moving->to && !migration_vm_has_moved(moving))
 			return false;
 	}
 	return true;
@@ -120,12 +120,12 @@ static void enter_lost(struct migration *migration)
 	g_autofree char *reason = vm_steps_take_reason(migration->steps);
 
 	for (uint32_t i = 0; i < migration->count; i++) {
-		struct moving_vm *vm = &migration->vms[i];
+		struct moving_vm *moving = &migration->vms[i];
 
-		if (vm->moving)
-			migration_vm_stayed(vm);
-		if (!vm->gone)
-			machine_expect(vm->machine, NULL);
+		if (moving->moving)
+			migration_vm_stayed(moving);
+		if (!moving->gone)
+			vm_expect(moving->vm, NULL);
 	}
 	leave_nodes(migration);
 	migration->events->ended(MIGRATION_END_LOST, reason, migration->data);
@@ -136,7 +136,7 @@ static unsigned step_limit_s(const void *owner, guint step)
 	const struct migration *migration = owner;
 
 	return migration_step_limit_s((enum migration_step)step,
-				      machine_patience_s(migration->vms[0].machine));
+				      vm_patience_s(migration->vms[0].vm));
 }
 
 static void enter(void *owner, guint previous, guint event)
@@ -191,7 +191,7 @@ static bool is_patient(void *owner)
 		return false;
 	for (uint32_t i = 0; i < migration->count; i++)
 		if (vm_steps_awaits(migration->steps, i) &&
-		    !host_connected(machine_host(migration->vms[i].machine)))
+		    !host_connected(vm_current_host(migration->vms[i].vm)))
 			return true;
 	return false;
 }
@@ -244,7 +244,7 @@ struct migration *migration_new(const struct migration_settings *settings,
 	migration->vms = g_new0(struct moving_vm, settings->count);
 	for (uint32_t i = 0; i < settings->count; i++)
 		migration->vms[i] = (struct moving_vm){
-			.migration = migration, .index = i, .machine = settings->machines[i]};
+			.migration = migration, .index = i, .vm = settings->vms[i]};
 	return migration;
 }
 
@@ -267,15 +267,15 @@ void migration_start(struct migration *migration, struct task_migration *record)
 	migration->aborting = false;
 	g_free(vm_steps_take_reason(migration->steps));
 	for (uint32_t i = 0; i < migration->count; i++) {
-		struct moving_vm *vm = &migration->vms[i];
+		struct moving_vm *moving = &migration->vms[i];
 		struct task_migration_vm *told = &record->vms[i];
 
-		vm->from = pool_node(migration->pool, told->from);
-		vm->to = pool_node(migration->pool, told->to);
-		told->from_host = g_strdup(host_name(site_host(node_site(vm->from))));
-		told->to_host = g_strdup(host_name(site_host(node_site(vm->to))));
-		if (vm->from != vm->to)
-			pool_occupy(migration->pool, vm->to, vm->machine);
+		moving->from = pool_node(migration->pool, told->from);
+		moving->to = pool_node(migration->pool, told->to);
+		told->from_host = g_strdup(host_name(vm_host_host(node_site(moving->from))));
+		told->to_host = g_strdup(host_name(vm_host_host(node_site(moving->to))));
+		if (moving->from != moving->to)
+			pool_occupy(migration->pool, moving->to, moving->vm);
 	}
 	fire(migration, MIGRATION_EVENT_START);
 }
@@ -286,31 +286,31 @@ void migration_go_on(struct migration *migration)
 		wait_for_nodes(migration);
 }
 
-void migration_wired(struct migration *migration, struct machine *machine, const GError *error)
+void migration_wired(struct migration *migration, struct vm *vm, const GError *error)
 {
 	if (migration_step(migration) != MIGRATION_WIRING)
 		return;
 	for (uint32_t i = 0; i < migration->count; i++)
-		if (migration->vms[i].machine == machine)
+		if (migration->vms[i].vm == vm)
 			vm_steps_wired(migration->steps, i, error);
 }
 
-void migration_lost(struct migration *migration, const struct machine *machine)
+void migration_lost(struct migration *migration, const struct vm *vm)
 {
 	const enum migration_step step = migration_step(migration);
 
 	for (uint32_t i = 0; i < migration->count; i++) {
-		struct moving_vm *vm = &migration->vms[i];
+		struct moving_vm *moving = &migration->vms[i];
 
-		if (vm->machine != machine || vm->gone || step == MIGRATION_IDLE ||
+		if (moving->vm != vm || moving->gone || step == MIGRATION_IDLE ||
 		    step == MIGRATION_LOST)
 			continue;
 		/* It boots at one of its nodes, the other one gets another VM. */
 		if (step != MIGRATION_CLOCKING && step != MIGRATION_LEAVING) {
-			migration_vm_leave_node(vm);
-			machine_expect(vm->machine, NULL);
+			migration_vm_leave_node(moving);
+			vm_expect(moving->vm, NULL);
 		}
-		vm->gone = true;
+		moving->gone = true;
 		vm_steps_drop(migration->steps, i);
 	}
 }
@@ -321,7 +321,7 @@ static gboolean abort_moves(gpointer data)
 
 	for (uint32_t i = 0; i < migration->count; i++)
 		if (migration->vms[i].moving)
-			pool_abort_live(migration->pool, migration->vms[i].machine,
+			pool_abort_live(migration->pool, migration->vms[i].vm,
 					migration->vms[i].to);
 	return G_SOURCE_CONTINUE;
 }

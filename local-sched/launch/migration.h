@@ -43,7 +43,7 @@ struct migration_events {
 struct migration_settings {
 	const char *task; /* for messages */
 	struct pool *pool;
-	struct machine *const *machines; /* count of them, all busy with the task */
+	struct vm *const *vms; /* count of them, all busy with the task */
 	uint32_t count;
 };
 
@@ -60,10 +60,10 @@ void migration_start(struct migration *migration, struct task_migration *record)
 void migration_go_on(struct migration *migration);
 
 /* A VM's ports are open, or `error` says why not. */
-void migration_wired(struct migration *migration, struct machine *machine, const GError *error);
+void migration_wired(struct migration *migration, struct vm *vm, const GError *error);
 
 /* A VM died and is not the task's any more: it boots at one of its nodes. The task ends. */
-void migration_lost(struct migration *migration, const struct machine *machine);
+void migration_lost(struct migration *migration, const struct vm *vm);
 
 /*
  * The task ends: nothing more is begun, what moves is to stop, and each step gets ten seconds at

@@ -9,7 +9,7 @@
 struct moving_vm {
 	struct migration *migration;
 	uint32_t index;
-	struct machine *machine;
+	struct vm *vm;
 	struct node *from;
 	struct node *to;
 	bool moving; /* it is on its way to the host of `to`, or perhaps there */
@@ -36,12 +36,12 @@ bool migration_vm_start(void *owner, uint32_t vm);
 bool migration_vm_repeats(void *owner, uint32_t vm, const GError *error);
 
 /* Whether it goes to another host. */
-bool migration_vm_is_elsewhere(const struct moving_vm *vm);
+bool migration_vm_is_elsewhere(const struct moving_vm *moving);
 /* Whether it is at the node that it was to go to. */
-bool migration_vm_has_moved(const struct moving_vm *vm);
+bool migration_vm_has_moved(const struct moving_vm *moving);
 /* It runs on where it was; whatever came of it at the other host is removed. */
-void migration_vm_stayed(struct moving_vm *vm);
+void migration_vm_stayed(struct moving_vm *moving);
 /* Gives up the one of its two nodes that it is not at, if it has two. */
-void migration_vm_leave_node(struct moving_vm *vm);
+void migration_vm_leave_node(struct moving_vm *moving);
 /* That node; NULL: it has only one. */
-struct node *migration_vm_left(const struct moving_vm *vm);
+struct node *migration_vm_left(const struct moving_vm *moving);

@@ -7,46 +7,46 @@
 #define LOG_SUBSYSTEM "migration"
 #include "common/log.h"
 
-bool migration_vm_is_elsewhere(const struct moving_vm *vm)
+bool migration_vm_is_elsewhere(const struct moving_vm *moving)
 {
-	return node_site(vm->from) != node_site(vm->to);
+	return node_site(moving->from) != node_site(moving->to);
 }
 
-bool migration_vm_has_moved(const struct moving_vm *vm)
+bool migration_vm_has_moved(const struct moving_vm *moving)
 {
-	return vm->migration->record->vms[vm->index].moved;
+	return moving->migration->record->vms[moving->index].moved;
 }
 
-struct node *migration_vm_left(const struct moving_vm *vm)
+struct node *migration_vm_left(const struct moving_vm *moving)
 {
-	if (vm->from == vm->to)
+	if (moving->from == moving->to)
 		return NULL;
-	return migration_vm_has_moved(vm) ? vm->from : vm->to;
+	return migration_vm_has_moved(moving) ? moving->from : moving->to;
 }
 
-void migration_vm_leave_node(struct moving_vm *vm)
+void migration_vm_leave_node(struct moving_vm *moving)
 {
-	struct node *left = migration_vm_left(vm);
+	struct node *left = migration_vm_left(moving);
 
-	if (left && !vm->gone)
-		pool_leave(vm->migration->pool, left, left == vm->from ? vm->to : vm->from,
-			   vm->machine);
+	if (left && !moving->gone)
+		pool_leave(moving->migration->pool, left, left == moving->from ? moving->to : moving->from,
+			   moving->vm);
 }
 
-static void vm_arrived(struct moving_vm *vm)
+static void vm_arrived(struct moving_vm *moving)
 {
-	vm->moving = false;
-	task_migration_set_moved(vm->migration->record, vm->index, true);
-	pool_arrived(vm->migration->pool, vm->machine, vm->to);
-	machine_stowed(vm->machine, false);
+	moving->moving = false;
+	task_migration_set_moved(moving->migration->record, moving->index, true);
+	pool_arrived(moving->migration->pool, moving->vm, moving->to);
+	vm_set_detached(moving->vm, false);
 }
 
-void migration_vm_stayed(struct moving_vm *vm)
+void migration_vm_stayed(struct moving_vm *moving)
 {
-	vm->moving = false;
-	pool_give_up(vm->migration->pool, vm->machine, vm->to);
-	machine_expect(vm->machine, NULL);
-	machine_stowed(vm->machine, false);
+	moving->moving = false;
+	pool_give_up(moving->migration->pool, moving->vm, moving->to);
+	vm_expect(moving->vm, NULL);
+	vm_set_detached(moving->vm, false);
 }
 
 static void move_answered(gpointer result, const GError *error, gpointer data)
@@ -62,7 +62,7 @@ static void move_answered(gpointer result, const GError *error, gpointer data)
 		times = &migration->record->vms[i];
 		times->total_ns = took->total_ns;
 		times->downtime_ns = took->downtime_ns;
-		log_info_of(LOG_NODE(machine_name(migration->vms[i].machine)),
+		log_info_of(LOG_NODE(vm_name(migration->vms[i].vm)),
 			    "moved to host '%s' in %.3f s, down for %.3f s", times->to_host,
 			    (double)took->total_ns * 1e-9, (double)took->downtime_ns * 1e-9);
 		vm_arrived(&migration->vms[i]);
@@ -70,18 +70,18 @@ static void move_answered(gpointer result, const GError *error, gpointer data)
 	vm_steps_done(migration->steps, i, error);
 }
 
-static bool move_vm(struct moving_vm *vm)
+static bool move_vm(struct moving_vm *moving)
 {
-	if (vm->from == vm->to)
+	if (moving->from == moving->to)
 		return false;
-	if (!migration_vm_is_elsewhere(vm)) {
-		task_migration_set_moved(vm->migration->record, vm->index, true);
+	if (!migration_vm_is_elsewhere(moving)) {
+		task_migration_set_moved(moving->migration->record, moving->index, true);
 		return false;
 	}
-	vm->moving = true;
-	machine_stowed(vm->machine, true);
-	pool_move_live(vm->migration->pool, vm->machine, vm->to, move_answered,
-		       vm_steps_call(vm->migration->steps, vm->index));
+	moving->moving = true;
+	vm_set_detached(moving->vm, true);
+	pool_move_live(moving->migration->pool, moving->vm, moving->to, move_answered,
+		       vm_steps_call(moving->migration->steps, moving->index));
 	return true;
 }
 
@@ -90,7 +90,7 @@ static void located(gpointer result, const GError *error, gpointer data)
 {
 	uint32_t i;
 	struct migration *migration = vm_steps_answered(data, &i);
-	struct moving_vm *vm;
+	struct moving_vm *moving;
 
 	if (!migration)
 		return;
@@ -98,68 +98,68 @@ static void located(gpointer result, const GError *error, gpointer data)
 		vm_steps_repeat(migration->steps, i);
 		return;
 	}
-	vm = &migration->vms[i];
+	moving = &migration->vms[i];
 	if (!error && GPOINTER_TO_INT(result) == TRANSFER_TO) {
 		/* Something may be left of it that stands still. */
-		domain_destroy(machine_host(vm->machine), machine_domain(vm->machine), machine_keeper(vm->machine), NULL,
+		domain_destroy(vm_current_host(moving->vm), vm_domain(moving->vm), vm_keeper(moving->vm), NULL,
 			       NULL);
-		vm_arrived(vm);
+		vm_arrived(moving);
 	} else if (!error) {
-		migration_vm_stayed(vm);
+		migration_vm_stayed(moving);
 	}
 	vm_steps_done(migration->steps, i, error);
 }
 
-static bool locate_vm(struct moving_vm *vm)
+static bool locate_vm(struct moving_vm *moving)
 {
-	if (!vm->moving)
+	if (!moving->moving)
 		return false;
-	pool_find_live(vm->migration->pool, vm->machine, vm->to, located,
-		       vm_steps_call(vm->migration->steps, vm->index));
+	pool_find_live(moving->migration->pool, moving->vm, moving->to, located,
+		       vm_steps_call(moving->migration->steps, moving->index));
 	return true;
 }
 
 /* Whether it is on another host than before; what the others need they still have. */
-static bool has_come(const struct moving_vm *vm)
+static bool has_come(const struct moving_vm *moving)
 {
-	return migration_vm_has_moved(vm) && migration_vm_is_elsewhere(vm);
+	return migration_vm_has_moved(moving) && migration_vm_is_elsewhere(moving);
 }
 
-static bool wire_vm(struct moving_vm *vm)
+static bool wire_vm(struct moving_vm *moving)
 {
-	if (!has_come(vm))
+	if (!has_come(moving))
 		return false;
-	machine_rewire(vm->machine);
+	vm_rewire(moving->vm);
 	return true;
 }
 
-static bool place_vm(struct moving_vm *vm)
+static bool place_vm(struct moving_vm *moving)
 {
-	if (!migration_vm_has_moved(vm))
+	if (!migration_vm_has_moved(moving))
 		return false;
-	vm_steps_place(vm->migration->steps, vm->index, vm->machine);
+	vm_steps_place(moving->migration->steps, moving->index, moving->vm);
 	return true;
 }
 
-static bool set_clock(struct moving_vm *vm)
+static bool set_clock(struct moving_vm *moving)
 {
-	if (!has_come(vm))
+	if (!has_come(moving))
 		return false;
-	vm_steps_set_clock(vm->migration->steps, vm->index, vm->machine);
+	vm_steps_set_clock(moving->migration->steps, moving->index, moving->vm);
 	return true;
 }
 
-static bool (*const starts[MIGRATION_STEPS])(struct moving_vm *vm) = {
+static bool (*const starts[MIGRATION_STEPS])(struct moving_vm *moving) = {
 	[MIGRATION_MOVING] = move_vm,     [MIGRATION_LOCATING] = locate_vm,
 	[MIGRATION_WIRING] = wire_vm,     [MIGRATION_PLACING] = place_vm,
 	[MIGRATION_CLOCKING] = set_clock,
 };
 
-bool migration_vm_start(void *owner, uint32_t vm)
+bool migration_vm_start(void *owner, uint32_t moving)
 {
 	struct migration *migration = owner;
 
-	return starts[vm_steps_current(migration->steps)](&migration->vms[vm]);
+	return starts[vm_steps_current(migration->steps)](&migration->vms[moving]);
 }
 
 /* A host may be out of reach for a while, an agent until its VM has been set going. */

@@ -18,7 +18,7 @@
 #define PATIENCE_TIMES 10.0
 
 /*
- * No less than so many reports: what a busy machine does to the process that takes them is no hang. And no more
+ * No less than so many reports: what a busy vm does to the process that takes them is no hang. And no more
  * than so long: with what it takes to kill the ranks, a task that hangs costs at most two minutes.
  */
 #define PATIENCE_MIN_S (60 * PATIENCE_REPORT_MS * 1e-3)

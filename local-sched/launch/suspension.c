@@ -2,8 +2,8 @@
 #include "local-sched/launch/suspension_private.h"
 
 #include "common/clock.h"
-#include "local-sched/hypervisor/machine_requests.h"
-#include "local-sched/hypervisor/saved.h"
+#include "local-sched/hypervisor/vm_requests.h"
+#include "local-sched/hypervisor/managed_save.h"
 
 #define LOG_SUBSYSTEM "suspension"
 #include "common/log.h"
@@ -66,7 +66,7 @@ static void measure_skew(struct suspension *suspension)
 	int64_t last_us = 0;
 
 	for (uint32_t i = 0; i < suspension->count; i++) {
-		int64_t frozen_us = machine_frozen_us(suspension->vms[i].machine);
+		int64_t frozen_us = vm_frozen_us(suspension->vms[i].vm);
 
 		first_us = MIN(first_us, frozen_us);
 		last_us = MAX(last_us, frozen_us);
@@ -92,12 +92,12 @@ static void wait_for_nodes(struct suspension *suspension)
 static void forget_images(struct suspension *suspension)
 {
 	for (uint32_t i = 0; i < suspension->count; i++) {
-		struct suspended_vm *vm = &suspension->vms[i];
+		struct suspended_vm *suspended = &suspension->vms[i];
 
-		if (vm->image)
-			saved_remove(machine_host(vm->machine), machine_domain(vm->machine), machine_keeper(vm->machine), NULL,
+		if (suspended->image)
+			managed_save_remove(vm_current_host(suspended->vm), vm_domain(suspended->vm), vm_keeper(suspended->vm), NULL,
 				     NULL);
-		vm->image = false;
+		suspended->image = false;
 	}
 }
 
@@ -106,7 +106,7 @@ static void let_go_all(struct suspension *suspension)
 	int64_t now_ns = clock_now_ns();
 
 	for (uint32_t i = 0; i < suspension->count; i++)
-		machine_let_go(suspension->vms[i].machine);
+		vm_unhold(suspension->vms[i].vm);
 	forget_images(suspension);
 	suspension->events->runs(now_ns, suspension->data);
 }
@@ -132,7 +132,7 @@ static void enter_quieting(struct suspension *suspension)
 static void enter_freezing(struct suspension *suspension)
 {
 	for (uint32_t i = 0; i < suspension->count; i++)
-		machine_hold(suspension->vms[i].machine);
+		vm_hold(suspension->vms[i].vm);
 	vm_steps_run(suspension->steps);
 }
 
@@ -199,15 +199,15 @@ static void finish_doom(struct suspension *suspension)
 {
 	vm_steps_jump(suspension->steps, SUSPENSION_LOST);
 	for (uint32_t i = 0; i < suspension->count; i++) {
-		struct suspended_vm *vm = &suspension->vms[i];
+		struct suspended_vm *suspended = &suspension->vms[i];
 
-		if (vm->moving)
-			pool_give_up(suspension->pool, vm->machine, vm->node);
-		if (suspension_vm_is_elsewhere(vm) && node_machine(vm->node) == vm->machine)
-			pool_abandon(suspension->pool, vm->node,
+		if (suspended->moving)
+			pool_give_up(suspension->pool, suspended->vm, suspended->node);
+		if (suspension_vm_is_elsewhere(suspended) && node_vm(suspended->node) == suspended->vm)
+			pool_abandon(suspension->pool, suspended->node,
 				     "its task ended on the way there");
-		vm->moving = false;
-		machine_stowed(vm->machine, false);
+		suspended->moving = false;
+		vm_set_detached(suspended->vm, false);
 	}
 	forget_images(suspension);
 	suspension->events->doomed(suspension->data);
@@ -286,7 +286,7 @@ static unsigned step_limit_s(const void *owner, guint step)
 	const struct suspension *suspension = owner;
 
 	return suspension_step_limit_s((enum suspension_step)step,
-				       machine_patience_s(suspension->vms[0].machine));
+				       vm_patience_s(suspension->vms[0].vm));
 }
 
 static const struct vm_steps_kind kind = {
@@ -322,9 +322,9 @@ struct suspension *suspension_new(const struct suspension_settings *settings,
 		suspension->vms[i] = (struct suspended_vm){
 			.suspension = suspension,
 			.index = i,
-			.machine = settings->machines[i],
+			.vm = settings->vms[i],
 			.node = pool_node(settings->pool, settings->nodes[i]),
-			.settled = machine_where(settings->machines[i]),
+			.settled = vm_where(settings->vms[i]),
 		};
 	return suspension;
 }
@@ -353,21 +353,21 @@ void suspension_resume(struct suspension *suspension)
 	const uint32_t *nodes = suspension->record->resumed_nodes;
 
 	for (uint32_t i = 0; i < suspension->count; i++) {
-		struct suspended_vm *vm = &suspension->vms[i];
+		struct suspended_vm *suspended = &suspension->vms[i];
 
-		vm->node = pool_node(suspension->pool, nodes[i]);
-		pool_occupy(suspension->pool, vm->node, vm->machine);
+		suspended->node = pool_node(suspension->pool, nodes[i]);
+		pool_occupy(suspension->pool, suspended->node, suspended->vm);
 	}
 	fire(suspension, SUSPENSION_EVENT_RESUME);
 }
 
 bool suspension_match_nodes(const struct suspension *suspension, uint32_t *nodes, GError **error)
 {
-	g_autofree struct machine **machines = g_new0(struct machine *, suspension->count);
+	g_autofree struct vm **vms = g_new0(struct vm *, suspension->count);
 
 	for (uint32_t i = 0; i < suspension->count; i++)
-		machines[i] = suspension->vms[i].machine;
-	return pool_match(suspension->pool, machines, NULL, suspension->count, nodes, error);
+		vms[i] = suspension->vms[i].vm;
+	return pool_match(suspension->pool, vms, NULL, suspension->count, nodes, error);
 }
 
 void suspension_go_on(struct suspension *suspension)
@@ -391,14 +391,14 @@ void suspension_go_on(struct suspension *suspension)
 	}
 }
 
-void suspension_wired(struct suspension *suspension, struct machine *machine, const GError *error)
+void suspension_wired(struct suspension *suspension, struct vm *vm, const GError *error)
 {
 	const enum suspension_step step = suspension_step(suspension);
 
 	if (step != SUSPENSION_WIRING && step != SUSPENSION_REWIRING)
 		return;
 	for (uint32_t i = 0; i < suspension->count; i++)
-		if (suspension->vms[i].machine == machine)
+		if (suspension->vms[i].vm == vm)
 			vm_steps_wired(suspension->steps, i, error);
 }
 
@@ -420,14 +420,14 @@ static bool is_to_be_awaited(enum suspension_step step)
 static void interrupt_moves(struct suspension *suspension)
 {
 	for (uint32_t i = 0; i < suspension->count; i++) {
-		struct suspended_vm *vm = &suspension->vms[i];
+		struct suspended_vm *suspended = &suspension->vms[i];
 
-		if (vm->moving)
-			pool_interrupt(suspension->pool, vm->machine, vm->node, vm->saved);
+		if (suspended->moving)
+			pool_interrupt(suspension->pool, suspended->vm, suspended->node, suspended->saved);
 	}
 }
 
-void suspension_doom(struct suspension *suspension)
+void suspension_cancel(struct suspension *suspension)
 {
 	if (suspension->dooming)
 		return;

@@ -41,7 +41,7 @@ struct suspension_events {
 	int64_t (*last_sent_ns)(void *data);
 	/* The end of a request; `reason` is NULL where it went well. */
 	void (*ended)(enum suspension_end end, const char *reason, void *data);
-	/* After suspension_doom(): the VMs may be removed. */
+	/* After suspension_cancel(): the VMs may be removed. */
 	void (*doomed)(void *data);
 };
 
@@ -49,7 +49,7 @@ struct suspension_events {
 struct suspension_settings {
 	const char *task;                 /* for messages */
 	struct pool *pool;
-	struct machine *const *machines;  /* count of them, all busy with the task */
+	struct vm *const *vms;  /* count of them, all busy with the task */
 	const uint32_t *nodes;            /* where they are, in the same order */
 	uint32_t count;
 };
@@ -80,13 +80,13 @@ bool suspension_match_nodes(const struct suspension *suspension, uint32_t *nodes
 void suspension_go_on(struct suspension *suspension);
 
 /* A VM's ports are open, or `error` says why not. */
-void suspension_wired(struct suspension *suspension, struct machine *machine, const GError *error);
+void suspension_wired(struct suspension *suspension, struct vm *vm, const GError *error);
 
 /* The task ends while its VMs run: nothing more is done about them. */
 void suspension_abort(struct suspension *suspension);
 
 /* The task ends while its VMs stand still: ends with `doomed`, perhaps before this returns. */
-void suspension_doom(struct suspension *suspension);
+void suspension_cancel(struct suspension *suspension);
 
 /* Where it is. */
 enum suspension_step suspension_step(const struct suspension *suspension);

@@ -6,15 +6,15 @@
 
 /*
  * What suspension.c (from step to step), suspension_vm.c (what a step does for a VM) and
- * suspension_keep.c (where suspended VMs go) have in common.
+ * suspension_save.c (where suspended VMs go) have in common.
  */
 
 struct suspended_vm {
 	struct suspension *suspension;
 	uint32_t index;
-	struct machine *machine;
+	struct vm *vm;
 	struct node *node; /* where it is, or was last */
-	const struct machine_place *settled; /* the place that its cap and cores were set for */
+	const struct vm_place *settled; /* the place that its cap and cores were set for */
 	bool saved;  /* it is on disk, and not on its host */
 	bool image;  /* there may be a volume of it */
 	bool moving; /* it is on its way to the host of `node`, or perhaps there */
@@ -37,13 +37,13 @@ struct suspension {
 };
 
 /* What the current step does for a VM; false: nothing. `owner` is the suspension. */
-bool suspension_vm_start(void *owner, uint32_t vm);
+bool suspension_vm_start(void *owner, uint32_t suspended);
 /* It succeeded. */
-void suspension_vm_good(void *owner, uint32_t vm, int64_t took_ns);
+void suspension_vm_good(void *owner, uint32_t suspended, int64_t took_ns);
 /* Whether it is to be tried again after `error`, or none. */
-bool suspension_vm_repeats(void *owner, uint32_t vm, const GError *error);
+bool suspension_vm_repeats(void *owner, uint32_t suspended, const GError *error);
 /* Whether a VM is not on the host of its node. */
-bool suspension_vm_is_elsewhere(const struct suspended_vm *vm);
+bool suspension_vm_is_elsewhere(const struct suspended_vm *suspended);
 
 /* Goes on when nothing is on its way to the VMs any more: they are saved, or leave their host. */
 void suspension_when_still(struct suspension *suspension);

@@ -1,111 +1,111 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/hypervisor/domain.h"
-#include "local-sched/hypervisor/saved.h"
+#include "local-sched/hypervisor/managed_save.h"
 #include "local-sched/hypervisor/transfer.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/suspension_private.h"
 
-static gpointer call_new(struct suspended_vm *vm)
+static gpointer call_new(struct suspended_vm *suspended)
 {
-	return vm_steps_call(vm->suspension->steps, vm->index);
+	return vm_steps_call(suspended->suspension->steps, suspended->index);
 }
 
-static struct task_suspension_vm *times(const struct suspended_vm *vm)
+static struct task_suspension_vm *times(const struct suspended_vm *suspended)
 {
-	return &vm->suspension->record->vms[vm->index];
+	return &suspended->suspension->record->vms[suspended->index];
 }
 
-static bool freeze_vm(struct suspended_vm *vm)
+static bool freeze_vm(struct suspended_vm *suspended)
 {
-	domain_freeze(machine_host(vm->machine), machine_domain(vm->machine), vm_steps_answer,
-		      call_new(vm));
+	domain_freeze(vm_current_host(suspended->vm), vm_domain(suspended->vm), vm_steps_answer,
+		      call_new(suspended));
 	return true;
 }
 
-static void vm_frozen(struct suspended_vm *vm, int64_t took_ns)
+static void vm_frozen(struct suspended_vm *suspended, int64_t took_ns)
 {
-	times(vm)->freeze_ns = took_ns;
+	times(suspended)->freeze_ns = took_ns;
 }
 
-static bool thaw_vm(struct suspended_vm *vm)
+static bool thaw_vm(struct suspended_vm *suspended)
 {
-	domain_thaw(machine_host(vm->machine), machine_domain(vm->machine), vm_steps_answer,
-		    call_new(vm));
+	domain_thaw(vm_current_host(suspended->vm), vm_domain(suspended->vm), vm_steps_answer,
+		    call_new(suspended));
 	return true;
 }
 
-static void vm_goes(struct suspended_vm *vm, int64_t took_ns)
+static void vm_goes(struct suspended_vm *suspended, int64_t took_ns)
 {
-	times(vm)->resume_ns = took_ns;
+	times(suspended)->resume_ns = took_ns;
 }
 
-static bool save_vm(struct suspended_vm *vm)
+static bool save_vm(struct suspended_vm *suspended)
 {
-	machine_stowed(vm->machine, true);
-	vm->image = true;
-	saved_save(machine_host(vm->machine), machine_domain(vm->machine), machine_keeper(vm->machine), vm_steps_answer,
-		   call_new(vm));
+	vm_set_detached(suspended->vm, true);
+	suspended->image = true;
+	managed_save_file(vm_current_host(suspended->vm), vm_domain(suspended->vm), vm_keeper(suspended->vm), vm_steps_answer,
+		   call_new(suspended));
 	return true;
 }
 
-static void vm_saved(struct suspended_vm *vm, int64_t took_ns)
+static void vm_saved(struct suspended_vm *suspended, int64_t took_ns)
 {
-	vm->saved = true;
-	times(vm)->save_ns = took_ns;
+	suspended->saved = true;
+	times(suspended)->save_ns = took_ns;
 }
 
-static bool restore_vm(struct suspended_vm *vm)
+static bool restore_vm(struct suspended_vm *suspended)
 {
-	if (!vm->saved)
+	if (!suspended->saved)
 		return false;
-	saved_restore(machine_host(vm->machine), machine_domain(vm->machine), machine_keeper(vm->machine), vm_steps_answer,
-		      call_new(vm));
+	managed_save_restore(vm_current_host(suspended->vm), vm_domain(suspended->vm), vm_keeper(suspended->vm), vm_steps_answer,
+		      call_new(suspended));
 	return true;
 }
 
-static void vm_restored(struct suspended_vm *vm, int64_t took_ns)
+static void vm_restored(struct suspended_vm *suspended, int64_t took_ns)
 {
-	vm->saved = false;
-	vm->settled = NULL;
-	machine_stowed(vm->machine, false);
-	times(vm)->restore_ns = took_ns;
+	suspended->saved = false;
+	suspended->settled = NULL;
+	vm_set_detached(suspended->vm, false);
+	times(suspended)->restore_ns = took_ns;
 }
 
-bool suspension_vm_is_elsewhere(const struct suspended_vm *vm)
+bool suspension_vm_is_elsewhere(const struct suspended_vm *suspended)
 {
-	return machine_host(vm->machine) != site_host(node_site(vm->node));
+	return vm_current_host(suspended->vm) != vm_host_host(node_site(suspended->node));
 }
 
-static bool move_vm(struct suspended_vm *vm)
+static bool move_vm(struct suspended_vm *suspended)
 {
-	if (!suspension_vm_is_elsewhere(vm))
+	if (!suspension_vm_is_elsewhere(suspended))
 		return false;
-	vm->moving = true;
-	machine_stowed(vm->machine, true);
-	pool_move(vm->suspension->pool, vm->machine, vm->node, vm->saved, vm_steps_answer,
-		  call_new(vm));
+	suspended->moving = true;
+	vm_set_detached(suspended->vm, true);
+	pool_move(suspended->suspension->pool, suspended->vm, suspended->node, suspended->saved, vm_steps_answer,
+		  call_new(suspended));
 	return true;
 }
 
-static void vm_arrived(struct suspended_vm *vm)
+static void vm_arrived(struct suspended_vm *suspended)
 {
-	pool_arrived(vm->suspension->pool, vm->machine, vm->node);
-	machine_stowed(vm->machine, vm->saved);
-	vm->moving = false;
-	vm->settled = NULL;
+	pool_arrived(suspended->suspension->pool, suspended->vm, suspended->node);
+	vm_set_detached(suspended->vm, suspended->saved);
+	suspended->moving = false;
+	suspended->settled = NULL;
 }
 
-static void vm_moved(struct suspended_vm *vm, int64_t took_ns)
+static void vm_moved(struct suspended_vm *suspended, int64_t took_ns)
 {
-	vm_arrived(vm);
-	times(vm)->move_ns = took_ns;
+	vm_arrived(suspended);
+	times(suspended)->move_ns = took_ns;
 }
 
-static void vm_stayed(struct suspended_vm *vm)
+static void vm_stayed(struct suspended_vm *suspended)
 {
-	pool_stayed(vm->suspension->pool, vm->machine, vm->node);
-	machine_stowed(vm->machine, vm->saved);
-	vm->moving = false;
+	pool_stayed(suspended->suspension->pool, suspended->vm, suspended->node);
+	vm_set_detached(suspended->vm, suspended->saved);
+	suspended->moving = false;
 }
 
 /* `result` is one of enum transfer_place. */
@@ -128,51 +128,51 @@ static void located(gpointer result, const GError *error, gpointer data)
 }
 
 /* What is saved is where it was until its copy is complete. */
-static bool locate_vm(struct suspended_vm *vm)
+static bool locate_vm(struct suspended_vm *suspended)
 {
-	if (vm->moving && vm->saved)
-		vm_stayed(vm);
-	if (!vm->moving)
+	if (suspended->moving && suspended->saved)
+		vm_stayed(suspended);
+	if (!suspended->moving)
 		return false;
-	pool_find(vm->suspension->pool, vm->machine, vm->node, located, call_new(vm));
+	pool_find(suspended->suspension->pool, suspended->vm, suspended->node, located, call_new(suspended));
 	return true;
 }
 
 /* Of those whose saving failed it is not known whether they are still there. */
-static bool unsave_vm(struct suspended_vm *vm)
+static bool unsave_vm(struct suspended_vm *suspended)
 {
-	vm->saved = true;
-	return restore_vm(vm);
+	suspended->saved = true;
+	return restore_vm(suspended);
 }
 
-static bool place_vm(struct suspended_vm *vm)
+static bool place_vm(struct suspended_vm *suspended)
 {
-	if (machine_where(vm->machine) == vm->settled)
+	if (vm_where(suspended->vm) == suspended->settled)
 		return false;
-	vm_steps_place(vm->suspension->steps, vm->index, vm->machine);
+	vm_steps_place(suspended->suspension->steps, suspended->index, suspended->vm);
 	return true;
 }
 
-static void vm_placed(struct suspended_vm *vm, int64_t took_ns)
+static void vm_placed(struct suspended_vm *suspended, int64_t took_ns)
 {
-	vm->settled = machine_where(vm->machine);
+	suspended->settled = vm_where(suspended->vm);
 }
 
-static bool wire_vm(struct suspended_vm *vm)
+static bool wire_vm(struct suspended_vm *suspended)
 {
-	machine_rewire(vm->machine);
+	vm_rewire(suspended->vm);
 	return true;
 }
 
-static bool set_clock(struct suspended_vm *vm)
+static bool set_clock(struct suspended_vm *suspended)
 {
-	vm_steps_set_clock(vm->suspension->steps, vm->index, vm->machine);
+	vm_steps_set_clock(suspended->suspension->steps, suspended->index, suspended->vm);
 	return true;
 }
 
 static const struct {
-	bool (*start)(struct suspended_vm *vm);
-	void (*good)(struct suspended_vm *vm, int64_t took_ns); /* NULL: nothing is noted */
+	bool (*start)(struct suspended_vm *suspended);
+	void (*good)(struct suspended_vm *suspended, int64_t took_ns); /* NULL: nothing is noted */
 } actions[SUSPENSION_STEPS] = {
 	[SUSPENSION_FREEZING] = {freeze_vm, vm_frozen},
 	[SUSPENSION_SAVING] = {save_vm, vm_saved},
@@ -189,11 +189,11 @@ static const struct {
 	[SUSPENSION_REFREEZING] = {freeze_vm, NULL},
 };
 
-bool suspension_vm_start(void *owner, uint32_t vm)
+bool suspension_vm_start(void *owner, uint32_t suspended)
 {
 	struct suspension *suspension = owner;
 
-	return actions[vm_steps_current(suspension->steps)].start(&suspension->vms[vm]);
+	return actions[vm_steps_current(suspension->steps)].start(&suspension->vms[suspended]);
 }
 
 void suspension_vm_good(void *owner, uint32_t vm, int64_t took_ns)

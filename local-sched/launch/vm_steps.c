@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
 #include "local-sched/hypervisor/domain.h"
-#include "local-sched/hypervisor/machine_requests.h"
+#include "local-sched/hypervisor/vm_requests.h"
 
 #define LOG_SUBSYSTEM "steps"
 #include "common/log.h"
@@ -298,24 +298,24 @@ void vm_steps_answer(gpointer result, const GError *error, gpointer data)
 	vm_steps_done(steps, vm, error);
 }
 
-void vm_steps_place(struct vm_steps *steps, uint32_t vm, struct machine *machine)
+void vm_steps_place(struct vm_steps *steps, uint32_t index, struct vm *vm)
 {
-	const struct machine_place *place = machine_where(machine);
-	const struct cpu_cap cap = machine_cap_at(machine, place);
+	const struct vm_place *place = vm_where(vm);
+	const struct cpu_cap cap = vm_cap_at(vm, place);
 
-	domain_apply_cap(machine_host(machine), machine_domain(machine), &cap,
-			 machine_cores_at(machine, place), vm_steps_answer,
-			 vm_steps_call(steps, vm));
+	domain_apply_cap(vm_current_host(vm), vm_domain(vm), &cap,
+			 vm_cores_at(vm, place), vm_steps_answer,
+			 vm_steps_call(steps, index));
 }
 
-void vm_steps_set_clock(struct vm_steps *steps, uint32_t vm, struct machine *machine)
+void vm_steps_set_clock(struct vm_steps *steps, uint32_t index, struct vm *vm)
 {
 	g_autofree char *request = agent_set_time_request(g_get_real_time() * 1000);
-	struct turn *turn = &steps->turns[vm];
+	struct turn *turn = &steps->turns[index];
 
 	turn->clock_ns = clock_now_ns();
 	turn->clock_tries++;
-	machine_agent(machine, request, vm_steps_answer, vm_steps_call(steps, vm));
+	vm_request(vm, request, vm_steps_answer, vm_steps_call(steps, index));
 }
 
 bool vm_steps_is_clock_late(const struct vm_steps *steps, uint32_t vm)

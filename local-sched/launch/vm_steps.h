@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "local-sched/hypervisor/machine.h"
+#include "local-sched/hypervisor/vm.h"
 
 /*
  * Steps that are done for several VMs side by side, one after the other: what suspending and
@@ -71,7 +71,7 @@ void vm_steps_done(struct vm_steps *steps, uint32_t vm, const GError *error);
 /* It is started again for one VM after a while. */
 void vm_steps_repeat(struct vm_steps *steps, uint32_t vm);
 
-/* Its channels were opened again, or not (machine_rewire()): it is done, or is to be repeated. */
+/* Its channels were opened again, or not (vm_rewire()): it is done, or is to be repeated. */
 void vm_steps_wired(struct vm_steps *steps, uint32_t vm, const GError *error);
 
 /* A VM is gone: nothing more is done for it, and nothing waits for it. */
@@ -98,11 +98,11 @@ void *vm_steps_answered(gpointer call, uint32_t *ret_vm);
 /* What both owners do for a VM: each starts a call that vm_steps_answer() ends. */
 
 /* The cap and the binding of the place where it is. */
-void vm_steps_place(struct vm_steps *steps, uint32_t vm, struct machine *machine);
+void vm_steps_place(struct vm_steps *steps, uint32_t index, struct vm *vm);
 
 /*
  * Its guest's clock. A clock is set to the time of the request: where the agent took long, it is to
  * be set again (vm_steps_is_clock_late(), when it was set), a few times at most in a step.
  */
-void vm_steps_set_clock(struct vm_steps *steps, uint32_t vm, struct machine *machine);
+void vm_steps_set_clock(struct vm_steps *steps, uint32_t index, struct vm *vm);
 bool vm_steps_is_clock_late(const struct vm_steps *steps, uint32_t vm);

@@ -82,7 +82,7 @@ static struct run_service make_service(void)
 					 &bed.experiment->policies[0], 0);
 	service.setup.open = service.workload;
 	service.setup.moments = POLICY_AT_BOTH;
-	service.setup.record_news = true;
+	service.setup.record_changes = true;
 	service.setup.apart = true;
 	service.setup.recorder = recorder_store_engine(service.recorder);
 	return service;

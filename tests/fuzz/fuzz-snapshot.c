@@ -19,9 +19,9 @@ static struct snapshot_json *read_snapshot(const char *text, size_t size, GError
 	return object ? snapshot_json_read(object, "fuzz", error) : NULL;
 }
 
-static void decide(const struct snapshot_json *read, const char *name, struct scratch *scratch)
+static void decide(const struct snapshot_json *read, const char *name, struct arena *arena)
 {
-	struct policy_context context = {.scratch = scratch, .flags = POLICY_EXPLAIN};
+	struct policy_context context = {.arena = arena, .flags = POLICY_EXPLAIN};
 	struct sched_plan plan;
 	struct policy policy;
 	char message[512];
@@ -40,16 +40,16 @@ static void decide_all(const struct snapshot_json *read)
 {
 	uint32_t count;
 	const struct policy_ops *const *list = policy_list(&count);
-	struct scratch *scratch = scratch_new();
+	struct arena *arena = arena_new();
 	uint64_t nodes = 0;
 
 	for (uint32_t c = 0; c < read->system->clusters_count; c++)
 		nodes += read->system->clusters[c].nodes;
 	for (uint32_t i = 0; nodes <= NODES_MAX && i < count; i++)
-		decide(read, list[i]->name, scratch);
+		decide(read, list[i]->name, arena);
 	if (nodes <= NODES_MAX && read->policy)
-		decide(read, read->policy, scratch);
-	scratch_free(scratch);
+		decide(read, read->policy, arena);
+	arena_free(arena);
 }
 
 static void check_round_trip(const struct snapshot_json *read)

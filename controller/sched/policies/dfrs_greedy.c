@@ -128,7 +128,7 @@ static int decide(struct sharing *sharing)
 {
 	const uint32_t *order = sharing_by_priority(sharing);
 	uint32_t *marked =
-		scratch_array(sharing->scratch, sharing->jobs_count, sizeof(*marked));
+		arena_array(sharing->arena, sharing->jobs_count, sizeof(*marked));
 
 	if (!order || !marked)
 		return -ENOMEM;

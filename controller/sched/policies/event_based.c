@@ -4,14 +4,14 @@
  * so far lies above the goal of an even consumption over the day, else Max UPR. Costs what they
  * cost (greedy.h) and one sum over what runs and is promised (goal.h).
  */
-#include "controller/sched/goal.h"
+#include "controller/sched/energy_target.h"
 #include "controller/sched/greedy.h"
 #include "controller/sched/policies/registry.h"
 
 static int decide(struct mapping *mapping)
 {
-	const bool above = goal_exceeded(mapping->snapshot);
-	const bool trim = mapping->flags & POLICY_TRIM && goal_next_is_certain(mapping);
+	const bool above = energy_target_exceeded(mapping->snapshot);
+	const bool trim = mapping->flags & POLICY_TRIM && energy_target_next_is_certain(mapping);
 
 	mapping->note = above ? "max-upe" : "max-upr";
 	return greedy_map(mapping, above ? GREEDY_UPE : GREEDY_UPR, trim);

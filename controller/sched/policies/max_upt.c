@@ -15,7 +15,7 @@ static int decide(struct mapping *mapping)
 /* Max UPT of Machovec 2017 (III.D): idle nodes only. */
 static int decide_immediate(struct immediate *immediate)
 {
-	return preempt_map(immediate, WORTH_UPT, PREEMPT_NEVER);
+	return preempt_map(immediate, OBJECTIVE_UPT, PREEMPT_NEVER);
 }
 
 const struct policy_ops policy_max_upt = {

@@ -15,7 +15,7 @@ static int decide(struct mapping *mapping)
 /* Max Util of Machovec 2017 (III.D, Algorithm 1): idle nodes only. */
 static int decide_immediate(struct immediate *immediate)
 {
-	return preempt_map(immediate, WORTH_UTIL, PREEMPT_NEVER);
+	return preempt_map(immediate, OBJECTIVE_UTIL, PREEMPT_NEVER);
 }
 
 const struct policy_ops policy_max_util = {

@@ -77,7 +77,7 @@ static int decide(struct queueing *queueing)
 		[VARIANT_MSD] = SCHED_REASON_SOONEST_DEADLINE,
 		[VARIANT_MMU] = SCHED_REASON_MOST_URGENT,
 	};
-	struct queueing_task **best = scratch_array(queueing->scratch, queueing->machines_count,
+	struct queueing_task **best = arena_array(queueing->arena, queueing->machines_count,
 						    sizeof(struct queueing_task *));
 	int result = best ? queueing_load(queueing, 0) : -ENOMEM;
 

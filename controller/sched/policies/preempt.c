@@ -8,20 +8,20 @@
 #include "controller/sched/preempt.h"
 
 /* policy_ops.variant. */
-#define VARIANT(worth, preempt) ((uint32_t)(worth) * 16 + (uint32_t)(preempt))
+#define VARIANT(objective, preempt) ((uint32_t)(objective) * 16 + (uint32_t)(preempt))
 
 static int decide(struct immediate *immediate)
 {
 	const uint32_t variant = immediate->policy->ops->variant;
 
-	return preempt_map(immediate, (enum worth)(variant / 16), (enum preempt)(variant % 16));
+	return preempt_map(immediate, (enum objective)(variant / 16), (enum preempt)(variant % 16));
 }
 
-#define POLICY(title, worth, measure, technique, preempt, paper, does)                            \
+#define POLICY(title, objective, measure, technique, preempt, paper, does)                            \
 	{                                                                                         \
 		.name = title "-preempt-" technique, .section = paper,                            \
 		.summary = measure does, .future = POLICY_FUTURE_NONE,                            \
-		.variant = VARIANT(worth, preempt), .decide_immediate = decide,                   \
+		.variant = VARIANT(objective, preempt), .decide_immediate = decide,                   \
 		.pairs = (preempt) == PREEMPT_PAIR,                                               \
 	}
 
@@ -30,10 +30,10 @@ static int decide(struct immediate *immediate)
 #define PAIR " Preempt Pair: the order of two tasks that earns more together"
 
 const struct policy_ops policies_preempt[] = {
-	POLICY("max-util", WORTH_UTIL, "Max Util", "greedy", PREEMPT_GREEDY, "Machovec 2017, III.E.2", GREEDY),
-	POLICY("max-util", WORTH_UTIL, "Max Util", "diff", PREEMPT_DIFF, "Machovec 2017, III.E.3", DIFF),
-	POLICY("max-util", WORTH_UTIL, "Max Util", "pair", PREEMPT_PAIR, "Machovec 2017, III.E.4", PAIR),
-	POLICY("max-upt", WORTH_UPT, "Max UPT", "greedy", PREEMPT_GREEDY, "Machovec 2017, III.F", GREEDY),
-	POLICY("max-upt", WORTH_UPT, "Max UPT", "diff", PREEMPT_DIFF, "Machovec 2017, III.F", DIFF),
-	POLICY("max-upt", WORTH_UPT, "Max UPT", "pair", PREEMPT_PAIR, "Machovec 2017, III.F", PAIR),
+	POLICY("max-util", OBJECTIVE_UTIL, "Max Util", "greedy", PREEMPT_GREEDY, "Machovec 2017, III.E.2", GREEDY),
+	POLICY("max-util", OBJECTIVE_UTIL, "Max Util", "diff", PREEMPT_DIFF, "Machovec 2017, III.E.3", DIFF),
+	POLICY("max-util", OBJECTIVE_UTIL, "Max Util", "pair", PREEMPT_PAIR, "Machovec 2017, III.E.4", PAIR),
+	POLICY("max-upt", OBJECTIVE_UPT, "Max UPT", "greedy", PREEMPT_GREEDY, "Machovec 2017, III.F", GREEDY),
+	POLICY("max-upt", OBJECTIVE_UPT, "Max UPT", "diff", PREEMPT_DIFF, "Machovec 2017, III.F", DIFF),
+	POLICY("max-upt", OBJECTIVE_UPT, "Max UPT", "pair", PREEMPT_PAIR, "Machovec 2017, III.F", PAIR),
 };

@@ -66,8 +66,8 @@ static enum sched_refusal judge(struct mapping *mapping, const struct sched_task
 static int decide(struct mapping *mapping)
 {
 	const struct sched_snapshot *snapshot = mapping->snapshot;
-	const struct sched_option **allowed = scratch_array(
-		mapping->scratch, mapping->system->columns_count, sizeof(struct sched_option *));
+	const struct sched_option **allowed = arena_array(
+		mapping->arena, mapping->system->columns_count, sizeof(struct sched_option *));
 	struct random_stream stream;
 	int result = allowed ? 0 : -ENOMEM;
 

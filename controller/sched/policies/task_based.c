@@ -6,23 +6,23 @@
  * choice at the start, are gone by then. Costs what Max UPR and Max UPE cost (greedy.h) and one sum
  * over what runs and is promised (goal.h).
  */
-#include "controller/sched/goal.h"
+#include "controller/sched/energy_target.h"
 #include "controller/sched/greedy.h"
 #include "controller/sched/policies/registry.h"
 
 static int decide(struct mapping *mapping)
 {
 	const struct sched_snapshot *snapshot = mapping->snapshot;
-	const bool trim = mapping->flags & POLICY_TRIM && goal_next_is_certain(mapping);
+	const bool trim = mapping->flags & POLICY_TRIM && energy_target_next_is_certain(mapping);
 	bool switched;
 	int result;
 
-	if (goal_exceeded(snapshot)) {
+	if (energy_target_exceeded(snapshot)) {
 		mapping->note = "max-upe";
 		return greedy_map(mapping, GREEDY_UPE, trim);
 	}
-	result = greedy_map_switching(mapping, goal_committed_j(snapshot, false),
-				      goal_j(snapshot, snapshot->now_s), trim, &switched);
+	result = greedy_map_switching(mapping, energy_target_committed_j(snapshot, false),
+				      energy_target_j(snapshot, snapshot->now_s), trim, &switched);
 	mapping->note = switched ? "max-upr, then max-upe" : "max-upr";
 	return result;
 }

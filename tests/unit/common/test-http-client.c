@@ -18,6 +18,7 @@ struct peer {
 	gsize length;
 	bool close;
 	GPtrArray *connections;
+	uint32_t writes; /* under way */
 };
 
 static void on_peer_wrote(GObject *stream, GAsyncResult *result, gpointer data)
@@ -25,6 +26,7 @@ static void on_peer_wrote(GObject *stream, GAsyncResult *result, gpointer data)
 	struct peer *peer = data;
 
 	g_output_stream_write_all_finish(G_OUTPUT_STREAM(stream), result, NULL, NULL);
+	peer->writes--;
 	if (peer->close)
 		g_ptr_array_set_size(peer->connections, 0);
 }
@@ -35,6 +37,7 @@ static gboolean on_peer_incoming(GSocketService *service, GSocketConnection *con
 	struct peer *peer = data;
 
 	g_ptr_array_add(peer->connections, g_object_ref(connection));
+	peer->writes++;
 	g_output_stream_write_all_async(g_io_stream_get_output_stream(G_IO_STREAM(connection)),
 					peer->answer, peer->length, G_PRIORITY_DEFAULT, NULL,
 					on_peer_wrote, peer);
@@ -52,8 +55,11 @@ static void peer_start(struct peer *peer)
 	peer->address = g_strdup_printf("http://127.0.0.1:%u", port);
 }
 
+/* Returns when the writes under way have ended, which their client's end of the connection sees to. */
 static void peer_stop(struct peer *peer)
 {
+	while (peer->writes > 0)
+		g_main_context_iteration(NULL, TRUE);
 	g_socket_service_stop(peer->service);
 	g_socket_listener_close(G_SOCKET_LISTENER(peer->service));
 	g_object_unref(peer->service);

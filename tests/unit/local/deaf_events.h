@@ -2,7 +2,7 @@
 #pragma once
 
 #include "local-sched/hypervisor/host.h"
-#include "local-sched/hypervisor/machine.h"
+#include "local-sched/hypervisor/vm.h"
 
 /* For tests of what stands between: nobody wants to hear of hosts and VMs. */
 
@@ -21,12 +21,12 @@ static inline void deaf_agent(struct host *host, const char *name, bool connecte
 static const struct host_events deaf_host = {
 	.connection = deaf_connection, .domain = deaf_domain, .agent = deaf_agent};
 
-static inline void deaf_machine(struct machine *machine, void *data)
+static inline void deaf_vm(struct vm *vm, void *data)
 {
 }
 
-static inline void deaf_down(struct machine *machine, const char *reason, void *data)
+static inline void deaf_down(struct vm *vm, const char *reason, void *data)
 {
 }
 
-static const struct machine_events deaf_vm = {.ready = deaf_machine, .down = deaf_down, .stuck = deaf_machine};
+static const struct vm_events deaf_vm_events = {.ready = deaf_vm, .down = deaf_down, .stuck = deaf_vm};

@@ -69,7 +69,7 @@ static void write_image(const char *directory)
  * A /sys of one CPU whose knobs take whatever is written to them and stay as they are: /dev/null
  * does. Returns the configuration that uses it.
  */
-static char *write_deaf_machine(const char *directory)
+static char *write_deaf_vm(const char *directory)
 {
 	g_autofree char *cpu = g_build_filename(directory, "devices/system/cpu/cpu0/cpufreq", NULL);
 	g_autofree char *knob = g_build_filename(cpu, "scaling_max_freq", NULL);
@@ -80,7 +80,7 @@ static char *write_deaf_machine(const char *directory)
 	return g_strdup_printf("%s{name: h1, sys_root: '%s',%s", parts[0], directory, parts[1]);
 }
 
-/* `data` not NULL: on a machine whose knobs do nothing. */
+/* `data` not NULL: on a vm whose knobs do nothing. */
 static void set_up(struct fixture *fixture, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
@@ -91,7 +91,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 
 	fixture->directory = g_dir_make_tmp("virtbed-api-XXXXXX", &error);
 	g_assert_no_error(error);
-	text = data ? write_deaf_machine(fixture->directory) : g_strdup(config_text);
+	text = data ? write_deaf_vm(fixture->directory) : g_strdup(config_text);
 	write_file(fixture->directory, "config.yaml", text);
 	write_image(fixture->directory);
 	config = g_build_filename(fixture->directory, "config.yaml", NULL);
@@ -188,7 +188,7 @@ static void test_quota(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpstr(cap_column(nodes, 0, "effective"), ==, "emulated");
 }
 
-static void test_deaf_machine(struct fixture *fixture, gconstpointer data)
+static void test_deaf_vm(struct fixture *fixture, gconstpointer data)
 {
 	g_autoptr(json_t) capabilities = get(fixture, "/v1/capabilities");
 	g_autoptr(json_t) nodes = get(fixture, "/v1/nodes");
@@ -336,7 +336,7 @@ int main(int argc, char **argv)
 	ADD("shows-quotas-as-emulated-caps", test_quota);
 	g_test_add_func("/api/shows-whole-characters", test_whole_characters);
 	g_test_add("/api/says-which-caps-do-nothing", struct fixture, "deaf", set_up,
-		   test_deaf_machine, tear_down);
+		   test_deaf_vm, tear_down);
 	ADD("refuses-what-makes-no-sense", test_refused);
 	ADD("gives-events-to-those-who-wait", test_events);
 	ADD("has-no-energy-without-meters", test_energy);

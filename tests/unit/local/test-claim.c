@@ -61,7 +61,7 @@ static void another_process(struct claim *claim, bool lives)
 }
 
 /* This process, as one with another pid sees it. */
-static struct claim *seen_from(bool same_boot, bool same_space, bool same_machine, const char *keeper)
+static struct claim *seen_from(bool same_boot, bool same_space, bool same_vm, const char *keeper)
 {
 	struct claim *own = claim_new(keeper);
 
@@ -70,9 +70,9 @@ static struct claim *seen_from(bool same_boot, bool same_space, bool same_machin
 		replace(&own->boot_id, "another boot");
 	if (!same_space)
 		replace(&own->pids, "pid:[1]");
-	if (!same_machine) {
-		replace(&own->machine, "another");
-		replace(&own->machine_id, "another");
+	if (!same_vm) {
+		replace(&own->vm, "another");
+		replace(&own->vm_id, "another");
 	}
 	return own;
 }
@@ -80,7 +80,7 @@ static struct claim *seen_from(bool same_boot, bool same_space, bool same_machin
 static void test_judge(void)
 {
 	static const struct {
-		bool lives, same_boot, same_space, same_machine;
+		bool lives, same_boot, same_space, same_vm;
 		const char *keeper; /* of the one who finds it */
 		enum claim_standing standing;
 	} cases[] = {
@@ -91,19 +91,19 @@ static void test_judge(void)
 		{true, true, false, true, OTHER, CLAIM_DOUBTFUL}, /* in another container */
 		{true, false, true, false, OTHER, CLAIM_DOUBTFUL},
 		{false, false, true, false, OTHER, CLAIM_DOUBTFUL},
-		{false, false, true, false, KEEPER, CLAIM_DOUBTFUL}, /* a copy on another machine */
-		{false, false, true, true, OTHER, CLAIM_DOUBTFUL},  /* a machine with a copied id */
-		{false, false, true, true, KEEPER, CLAIM_ENDED},    /* the machine was booted since */
+		{false, false, true, false, KEEPER, CLAIM_DOUBTFUL}, /* a copy on another vm */
+		{false, false, true, true, OTHER, CLAIM_DOUBTFUL},  /* a vm with a copied id */
+		{false, false, true, true, KEEPER, CLAIM_ENDED},    /* the vm was booted since */
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(claim_t) found = claim_new(KEEPER);
-		g_autoptr(claim_t) own = seen_from(cases[i].same_boot, cases[i].same_space, cases[i].same_machine,
+		g_autoptr(claim_t) own = seen_from(cases[i].same_boot, cases[i].same_space, cases[i].same_vm,
 						   cases[i].keeper);
 
-		replace(&found->machine_id, "a machine");
-		if (cases[i].same_machine)
-			replace(&own->machine_id, "a machine");
+		replace(&found->vm_id, "a machine");
+		if (cases[i].same_vm)
+			replace(&own->vm_id, "a machine");
 		another_process(found, cases[i].lives);
 		g_assert_cmpint(claim_judge(found, own), ==, cases[i].standing);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Caps of a machine's CPUs, on a /sys and a /dev of the test's own. */
+/* Caps of a vm's CPUs, on a /sys and a /dev of the test's own. */
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <inttypes.h>
@@ -130,7 +130,7 @@ static void start(struct fixture *fixture)
 	g_assert_no_error(error);
 }
 
-/* The machine as it was before anyone touched it. */
+/* The vm as it was before anyone touched it. */
 static void assert_untouched(const struct fixture *fixture)
 {
 	assert_holds(fixture, CPU "cpufreq/boost", "1");

@@ -13,7 +13,7 @@
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/host.h"
-#include "local-sched/hypervisor/host_about.h"
+#include "local-sched/hypervisor/host_info.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 #define DEADLINE_S 20
@@ -269,11 +269,11 @@ static void test_errors(struct fixture *fixture, gconstpointer uri)
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_OTHER);
 }
 
-/* What the test driver says of its machine, and no file of ours: it is not this one. */
+/* What the test driver says of its vm, and no file of ours: it is not this one. */
 static void test_about(struct fixture *fixture, gconstpointer uri)
 {
-	const struct host_call call = {.work = host_about_work, .done = on_done, .data = fixture};
-	struct host_about *about;
+	const struct host_call call = {.work = host_info_work, .done = on_done, .data = fixture};
+	struct host_info *about;
 
 	host_call(fixture->host, HOST_LANE_CONTROL, &call);
 	run(fixture);
@@ -284,7 +284,7 @@ static void test_about(struct fixture *fixture, gconstpointer uri)
 	g_assert_cmpint(json_integer_value(json_object_get(about->facts, "cpus")), ==, 16);
 	g_assert_cmpstr(json_string_value(json_object_get(about->facts, "cpu")), ==, "i686");
 	g_assert_nonnull(json_object_get(about->facts, "kernel"));
-	host_about_free(about);
+	host_info_free(about);
 }
 
 /* A host that is away: calls fail and it is tried again. */

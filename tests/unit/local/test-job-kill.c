@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "local-sched/hypervisor/machine_private.h"
-#include "local-sched/hypervisor/machine_requests.h"
+#include "local-sched/hypervisor/vm_private.h"
+#include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
 #include "tests/unit/local/deaf_events.h"
 
 #define DEADLINE_S 20
 #define RANKS 3
-#define SLOW_S (0.7 * MACHINE_PATIENCE_S) /* for one answer */
-#define LONG_S (1.1 * MACHINE_PATIENCE_S)
+#define SLOW_S (0.7 * VM_PATIENCE_S) /* for one answer */
+#define LONG_S (1.1 * VM_PATIENCE_S)
 
 /* The agent starts as many programs as it may. */
 static struct {
@@ -51,7 +51,7 @@ static void let_start(uint32_t count)
 struct fixture {
 	struct host *host;
 	struct boot_queue *queue;
-	struct machine *machine;
+	struct vm *vm;
 	struct task task;
 	struct job *job;
 };
@@ -61,26 +61,26 @@ static const struct job_events job_events = {0}; /* nothing is told before the j
 /* A job whose ranks run in a VM that the test driver has from the beginning; it has no ports. */
 static void set_up(struct fixture *fixture, gconstpointer data)
 {
-	struct machine_settings settings = {.name = "n0", .domain = "test"};
+	struct vm_settings settings = {.name = "n0", .domain = "test"};
 	struct job *job = fixture->job = g_new0(struct job, 1);
 
 	settings.queue = fixture->queue = boot_queue_new(1);
 	settings.host = fixture->host = host_new("t", "test:///default", &deaf_host, fixture);
-	fixture->machine = machine_new(&settings, 0, &deaf_vm, fixture);
-	fixture->machine->state = MACHINE_READY;
-	fixture->task = (struct task){.id = (char *)"t", .user = MACHINE_OWNER_ANY, .nodes_count = 1};
+	fixture->vm = vm_new(&settings, 0, &deaf_vm_events, fixture);
+	fixture->vm->state = VM_READY;
+	fixture->task = (struct task){.id = (char *)"t", .user = VM_OWNER_ANY, .nodes_count = 1};
 	job->task = &fixture->task;
 	job->events = &job_events;
 	job->phase = PHASE_RUNNING;
 	job->pmi = pmi_server_new(RANKS, 1, RANKS);
 	job->per_node = job->processes = RANKS;
 	job->places = g_new0(struct job_node, 1);
-	job->places[0] = (struct job_node){.job = job, .machine = fixture->machine, .ranks = RANKS};
+	job->places[0] = (struct job_node){.job = job, .vm = fixture->vm, .ranks = RANKS};
 	job->ranks = g_new0(struct rank, RANKS);
 	for (uint32_t r = 0; r < RANKS; r++)
 		job->ranks[r] = (struct rank){
 			.index = r, .place = &job->places[0], .core = r, .pid = 100 + r};
-	job_assign_machines(job);
+	job_assign_vms(job);
 	job_kill(job, TASK_OUTCOME_KILLED, TASK_CAUSE_KILLED, "somebody asked for it");
 }
 
@@ -88,11 +88,11 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 static void tear_down(struct fixture *fixture, gconstpointer data)
 {
 	job_free(fixture->job);
-	let_start(fixture->machine->requests.length);
-	while (!g_queue_is_empty(&fixture->machine->requests))
+	let_start(fixture->vm->requests.length);
+	while (!g_queue_is_empty(&fixture->vm->requests))
 		g_main_context_iteration(NULL, TRUE);
 	host_free(fixture->host);
-	machine_free(fixture->machine);
+	vm_free(fixture->vm);
 	boot_queue_free(fixture->queue);
 	g_free(fixture->task.reason);
 	while (g_main_context_iteration(NULL, FALSE))
@@ -106,7 +106,7 @@ static void pass(struct fixture *fixture, double s)
 	const int64_t ns = (int64_t)(s * 1e9);
 
 	fixture->job->kill_start_ns -= ns;
-	fixture->machine->heard_ns -= ns;
+	fixture->vm->heard_ns -= ns;
 	for (uint32_t r = 0; r < RANKS; r++)
 		if (fixture->job->ranks[r].told_ns)
 			fixture->job->ranks[r].told_ns -= ns;
@@ -134,13 +134,13 @@ static bool is_kept(struct fixture *fixture)
 {
 	g_clear_handle_id(&fixture->job->kill_source, g_source_remove);
 	job_kill_ranks(fixture->job);
-	return machine_state(fixture->machine) == MACHINE_BUSY;
+	return vm_state(fixture->vm) == VM_BUSY;
 }
 
 static void assert_removed(struct fixture *fixture)
 {
 	g_assert_false(is_kept(fixture));
-	g_assert_cmpstr(machine_reason(fixture->machine), ==, "a rank could not be killed");
+	g_assert_cmpstr(vm_reason(fixture->vm), ==, "a rank could not be killed");
 	for (uint32_t r = 0; r < RANKS; r++)
 		g_assert_true(fixture->job->ranks[r].exited);
 }

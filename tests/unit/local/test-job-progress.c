@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "local-sched/hypervisor/machine_private.h"
+#include "local-sched/hypervisor/vm_private.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
 #include "tests/unit/local/deaf_events.h"
@@ -73,7 +73,7 @@ static void set_vm(double cpu_per_tick, bool silent)
 struct fixture {
 	struct host *host;
 	struct boot_queue *queue;
-	struct machine *machine;
+	struct vm *vm;
 	struct task task;
 	struct usage_source source;
 	struct patience *patience;
@@ -84,15 +84,15 @@ static const struct job_events job_events = {0}; /* nothing is told before the j
 
 static void set_up(struct fixture *fixture, gconstpointer data)
 {
-	struct machine_settings settings = {.name = "n0", .domain = "test"};
+	struct vm_settings settings = {.name = "n0", .domain = "test"};
 	struct job *job = fixture->job = g_new0(struct job, 1);
 
 	settings.queue = fixture->queue = boot_queue_new(1);
 	settings.host = fixture->host = host_new("t", "test:///default", &deaf_host, fixture);
-	fixture->machine = machine_new(&settings, 0, &deaf_vm, fixture);
-	fixture->machine->state = MACHINE_READY;
+	fixture->vm = vm_new(&settings, 0, &deaf_vm_events, fixture);
+	fixture->vm->state = VM_READY;
 	fixture->task = (struct task){.id = (char *)"t", .benchmark = (char *)"cg", .class_ = 'W',
-				      .user = MACHINE_OWNER_ANY, .nodes_count = 1, .share = 1,
+				      .user = VM_OWNER_ANY, .nodes_count = 1, .share = 1,
 				      .suspensions = g_ptr_array_new(), .migrations = g_ptr_array_new()};
 	fixture->source = (struct usage_source){.host = fixture->host};
 	fixture->patience = patience_new();
@@ -104,10 +104,10 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	job->pmi = pmi_server_new(1, 1, 1);
 	job->per_node = job->processes = 1;
 	job->places = g_new0(struct job_node, 1);
-	job->places[0] = (struct job_node){.job = job, .machine = fixture->machine, .ranks = 1};
+	job->places[0] = (struct job_node){.job = job, .vm = fixture->vm, .ranks = 1};
 	job->ranks = g_new0(struct rank, 1);
 	job->ranks[0] = (struct rank){.place = &job->places[0], .pid = 100};
-	job_assign_machines(job);
+	job_assign_vms(job);
 	set_vm(1, false);
 	job_watch_progress(job);
 }
@@ -116,10 +116,10 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 static void tear_down(struct fixture *fixture, gconstpointer data)
 {
 	job_free(fixture->job);
-	while (!g_queue_is_empty(&fixture->machine->requests))
+	while (!g_queue_is_empty(&fixture->vm->requests))
 		g_main_context_iteration(NULL, TRUE);
 	host_free(fixture->host);
-	machine_free(fixture->machine);
+	vm_free(fixture->vm);
 	boot_queue_free(fixture->queue);
 	patience_free(fixture->patience);
 	g_free(fixture->task.reason);
@@ -267,14 +267,14 @@ static void test_host_is_silent(struct fixture *fixture, gconstpointer data)
 
 static void test_paused(struct fixture *fixture, gconstpointer data)
 {
-	machine_vm_paused(fixture->machine, true, NULL);
+	vm_was_paused(fixture->vm, true, NULL);
 	be_silent(fixture, LONG_S);
 	g_assert_cmpint(fixture->task.outcome, ==, TASK_OUTCOME_NONE);
-	machine_vm_paused(fixture->machine, false, NULL);
+	vm_was_paused(fixture->vm, false, NULL);
 	assert_about(be_silent(fixture, LONG_S), PATIENCE_MAX_S);
 }
 
-/* A machine that was suspended for an hour, at any moment of the silence. */
+/* A vm that was suspended for an hour, at any moment of the silence. */
 static void test_gap(struct fixture *fixture, gconstpointer data)
 {
 	tick(fixture, 3600);

@@ -65,7 +65,7 @@ struct fixture {
 	struct host *hosts[HOSTS];
 	struct usage_source sources[HOSTS];
 	struct boot_queue *queue;
-	struct machine *machine;
+	struct vm *vm;
 	struct usage usage;
 	bool done;
 };
@@ -73,7 +73,7 @@ struct fixture {
 /* A VM on the first host; the second one is not there. */
 static void set_up(struct fixture *fixture, gconstpointer data)
 {
-	struct machine_settings settings = {.name = "n0", .domain = "test", .boot_timeout_s = 60};
+	struct vm_settings settings = {.name = "n0", .domain = "test", .boot_timeout_s = 60};
 
 	fixture->queue = boot_queue_new(1);
 	fixture->hosts[0] = host_new("b1", "test:///default", &deaf_host, NULL);
@@ -83,7 +83,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 							    .account = cpu_account_new()};
 	settings.host = fixture->hosts[0];
 	settings.queue = fixture->queue;
-	fixture->machine = machine_new(&settings, 1, &deaf_vm, NULL);
+	fixture->vm = vm_new(&settings, 1, &deaf_vm_events, NULL);
 }
 
 static void tear_down(struct fixture *fixture, gconstpointer data)
@@ -92,7 +92,7 @@ static void tear_down(struct fixture *fixture, gconstpointer data)
 		host_free(fixture->hosts[i]);
 		cpu_account_free(fixture->sources[i].account);
 	}
-	machine_free(fixture->machine);
+	vm_free(fixture->vm);
 	boot_queue_free(fixture->queue);
 	while (g_main_context_iteration(NULL, FALSE))
 		;
@@ -140,9 +140,9 @@ static void await_reading(struct fixture *fixture)
 static struct job_usage *start(struct fixture *fixture)
 {
 	struct job_usage *usage;
-	GArray *parts = usage_parts_new(fixture->sources, HOSTS, &fixture->machine, 1);
+	GArray *parts = usage_parts_new(fixture->sources, HOSTS, &fixture->vm, 1);
 
-	usage_parts_expect(parts, fixture->sources, HOSTS, fixture->machine, "b2");
+	usage_parts_expect(parts, fixture->sources, HOSTS, fixture->vm, "b2");
 	g_assert_cmpuint(parts->len, ==, HOSTS);
 	usage = job_usage_start(parts, 1);
 	await_reading(fixture);
@@ -167,22 +167,22 @@ static void test_goes(struct fixture *fixture, gconstpointer data)
 {
 	struct job_usage *usage = start(fixture);
 
-	machine_move(fixture->machine, fixture->hosts[1]);
+	vm_move(fixture->vm, fixture->hosts[1]);
 	finish(fixture, usage);
 	g_assert_true(isnan(fixture->usage.cpu_s));
 }
 
 struct owner {
 	const struct job_usage *usage;
-	const struct machine *machine;
+	const struct vm *vm;
 };
 
-/* The VM's owner, as carriers tell it. */
+/* The VM's owner, as executors tell it. */
 static const char *owner_of(const char *domain, void *data)
 {
 	const struct owner *owner = data;
 
-	return job_usage_is_over(owner->usage, owner->machine) ? NULL : "task";
+	return job_usage_is_over(owner->usage, owner->vm) ? NULL : "task";
 }
 
 /* What the account has for an owner since it was asked last; NULL: nobody. */
@@ -204,7 +204,7 @@ static void test_another_reading_ends_nothing(struct fixture *fixture, gconstpoi
 {
 	struct cpu_account *account = fixture->sources[0].account;
 	struct job_usage *usage = start(fixture);
-	struct owner owner = {usage, fixture->machine};
+	struct owner owner = {usage, fixture->vm};
 
 	cpu_account_set_owner(account, owner_of, &owner);
 	cpu_account_add(account, "test", 100);
@@ -213,7 +213,7 @@ static void test_another_reading_ends_nothing(struct fixture *fixture, gconstpoi
 	cpu_account_add(account, "test", 170);
 	g_assert_cmpuint(take(fixture, "task"), ==, 70);
 	until(&fixture->done);
-	g_assert_true(job_usage_is_over(usage, fixture->machine));
+	g_assert_true(job_usage_is_over(usage, fixture->vm));
 	/* The test driver tells no CPU times: this stands for the reading at the end. */
 	cpu_account_add(account, "test", 200);
 	g_assert_cmpuint(take(fixture, "task"), ==, 30);
@@ -250,16 +250,16 @@ static void test_the_host_that_it_left_ends_nothing(struct fixture *fixture, gco
 	fixture->hosts[1] = host_new("b2", uri, &deaf_host, NULL);
 	fixture->sources[1].host = fixture->hosts[1];
 	usage = start(fixture);
-	machine_move(fixture->machine, fixture->hosts[1]);
+	vm_move(fixture->vm, fixture->hosts[1]);
 	job_usage_finish(usage, 2, on_usage, fixture);
 	domain_cpu_times(fixture->hosts[0], on_times, &read); /* after that of the end */
 	until(&read);
-	g_assert_false(job_usage_is_over(usage, fixture->machine));
+	g_assert_false(job_usage_is_over(usage, fixture->vm));
 	close(fd);
 	g_assert_cmpint(unlink(path), ==, 0);
 	g_assert_cmpint(g_rmdir(dir), ==, 0);
 	until(&fixture->done);
-	g_assert_true(job_usage_is_over(usage, fixture->machine));
+	g_assert_true(job_usage_is_over(usage, fixture->vm));
 	job_usage_free(usage);
 }
 
@@ -276,7 +276,7 @@ static void test_readings_come_in_order(struct fixture *fixture, gconstpointer d
 	vm.first = true;
 	pthread_mutex_lock(&vm.gate);
 	usage = job_usage_start(
-		usage_parts_new(fixture->sources, HOSTS, &fixture->machine, 1), 1);
+		usage_parts_new(fixture->sources, HOSTS, &fixture->vm, 1), 1);
 	job_usage_finish(usage, 2, on_usage, fixture);
 	pthread_mutex_unlock(&vm.gate);
 	until(&fixture->done);
@@ -294,7 +294,7 @@ static void test_is_what_the_counter_rose(struct fixture *fixture, gconstpointer
 	vm.cpu_ns = 2000000000;
 	vm.step_ns = 1000000000;
 	usage = job_usage_start(
-		usage_parts_new(fixture->sources, HOSTS, &fixture->machine, 1), 1);
+		usage_parts_new(fixture->sources, HOSTS, &fixture->vm, 1), 1);
 	await_reading(fixture);
 	finish(fixture, usage);
 	g_assert_cmpfloat(fixture->usage.cpu_s, ==, 2);

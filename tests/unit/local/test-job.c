@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "local-sched/hypervisor/machine_private.h"
+#include "local-sched/hypervisor/vm_private.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/job_private.h"
 #include "tests/unit/local/deaf_events.h"
@@ -16,7 +16,7 @@
 struct fixture {
 	struct host *host;
 	struct boot_queue *queue;
-	struct machine *machine;
+	struct vm *vm;
 	struct task *task;
 	struct job *job;
 	char *output; /* of the task that has ended */
@@ -54,7 +54,7 @@ static bool has_ended(const struct fixture *fixture)
 
 static bool has_asked_all(const struct fixture *fixture)
 {
-	return g_queue_is_empty(&fixture->machine->requests);
+	return g_queue_is_empty(&fixture->vm->requests);
 }
 
 /* Runs on one node; its ranks have told on their ports how they ended. */
@@ -68,18 +68,18 @@ static struct job *make_job(struct fixture *fixture)
 	job->phase = PHASE_RUNNING;
 	job->processes = RANKS;
 	job->places = g_new0(struct job_node, 1);
-	job->places[0] = (struct job_node){.job = job, .machine = fixture->machine, .ranks = RANKS};
+	job->places[0] = (struct job_node){.job = job, .vm = fixture->vm, .ranks = RANKS};
 	job->ranks = g_new0(struct rank, RANKS);
 	for (uint32_t i = 0; i < RANKS; i++)
 		job->ranks[i] = (struct rank){
 			.index = i, .place = job->places, .core = i, .pid = 100 + i, .exited = true};
-	job_assign_machines(job);
+	job_assign_vms(job);
 	return job;
 }
 
 static void set_up(struct fixture *fixture, gconstpointer data)
 {
-	struct machine_settings settings = {.name = "n0", .domain = "test", .boot_timeout_s = 60};
+	struct vm_settings settings = {.name = "n0", .domain = "test", .boot_timeout_s = 60};
 	g_autoptr(json_t) request =
 		json_pack("{s:s, s:s, s:s, s:i, s:i, s:[i], s:i}", "type", "IS.3", "benchmark", "is", "class",
 			  "S", "ranks", RANKS, "repetitions", 1, "nodes", 0, "deadline_s", 60);
@@ -88,8 +88,8 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	fixture->host = host_new("b1", "test:///default", &deaf_host, NULL);
 	settings.host = fixture->host;
 	settings.queue = fixture->queue;
-	fixture->machine = machine_new(&settings, RANKS, &deaf_vm, NULL);
-	fixture->machine->state = MACHINE_READY; /* as if its guest had booted */
+	fixture->vm = vm_new(&settings, RANKS, &deaf_vm_events, NULL);
+	fixture->vm->state = VM_READY; /* as if its guest had booted */
 	fixture->task = task_parse_request("t", request, 1, RANKS, NULL);
 	g_assert_nonnull(fixture->task);
 	fixture->job = make_job(fixture);
@@ -100,7 +100,7 @@ static void tear_down(struct fixture *fixture, gconstpointer data)
 	wait_until(fixture, has_asked_all);
 	g_assert_null(fixture->job);
 	host_free(fixture->host);
-	machine_free(fixture->machine);
+	vm_free(fixture->vm);
 	boot_queue_free(fixture->queue);
 	task_free(fixture->task);
 	g_free(fixture->output);
@@ -117,7 +117,7 @@ static void assert_lost(const struct fixture *fixture, enum task_outcome outcome
 
 		g_assert_nonnull(strstr(fixture->output, lost));
 	}
-	g_assert_cmpstr(fixture->machine->reason, ==, "the guest agent hangs or answers rubbish");
+	g_assert_cmpstr(fixture->vm->reason, ==, "the guest agent hangs or answers rubbish");
 }
 
 static gpointer pass_gate(virConnectPtr connection, gpointer input, GError **error)
@@ -156,13 +156,13 @@ static bool is_asked_again(const struct fixture *fixture)
 /* Not by what its agent does not say while somebody has paused it. */
 static void test_paused(struct fixture *fixture, gconstpointer data)
 {
-	machine_vm_paused(fixture->machine, true, NULL);
+	vm_was_paused(fixture->vm, true, NULL);
 	job_advance(fixture->job);
 	wait_until(fixture, is_asked_again);
-	g_assert_cmpstr(machine_state_name(machine_state(fixture->machine)), ==, "busy");
+	g_assert_cmpstr(vm_state_name(vm_state(fixture->vm)), ==, "busy");
 	for (uint32_t i = 0; i < RANKS; i++)
 		g_assert_false(fixture->job->ranks[i].lost_output);
-	machine_vm_paused(fixture->machine, false, NULL);
+	vm_was_paused(fixture->vm, false, NULL);
 	wait_until(fixture, has_ended);
 	assert_lost(fixture, TASK_OUTCOME_LOST, "the output of rank 0 was lost");
 }

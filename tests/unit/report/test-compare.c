@@ -128,7 +128,7 @@ static void test_single_repeat_without_tasks_is_too_noisy(void)
 	pair_clear(&pair);
 }
 
-static bool know_sd(struct compare_noise *noise, enum compare_measure measure, const char *policy,
+static bool know_sd(struct compare_resampling *noise, enum compare_measure measure, const char *policy,
 		    double limit, double *ret_sd, uint32_t *ret_repeats)
 {
 	*ret_sd = g_str_equal(policy, "max-upe") ? 4 : 3;
@@ -138,7 +138,7 @@ static bool know_sd(struct compare_noise *noise, enum compare_measure measure, c
 
 static void test_simulated_repeats(void)
 {
-	struct compare_noise noise = {know_sd};
+	struct compare_resampling noise = {know_sd};
 	const struct fixture measured = {
 		.measured = true, .runs = 1, .seed = 1, .cells = fixture_paper};
 	struct pair pair = pair_new(&measured, &simulated_paper);

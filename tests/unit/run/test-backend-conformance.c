@@ -480,7 +480,7 @@ static void a_step_is_carried_out_once(struct subject *subject)
 	start(subject, 0, 1, 0);
 	next_of(subject, BACKEND_EVENT_STARTED);
 	resume(subject, 0, 1, 0);
-	g_assert_cmpint(next(subject).kind, ==, BACKEND_EVENT_STAYED);
+	g_assert_cmpint(next(subject).kind, ==, BACKEND_EVENT_SUSPENSION_FAILED);
 	backend_suspend(subject->backend, 0, 2, 1);
 	backend_suspend(subject->backend, 9, 1, 1);
 	backend_suspend(subject->backend, 0, 1, 1);
@@ -489,7 +489,7 @@ static void a_step_is_carried_out_once(struct subject *subject)
 	backend_suspend(subject->backend, 0, 1, 1);
 	assert_quiet(subject, 0.3);
 	backend_suspend(subject->backend, 0, 1, 2);
-	g_assert_cmpint(next(subject).kind, ==, BACKEND_EVENT_STAYED);
+	g_assert_cmpint(next(subject).kind, ==, BACKEND_EVENT_SUSPENSION_FAILED);
 	resume(subject, 0, 1, 0);
 	resume(subject, 0, 1, 0);
 	g_assert_cmpint(next(subject).kind, ==, BACKEND_EVENT_RESUMED);

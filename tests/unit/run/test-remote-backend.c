@@ -622,12 +622,12 @@ static void what_is_held_back_waits(struct fixture *fixture, gconstpointer data)
 {
 	bool heard[MANY];
 
-	backend_hold(fixture->backend, true);
+	backend_cork(fixture->backend, true);
 	put_many(fixture, heard);
 	while (g_main_context_iteration(NULL, FALSE))
 		;
 	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 0);
-	backend_hold(fixture->backend, false);
+	backend_cork(fixture->backend, false);
 	for (int i = 0; i < MANY; i++)
 		while (!heard[i])
 			g_main_context_iteration(NULL, TRUE);
@@ -640,7 +640,7 @@ static void who_polls_waits_for_nobody(struct fixture *fixture, gconstpointer da
 	struct remote_link *link = remote_fleet_link(fixture->fleet, 0);
 	bool heard[MANY];
 
-	backend_hold(fixture->backend, true);
+	backend_cork(fixture->backend, true);
 	put_many(fixture, heard);
 	for (int i = 0; i < MANY; i++) {
 		bool answered = false;
@@ -650,7 +650,7 @@ static void who_polls_waits_for_nobody(struct fixture *fixture, gconstpointer da
 			g_main_context_iteration(NULL, TRUE);
 	}
 	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 0);
-	backend_hold(fixture->backend, false);
+	backend_cork(fixture->backend, false);
 	for (int i = 0; i < MANY; i++)
 		while (!heard[i])
 			g_main_context_iteration(NULL, TRUE);
@@ -791,7 +791,7 @@ static void strangers_are_killed(struct fixture *fixture, gconstpointer data)
 	while (!all_run(fixture, others) ||
 	       !scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"))
 		g_main_context_iteration(NULL, TRUE);
-	remote_backend_kill_strangers(fixture->backend);
+	remote_backend_kill_orphans(fixture->backend);
 	while (scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"))
 		g_main_context_iteration(NULL, TRUE);
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
@@ -1031,7 +1031,7 @@ static void strangers_are_looked_for_again(struct fixture *fixture, gconstpointe
 	while (!scripted_scheduler_runs(fixture->scheduler, "test-1-0-1"))
 		g_main_context_iteration(NULL, TRUE);
 	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_RUBBISH);
-	remote_backend_kill_strangers(fixture->backend);
+	remote_backend_kill_orphans(fixture->backend);
 	while (!strstr(fixture->notes->str, "tasks-unlisted "))
 		g_main_context_iteration(NULL, TRUE);
 	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_FINE);

@@ -86,7 +86,7 @@ static void one_that_failed_can_be_asked_again(struct fixture *fixture, gconstpo
 
 	moving(fixture);
 	scripted_scheduler_settle_move(fixture->scheduler, "test-1-0-1", "no room");
-	event = expect(fixture, BACKEND_EVENT_UNMOVED, 1);
+	event = expect(fixture, BACKEND_EVENT_MIGRATION_FAILED, 1);
 	g_assert_cmpstr(event.reason, ==, "no room");
 	backend_migrate(fixture->backend, 0, 1, 2, &node, 1);
 	until(fixture, scripted_scheduler_moves, 2);
@@ -190,7 +190,7 @@ static void a_resumption_that_failed_takes_no_places(struct fixture *fixture, gc
 	expect(fixture, BACKEND_EVENT_SUSPENDED, 1);
 	scripted_scheduler_fail_steps(fixture->scheduler, 1);
 	backend_resume(fixture->backend, 0, 1, 1, other, 2);
-	expect(fixture, BACKEND_EVENT_STAYED, 1);
+	expect(fixture, BACKEND_EVENT_SUSPENSION_FAILED, 1);
 	start_on(fixture, 1, 1, 1);
 	assert_places(fixture, "test-1-1-1", 2, 3);
 }

@@ -318,7 +318,7 @@ static void an_end_is_one_whatever_its_numbers(void)
 
 		g_test_message("%s", text);
 		g_assert_nonnull(task);
-		remote_task_doubt_times(task, 100 * S);
+		remote_task_resync_times(task, 100 * S);
 		g_assert_cmpint(task->outcome, ==, BACKEND_OUTCOME_COMPLETED);
 		g_test_message("%s", task->doubts ? task->doubts : "nothing");
 		g_assert_true((task->doubts != NULL) == (doubt_cases[i].doubt != NULL));

@@ -114,14 +114,14 @@ static void a_step_that_fails_can_be_tried_again(struct fixture *fixture, gconst
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
 	scripted_scheduler_fail_steps(fixture->scheduler, 1);
 	backend_suspend(fixture->backend, 0, 1, 1);
-	event = expect(fixture, BACKEND_EVENT_STAYED, 1);
+	event = expect(fixture, BACKEND_EVENT_SUSPENSION_FAILED, 1);
 	g_assert_cmpstr(event.reason, ==, "as the test wants it");
 	backend_suspend(fixture->backend, 0, 1, 1);
 	expect(fixture, BACKEND_EVENT_SUSPENDED, 1);
 	scripted_scheduler_fail_steps(fixture->scheduler, 2);
 	for (int i = 0; i < 2; i++) {
 		resume(fixture, 0, 1, 1);
-		expect(fixture, BACKEND_EVENT_STAYED, 1);
+		expect(fixture, BACKEND_EVENT_SUSPENSION_FAILED, 1);
 	}
 	resume(fixture, 0, 1, 1);
 	expect(fixture, BACKEND_EVENT_RESUMED, 1);
@@ -155,7 +155,7 @@ static void a_failure_before_a_late_answer_is_told_once(struct fixture *fixture,
 	fixture_start(fixture, 0, 1, 0);
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
 	backend_suspend(fixture->backend, 0, 1, 1);
-	expect(fixture, BACKEND_EVENT_STAYED, 1);
+	expect(fixture, BACKEND_EVENT_SUSPENSION_FAILED, 1);
 	fixture_quiet(fixture, 0.7);
 	completes(fixture);
 }

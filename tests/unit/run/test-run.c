@@ -10,7 +10,7 @@
 #include "controller/run/host_load.h"
 #include "controller/run/run_estimate.h"
 #include "controller/run/run_finished.h"
-#include "controller/run/run_late.h"
+#include "controller/run/run_overshoot.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_plan.h"
 #include "controller/run/run_progress.h"

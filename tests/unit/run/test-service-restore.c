@@ -291,7 +291,7 @@ static bool submit_as(struct bed *bed, const char *key, bool held, uint32_t *ret
 	g_autoptr(GPtrArray) files = g_ptr_array_new();
 	const struct task_script script = {
 		.program = (char *)"run", .arguments = nothing, .results = nothing, .files = files };
-	const struct run_service_order order = {
+	const struct run_service_submit_request order = {
 		.type = "short", .script = &script, .key = key, .held = held, .uid = 1000, .count = 1,
 		.utility_max = 1, .unbound = true,
 		.constant_s = (double)NAN, .zero_s = (double)NAN, .deadline_s = (double)NAN };

@@ -35,7 +35,7 @@ static int play(struct mapping *mapping)
 {
 	const double now_s = mapping->snapshot->now_s;
 	struct sched_action *actions =
-		scratch_array(mapping->scratch, G_N_ELEMENTS(playing->orders), sizeof(*actions));
+		arena_array(mapping->arena, G_N_ELEMENTS(playing->orders), sizeof(*actions));
 
 	if (playing->seen && now_s == playing->seen_s)
 		see(mapping->snapshot);

@@ -246,7 +246,7 @@ static struct coming step_coming(struct scripted *scripted, const struct progres
 			.task = progress->task,
 			.attempt = progress->attempt,
 			.n = step->n,
-			.reason = kind == BACKEND_EVENT_STAYED ? "no luck" : NULL,
+			.reason = kind == BACKEND_EVENT_SUSPENSION_FAILED ? "no luck" : NULL,
 		},
 		.cluster = progress->cluster,
 	};
@@ -293,7 +293,7 @@ static void scripted_suspend(struct backend *backend, uint32_t task, uint32_t at
 		return;
 	if (step.way == SCRIPT_STAYED) {
 		add(scripted, &(struct coming){
-			step_coming(scripted, progress, &step, BACKEND_EVENT_STAYED).event });
+			step_coming(scripted, progress, &step, BACKEND_EVENT_SUSPENSION_FAILED).event });
 		return;
 	}
 	end = take_end(scripted, progress);
@@ -343,7 +343,7 @@ static void scripted_resume(struct backend *backend, uint32_t task, uint32_t att
 	g_assert_cmpuint(n, ==, progress->n);
 	take_nodes(scripted, progress->cluster, nodes, nodes_count);
 	end = step_coming(scripted, progress, &step,
-			  step.way == SCRIPT_STAYED ? BACKEND_EVENT_STAYED : BACKEND_EVENT_ENDED);
+			  step.way == SCRIPT_STAYED ? BACKEND_EVENT_SUSPENSION_FAILED : BACKEND_EVENT_ENDED);
 	end.nodes = g_memdup2(nodes, nodes_count * sizeof(*nodes));
 	end.nodes_count = nodes_count;
 	if (step.way == SCRIPT_STAYED)
@@ -376,7 +376,7 @@ static void scripted_migrate(struct backend *backend, uint32_t task, uint32_t at
 	end = take_end(scripted, progress);
 	g_assert_nonnull(end);
 	moved = step_coming(scripted, progress, &step,
-			    unmoved ? BACKEND_EVENT_UNMOVED : BACKEND_EVENT_MIGRATED);
+			    unmoved ? BACKEND_EVENT_MIGRATION_FAILED : BACKEND_EVENT_MIGRATED);
 	moved.nodes = unmoved ? there : end->nodes;
 	moved.nodes_count = nodes_count;
 	if (!unmoved)

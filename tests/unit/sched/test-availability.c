@@ -74,11 +74,11 @@ static const struct scene scenes[] = {
 static void test_scene(const void *data)
 {
 	const struct scene *scene = data;
-	struct scratch *scratch = scratch_new();
+	struct arena *arena = arena_new();
 	struct availability availability;
 	uint32_t nodes[4];
 
-	g_assert_cmpint(availability_init(&availability, scratch, scene->nodes, 0), ==, 0);
+	g_assert_cmpint(availability_init(&availability, arena, scene->nodes, 0), ==, 0);
 	for (size_t i = 0; scene->taken[i].end_s > 0; i++)
 		availability_take(&availability, &scene->taken[i].node, 1, scene->taken[i].start_s,
 				  scene->taken[i].end_s);
@@ -94,7 +94,7 @@ static void test_scene(const void *data)
 				==, 0);
 		assert_same_nodes(nodes, scene->width, scene->chosen, scene->width);
 	}
-	scratch_free(scratch);
+	arena_free(arena);
 }
 
 /* An empty snapshot of one cluster, to build an oracle from. */
@@ -113,7 +113,7 @@ static struct oracle_cluster *empty_oracle(uint32_t nodes, struct sched_system *
 /* Fills a cluster task by task; every start and every choice is that of the oracle. */
 static void fill(uint32_t nodes, uint64_t seed)
 {
-	struct scratch *scratch = scratch_new();
+	struct arena *arena = arena_new();
 	struct sched_system *system;
 	struct oracle_cluster *oracle = empty_oracle(nodes, &system);
 	g_autofree uint32_t *chosen = g_new(uint32_t, nodes);
@@ -122,7 +122,7 @@ static void fill(uint32_t nodes, uint64_t seed)
 	struct random_stream random;
 
 	random_stream_init(&random, seed, nodes);
-	g_assert_cmpint(availability_init(&availability, scratch, nodes, 0), ==, 0);
+	g_assert_cmpint(availability_init(&availability, arena, nodes, 0), ==, 0);
 	for (int i = 0; i < 60; i++) {
 		const uint32_t width = 1 + (uint32_t)random_stream_below(&random, nodes);
 		const double duration_s = 1 + (double)random_stream_below(&random, 12);
@@ -138,7 +138,7 @@ static void fill(uint32_t nodes, uint64_t seed)
 	}
 	oracle_clusters_free(oracle, system);
 	sched_system_free(system);
-	scratch_free(scratch);
+	arena_free(arena);
 }
 
 static void test_random(void)
@@ -152,20 +152,20 @@ static void test_random(void)
 
 static void test_scratch(void)
 {
-	struct scratch *scratch = scratch_new();
-	unsigned char *small = scratch_array(scratch, 3, 1);
-	unsigned char *large = scratch_array(scratch, 1000, 1000);
+	struct arena *arena = arena_new();
+	unsigned char *small = arena_array(arena, 3, 1);
+	unsigned char *large = arena_array(arena, 1000, 1000);
 
 	g_assert_nonnull(small);
 	g_assert_nonnull(large);
 	large[999999] = 1;
 	g_assert_cmpuint((uintptr_t)large % sizeof(double), ==, 0);
-	g_assert_null(scratch_array(scratch, SIZE_MAX, 2));
-	scratch_reset(scratch);
-	g_assert_true(scratch_array(scratch, 3, 1) == small);
-	g_assert_true(scratch_array(scratch, 1000, 1000) == large);
-	scratch_free(scratch);
-	scratch_free(NULL);
+	g_assert_null(arena_array(arena, SIZE_MAX, 2));
+	arena_reset(arena);
+	g_assert_true(arena_array(arena, 3, 1) == small);
+	g_assert_true(arena_array(arena, 1000, 1000) == large);
+	arena_free(arena);
+	arena_free(NULL);
 }
 
 int main(int argc, char **argv)
@@ -177,6 +177,6 @@ int main(int argc, char **argv)
 		g_test_add_data_func(path, &scenes[i], test_scene);
 	}
 	g_test_add_func("/availability/starts and nodes are those of a plain search", test_random);
-	g_test_add_func("/scratch/memory is handed out again after a reset", test_scratch);
+	g_test_add_func("/arena/memory is handed out again after a reset", test_scratch);
 	return g_test_run();
 }

@@ -120,7 +120,7 @@ static void assert_same_plan(const struct sched_plan *a, const struct sched_plan
 /* The same seed gives the same plan, with fresh memory and while it explains itself. */
 static void check_purity(const struct decision *decision)
 {
-	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_EXPLAIN };
+	struct policy_context context = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
 	struct sched_plan plan;
 
 	g_assert_cmpint(policy_decide(decision->policy, decision->snapshot, &context, &plan), ==,
@@ -135,13 +135,13 @@ static void check_purity(const struct decision *decision)
 		else
 			g_assert_cmpint(considered->refusal, !=, SCHED_REFUSAL_TAKEN);
 	}
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 /* Nothing that can start before the next event is lost by trimming. */
 static void check_trim(const struct decision *decision)
 {
-	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_TRIM };
+	struct policy_context context = { .arena = arena_new(), .flags = POLICY_TRIM };
 	struct sched_plan plan;
 	uint32_t kept = 0;
 
@@ -158,7 +158,7 @@ static void check_trim(const struct decision *decision)
 			g_assert_false(soon);
 	}
 	g_assert_cmpuint(kept, ==, plan.actions_count);
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 /* The same snapshot without a budget, whose options need other energies. */
@@ -202,8 +202,8 @@ static bool is_same_plan(const struct sched_plan *a, const struct sched_plan *b)
 static void test_energies(const void *data)
 {
 	const struct policy_ops *ops = data;
-	struct policy_context context = { .scratch = scratch_new() };
-	struct policy_context other_context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
+	struct policy_context other_context = { .arena = arena_new() };
 	struct policy policy;
 	char message[256];
 	bool same = true;
@@ -225,8 +225,8 @@ static void test_energies(const void *data)
 		random_snapshot_free(other);
 	}
 	g_assert_true(same == !ops->by_energy);
-	scratch_free(context.scratch);
-	scratch_free(other_context.scratch);
+	arena_free(context.arena);
+	arena_free(other_context.arena);
 }
 
 /* A policy with the modifiers of a snapshot; those it refuses are left out. */
@@ -245,7 +245,7 @@ static void make_policy(const struct policy_ops *ops, uint64_t seed, struct poli
 
 static void test_policy(const void *data)
 {
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 	struct policy policy;
 
 	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
@@ -262,7 +262,7 @@ static void test_policy(const void *data)
 		check_trim(&decision);
 		random_snapshot_free(random);
 	}
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 static void test_table(const void *data)

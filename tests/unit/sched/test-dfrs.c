@@ -76,8 +76,9 @@ static void test_scale(void)
 
 		for (uint32_t i = 0; i < JOBS; i++) {
 			g_assert_cmpfloat(scaled[i].run_s, ==, plain[i].run_s);
-			g_assert_cmpmem(&scaled[i].demand, (int)sizeof(scaled[i].demand),
-					&plain[i].demand, (int)sizeof(plain[i].demand));
+			g_assert_cmpuint(scaled[i].demand.vms, ==, plain[i].demand.vms);
+			g_assert_cmpfloat(scaled[i].demand.cpu, ==, plain[i].demand.cpu);
+			g_assert_cmpfloat(scaled[i].demand.memory, ==, plain[i].demand.memory);
 			work_s += scaled[i].run_s * scaled[i].demand.vms;
 		}
 		g_assert_cmpfloat_with_epsilon(

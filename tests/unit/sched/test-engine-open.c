@@ -76,7 +76,7 @@ static void caller_migrate(struct backend *backend, uint32_t task, uint32_t atte
 	struct caller *caller = (struct caller *)backend;
 	const bool fails = caller->moving++ % 3 == 0 || caller->stubborn;
 	const struct backend_event event = {
-		.kind = fails ? BACKEND_EVENT_UNMOVED : BACKEND_EVENT_MIGRATED,
+		.kind = fails ? BACKEND_EVENT_MIGRATION_FAILED : BACKEND_EVENT_MIGRATED,
 		.time_s = backend_now_s(caller->sim) + 4,
 		.task = task,
 		.attempt = attempt,
@@ -450,7 +450,7 @@ static void apart_wait(struct backend *backend, double until_s, struct backend_e
 	struct caller *caller = (struct caller *)backend;
 	struct bed *bed = caller->data;
 
-	if (bed->engine->apart && apart_busy(bed->engine->apart) &&
+	if (bed->engine->decider && async_decider_is_busy(bed->engine->decider) &&
 	    (!bed->hasty || random_stream_below(&bed->random, 2) == 0))
 		while (!caller->woken)
 			g_main_context_iteration(NULL, TRUE);
@@ -645,7 +645,7 @@ static void check_still(const char *policy, uint32_t recorded)
 
 	bed_init(&bed, policy, false, 1);
 	bed.setup.recorder = &still.recorder;
-	bed.setup.record_news = true;
+	bed.setup.record_changes = true;
 	bed.setup.moments = POLICY_AT_BOTH;
 	bed.caller.call = call_still;
 	bed.caller.calls_count = 6;

@@ -361,7 +361,7 @@ static struct engine_result run(struct bed *bed, double cut_s, double from_s)
 /* What the policy decides on a stored snapshot is what is stored. */
 static void decide_again(const char *snapshot, const char *actions, const struct policy *policy)
 {
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 	struct sched_plan plan;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(json_t) object = json_parse(snapshot, strlen(snapshot), "decision", &error);
@@ -375,7 +375,7 @@ static void decide_again(const char *snapshot, const char *actions, const struct
 	g_autofree char *text = json_text(list);
 
 	g_assert_cmpstr(text, ==, actions);
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 static void check_decisions(const struct bed *bed)

@@ -41,12 +41,12 @@ static void turns_init(struct turns *turns, struct mapping *mapping)
 	const struct sched_snapshot *snapshot = mapping->snapshot;
 
 	turns->mapping = mapping;
-	mapping->actions = scratch_array(mapping->scratch, 1000, sizeof(*mapping->actions));
+	mapping->actions = arena_array(mapping->arena, 1000, sizeof(*mapping->actions));
 	mapping->actions_count = 0;
 	for (uint32_t c = 0; c < snapshot->system->clusters_count; c++) {
 		const uint32_t nodes = snapshot->system->clusters[c].nodes;
 
-		turns->busy[c] = scratch_array(mapping->scratch, nodes, sizeof(bool));
+		turns->busy[c] = arena_array(mapping->arena, nodes, sizeof(bool));
 		memset(turns->busy[c], 0, nodes * sizeof(bool));
 	}
 	for (uint32_t i = 0; i < snapshot->running_count; i++)
@@ -68,7 +68,7 @@ static bool turns_put(struct turns *turns, enum sched_action_kind kind,
 	struct mapping *mapping = turns->mapping;
 	const struct sched_option *option =
 		sched_system_option(mapping->system, task->row, cluster, pstate);
-	uint32_t *nodes = scratch_array(mapping->scratch, option->nodes, sizeof(*nodes));
+	uint32_t *nodes = arena_array(mapping->arena, option->nodes, sizeof(*nodes));
 	uint32_t found = 0;
 
 	for (uint32_t i = 0; i < mapping->system->clusters[cluster].nodes; i++)

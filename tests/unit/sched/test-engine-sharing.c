@@ -573,7 +573,7 @@ static bool decide_again(double time_s, const char *snapshot, const char *action
 	g_autoptr(json_t) object = json_parse(snapshot, strlen(snapshot), "snapshot", &error);
 	g_autoptr(snapshot_json_t) read =
 		object ? snapshot_json_read(object, "snapshot", &error) : NULL;
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 	struct policy policy;
 	struct sched_plan plan;
 	char message[256];
@@ -587,7 +587,7 @@ static bool decide_again(double time_s, const char *snapshot, const char *action
 	g_autofree char *text = json_text(list);
 
 	g_assert_cmpstr(text, ==, actions);
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 	++*count;
 	return true;
 }

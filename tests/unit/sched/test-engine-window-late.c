@@ -85,14 +85,14 @@ static double sampled_until_s(struct backend *backend)
 }
 
 /* Who is silent is not waited for. */
-static struct backend_told told(struct backend *backend)
+static struct backend_watermark told(struct backend *backend)
 {
 	const struct bed *bed = bed_of(backend);
 	const double now_s = bed->sim_ops->now_s(backend);
 	const double all_s = sampled_until_s(backend);
 	const double from_s = bed->meters.kept_s > 0 ? fmax(0, now_s - bed->meters.kept_s) : 0;
 
-	return (struct backend_told){from_s, now_s < bed->meters.silent_s ? now_s : all_s, all_s};
+	return (struct backend_watermark){from_s, now_s < bed->meters.silent_s ? now_s : all_s, all_s};
 }
 
 /* Between two samples it rises evenly, and after the last one as before it. */
@@ -167,7 +167,7 @@ static bool hangs_no_more(struct backend *backend, struct backend_event *ret_eve
 	if (isnan(bed->hangs_until_s) || bed->sim_ops->now_s(backend) < bed->hangs_until_s)
 		return false;
 	*ret_event = (struct backend_event){
-		.kind = BACKEND_EVENT_STAYED,
+		.kind = BACKEND_EVENT_SUSPENSION_FAILED,
 		.time_s = bed->hangs_until_s,
 		.attempt = bed->hung_attempt,
 		.n = bed->hung_n,
@@ -282,7 +282,7 @@ static void bed_begin(struct bed *bed, struct backend *sim, const struct scene *
 	bed->ops.wait = wait_in_steps;
 	bed->ops.energy_j = energy_j;
 	bed->ops.energy_at_j = energy_at_j;
-	bed->ops.told = told;
+	bed->ops.watermark = told;
 	bed->ops.set_limit = set_limit;
 	bed->ops.suspend = suspend;
 	sim->ops = &bed->ops;

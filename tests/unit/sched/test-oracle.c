@@ -43,9 +43,9 @@ static void assert_same_action(const struct sched_action *a, const struct sched_
 }
 
 static void compare(const struct policy *policy, const struct sched_snapshot *snapshot,
-		    struct scratch *scratch)
+		    struct arena *arena)
 {
-	struct policy_context context = { .scratch = scratch };
+	struct policy_context context = { .arena = arena };
 	g_autoptr(GArray) expected = oracle_decide(policy, snapshot);
 	struct sched_plan plan;
 
@@ -59,7 +59,7 @@ static void compare(const struct policy *policy, const struct sched_snapshot *sn
 static void test_policy(const void *data)
 {
 	const struct policy_ops *ops = data;
-	struct scratch *scratch;
+	struct arena *arena;
 	char message[256];
 
 	if (!oracle_knows(ops)) {
@@ -68,7 +68,7 @@ static void test_policy(const void *data)
 		g_test_skip(reason);
 		return;
 	}
-	scratch = scratch_new();
+	arena = arena_new();
 	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
 		struct random_snapshot *random = random_snapshot_new(seed);
 		struct policy policy;
@@ -77,10 +77,10 @@ static void test_policy(const void *data)
 
 		if (policy_parse(name, &policy, message, sizeof(message)) < 0)
 			policy_parse(ops->name, &policy, message, sizeof(message));
-		compare(&policy, &random->snapshot, scratch);
+		compare(&policy, &random->snapshot, arena);
 		random_snapshot_free(random);
 	}
-	scratch_free(scratch);
+	arena_free(arena);
 }
 
 /* Set where this program runs itself with a policy of one's own for the only one. */

@@ -327,7 +327,7 @@ static void test_scene(const void *data)
 		.reservations = &promise,
 		.reservations_count = scene->promised,
 	};
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 	struct policy policy;
 	struct sched_plan plan;
 	char message[256];
@@ -344,7 +344,7 @@ static void test_scene(const void *data)
 	g_autofree char *text = plan_text(system, &plan);
 
 	g_assert_cmpstr(text, ==, scene->plan);
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 	sched_system_free(system);
 }
 
@@ -397,19 +397,19 @@ static void test_committed(void)
 /* What an event left in it, the next one does not see. */
 static void test_scratch(void)
 {
-	struct scratch *scratch = scratch_new();
+	struct arena *arena = arena_new();
 
 	for (int event = 0; event < 3; event++)
 		for (size_t size = 1; size < (1 << 20); size = 3 * size + 1) {
-			unsigned char *bytes = scratch_array(scratch, size, 1);
+			unsigned char *bytes = arena_array(arena, size, 1);
 
 			for (size_t i = 0; i < size; i++)
 				g_assert_cmpint(bytes[i], ==, 0);
 			memset(bytes, 0xa5, size);
 			if (size > 60000)
-				scratch_reset(scratch);
+				arena_reset(arena);
 		}
-	scratch_free(scratch);
+	arena_free(arena);
 }
 
 int main(int argc, char **argv)

@@ -36,9 +36,9 @@ static const struct heuristic {
 };
 
 static void decide(const char *name, const struct sched_snapshot *snapshot,
-		   struct scratch *scratch, unsigned int flags, struct sched_plan *ret_plan)
+		   struct arena *arena, unsigned int flags, struct sched_plan *ret_plan)
 {
-	struct policy_context context = { .scratch = scratch, .flags = flags };
+	struct policy_context context = { .arena = arena, .flags = flags };
 	struct policy policy;
 	char message[256];
 
@@ -97,7 +97,7 @@ static void count(struct tally *tally, const struct sched_plan *plan)
 
 /* One snapshot; on a serial one both forms of the oracle agree. */
 static void compare(const struct heuristic *heuristic, uint64_t seed, bool serial, uint32_t flags,
-		    struct scratch *scratch, struct tally *tally)
+		    struct arena *arena, struct tally *tally)
 {
 	struct preempt_snapshot *made = preempt_snapshot_new(seed, serial, flags);
 	struct sched_plan plan;
@@ -107,7 +107,7 @@ static void compare(const struct heuristic *heuristic, uint64_t seed, bool seria
 						       heuristic->algorithm_3, cores };
 		GArray *expected = preempt_oracle_decide(&oracle);
 
-		decide(heuristic->name, &made->snapshot, scratch, POLICY_PLAIN, &plan);
+		decide(heuristic->name, &made->snapshot, arena, POLICY_PLAIN, &plan);
 		assert_same_actions(&plan, (const struct sched_action *)expected->data,
 				    expected->len);
 		preempt_oracle_free(expected);
@@ -119,13 +119,13 @@ static void compare(const struct heuristic *heuristic, uint64_t seed, bool seria
 static void test_oracle(const void *data)
 {
 	const struct heuristic *heuristic = data;
-	struct scratch *scratch = scratch_new();
+	struct arena *arena = arena_new();
 	struct tally tally = { 0 };
 
 	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++)
 		for (int serial = 0; serial < 2; serial++)
 			for (uint32_t flags = 0; flags <= 100; flags += 50)
-				compare(heuristic, seed, serial, flags, scratch, &tally);
+				compare(heuristic, seed, serial, flags, arena, &tally);
 	g_test_message("%u starts, %u suspensions, %u resumptions, %u moves", tally.starts,
 		       tally.suspends, tally.resumes, tally.moves);
 	g_assert_cmpuint(tally.starts, >, SNAPSHOTS);
@@ -134,36 +134,36 @@ static void test_oracle(const void *data)
 		g_assert_cmpuint(tally.suspends, >, SNAPSHOTS);
 	else
 		g_assert_cmpuint(tally.suspends, ==, 0);
-	scratch_free(scratch);
+	arena_free(arena);
 }
 
 /* Acceptance: with all flags false a policy decides what its plain twin does. */
 static void test_no_flags(const void *data)
 {
 	const struct heuristic *heuristic = data;
-	struct scratch *scratch = scratch_new();
-	struct scratch *other = scratch_new();
+	struct arena *arena = arena_new();
+	struct arena *other = arena_new();
 
 	for (uint64_t seed = 0; seed < 2 * SNAPSHOTS; seed++) {
 		struct preempt_snapshot *made = preempt_snapshot_new(seed, seed % 2, 0);
 		struct sched_plan plan;
 		struct sched_plan plain;
 
-		decide(heuristic->name, &made->snapshot, scratch, POLICY_PLAIN, &plan);
+		decide(heuristic->name, &made->snapshot, arena, POLICY_PLAIN, &plan);
 		decide(heuristic->plain, &made->snapshot, other, POLICY_PLAIN, &plain);
 		assert_same_actions(&plan, plain.actions, plain.actions_count);
 		preempt_snapshot_free(made);
 	}
-	scratch_free(scratch);
-	scratch_free(other);
+	arena_free(arena);
+	arena_free(other);
 }
 
 /* While it explains itself a policy decides the same, and every placement has its way. */
 static void test_explain(const void *data)
 {
 	const struct heuristic *heuristic = data;
-	struct scratch *scratch = scratch_new();
-	struct scratch *other = scratch_new();
+	struct arena *arena = arena_new();
+	struct arena *other = arena_new();
 
 	for (uint64_t seed = 0; seed < SNAPSHOTS / 2; seed++) {
 		struct preempt_snapshot *made = preempt_snapshot_new(seed, seed % 2, 50);
@@ -172,7 +172,7 @@ static void test_explain(const void *data)
 		uint32_t taken = 0;
 		uint32_t placed = 0;
 
-		decide(heuristic->name, &made->snapshot, scratch, POLICY_PLAIN, &plan);
+		decide(heuristic->name, &made->snapshot, arena, POLICY_PLAIN, &plan);
 		decide(heuristic->name, &made->snapshot, other, POLICY_EXPLAIN, &explained);
 		assert_same_actions(&explained, plan.actions, plan.actions_count);
 		for (uint32_t i = 0; i < explained.considered_count; i++) {
@@ -190,8 +190,8 @@ static void test_explain(const void *data)
 		g_assert_cmpuint(taken, ==, placed);
 		preempt_snapshot_free(made);
 	}
-	scratch_free(scratch);
-	scratch_free(other);
+	arena_free(arena);
+	arena_free(other);
 }
 
 /*
@@ -263,7 +263,7 @@ static void test_example(void)
 		.running_count = 1,
 		.running = &running,
 	};
-	struct scratch *scratch = scratch_new();
+	struct arena *arena = arena_new();
 
 	system->row_names[0] = "t";
 	system->nodes[0] = system->nodes[1] = 1;
@@ -275,7 +275,7 @@ static void test_example(void)
 		struct sched_plan plan;
 		const struct sched_action *start;
 
-		decide(cases[i].policy, &snapshot, scratch, POLICY_PLAIN, &plan);
+		decide(cases[i].policy, &snapshot, arena, POLICY_PLAIN, &plan);
 		g_assert_cmpuint(plan.actions_count, ==, cases[i].actions);
 		start = &plan.actions[plan.actions_count - 1];
 		g_assert_cmpint(start->kind, ==, SCHED_ACTION_START);
@@ -288,7 +288,7 @@ static void test_example(void)
 			g_assert_cmpfloat(plan.actions[0].objective, ==, 2.0);
 		}
 	}
-	scratch_free(scratch);
+	arena_free(arena);
 	sched_system_free(system);
 }
 
@@ -507,7 +507,7 @@ static void test_scene(const void *data)
 		.running = running,
 		.suspended = suspended,
 	};
-	struct scratch *scratch = scratch_new();
+	struct arena *arena = arena_new();
 	struct sched_plan plan;
 	g_autofree char *text = NULL;
 
@@ -536,7 +536,7 @@ static void test_scene(const void *data)
 				160
 			};
 	}
-	decide(scene->policy, &snapshot, scratch, scene->verdicts ? POLICY_EXPLAIN : POLICY_PLAIN, &plan);
+	decide(scene->policy, &snapshot, arena, scene->verdicts ? POLICY_EXPLAIN : POLICY_PLAIN, &plan);
 	text = plan_text(&plan);
 	g_assert_cmpstr(text, ==, scene->plan);
 	if (scene->verdicts) {
@@ -544,7 +544,7 @@ static void test_scene(const void *data)
 
 		g_assert_cmpstr(verdicts, ==, scene->verdicts);
 	}
-	scratch_free(scratch);
+	arena_free(arena);
 	sched_system_free(system);
 }
 

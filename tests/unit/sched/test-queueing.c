@@ -42,7 +42,7 @@ static void assert_plan(const struct sched_plan *plan, const struct queueing_pla
 static void test_oracle(gconstpointer name)
 {
 	const struct policy policy = policy_named(name);
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 	uint32_t kinds[SCHED_ACTION_ENQUEUE + 1] = { 0 };
 	uint32_t pruned = 0;
 
@@ -64,15 +64,15 @@ static void test_oracle(gconstpointer name)
 	g_assert_cmpuint(kinds[SCHED_ACTION_ENQUEUE], >, SNAPSHOTS);
 	g_assert_cmpuint(kinds[SCHED_ACTION_DROP], >, SNAPSHOTS);
 	g_assert_true((pruned > SNAPSHOTS / 4) == policy.ops->evicts);
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 /* What a memory holds, and being asked to explain, change no plan. */
 static void test_memory(gconstpointer name)
 {
 	const struct policy policy = policy_named(name);
-	struct policy_context plain = { .scratch = scratch_new() };
-	struct policy_context other = { .scratch = scratch_new() };
+	struct policy_context plain = { .arena = arena_new() };
+	struct policy_context other = { .arena = arena_new() };
 
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		struct queueing_random *random = queueing_random_new(seed);
@@ -103,8 +103,8 @@ static void test_memory(gconstpointer name)
 		queueing_memory_free(other.memory);
 		queueing_random_free(random);
 	}
-	scratch_free(plain.scratch);
-	scratch_free(other.scratch);
+	arena_free(plain.arena);
+	arena_free(other.arena);
 }
 
 /* Refusals as too unlikely by a machine that was given another task after that. */
@@ -124,7 +124,7 @@ static uint32_t refused_early(const struct sched_plan *plan)
 static void test_explains_when_given_up(void)
 {
 	const struct policy policy = policy_named("pam");
-	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_EXPLAIN };
+	struct policy_context context = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
 	uint32_t early = 0;
 
 	for (uint64_t seed = 1; seed <= 300; seed++) {
@@ -136,14 +136,14 @@ static void test_explains_when_given_up(void)
 		queueing_random_free(random);
 	}
 	g_assert_cmpuint(early, >, 0);
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 /* Every queued task is judged, and every waiting one has its machines looked at. */
 static void test_explain(gconstpointer name)
 {
 	const struct policy policy = policy_named(name);
-	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_EXPLAIN };
+	struct policy_context context = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
 
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		struct queueing_random *random = queueing_random_new(seed);
@@ -179,7 +179,7 @@ static void test_explain(gconstpointer name)
 					plan.considered[i].cluster);
 		queueing_random_free(random);
 	}
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 /* The Schmitt trigger: on at 1, off at 0.8, in between as it was (V.C). */
@@ -203,7 +203,7 @@ static void test_trigger(void)
 		{ 8, true, 0, 0.2, 0.8, false },
 	};
 	const struct policy policy = policy_named("pam");
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 	struct queueing_random *random = queueing_random_new(1);
 
 	random->snapshot.waiting_count = 0;
@@ -223,7 +223,7 @@ static void test_trigger(void)
 		g_assert_cmpint(plan.pruner.dropping, ==, cases[i].dropping_after);
 	}
 	queueing_random_free(random);
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 /* Policies of other systems are not asked here, and these not elsewhere. */
@@ -252,7 +252,7 @@ static void test_deadline_to_the_instant(void)
 		bool dropped;
 	} cases[] = { { 100.2, false }, { 100.49, false }, { 100.5 - 1e-7, true }, { 100.5, true } };
 	const struct policy policy = policy_named("mm");
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 	struct queueing_random *random = queueing_random_new(1);
 
 	random->snapshot.waiting_count = 1;
@@ -271,14 +271,14 @@ static void test_deadline_to_the_instant(void)
 		g_assert_cmpint(plan.actions[0].kind == SCHED_ACTION_DROP, ==, cases[i].dropped);
 	}
 	queueing_random_free(random);
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 /* Nothing is mapped to a machine that lacks a node; its queue stays. */
 static void test_machine_down(gconstpointer name)
 {
 	const struct policy policy = policy_named(name);
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 	const struct sched_node down = { .cluster = 0, .node = 0 };
 	uint32_t without = 0;
 
@@ -304,14 +304,14 @@ static void test_machine_down(gconstpointer name)
 		queueing_random_free(random);
 	}
 	g_assert_cmpuint(without, >, 50);
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 /* However much its type has suffered, PAMF does not map what cannot be on time. */
 static void test_no_chance(void)
 {
 	const struct policy policy = policy_named("pamf");
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		struct queueing_random *random = queueing_random_new(seed);
@@ -326,7 +326,7 @@ static void test_no_chance(void)
 				g_assert_cmpfloat(plan.actions[i].chance, >, 0);
 		queueing_random_free(random);
 	}
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 static void test_settings_are_checked(void)

@@ -174,7 +174,7 @@ static void test_oracle(const void *data)
 		g_test_skip(reason);
 		return;
 	}
-	context = (struct policy_context){ .scratch = scratch_new() };
+	context = (struct policy_context){ .arena = arena_new() };
 	make_policy(ops->name, &policy);
 	for (uint64_t seed = 0; seed < SNAPSHOTS; seed++) {
 		/* The plain implementation is slow where there is much to pack. */
@@ -193,7 +193,7 @@ static void test_oracle(const void *data)
 		oracle_state_free(expected);
 		sharing_snapshot_free(random);
 	}
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 static void assert_same_plan(const struct sched_plan *a, const struct sched_plan *b)
@@ -218,8 +218,8 @@ static void test_purity(const void *data)
 	make_policy(ops->name, &policy);
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		struct sharing_snapshot *random = sharing_snapshot_new(seed, &sizes[1]);
-		struct policy_context one = { .scratch = scratch_new() };
-		struct policy_context two = { .scratch = scratch_new(), .flags = POLICY_EXPLAIN };
+		struct policy_context one = { .arena = arena_new() };
+		struct policy_context two = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
 		struct sched_plan plan;
 		struct sched_plan explained;
 
@@ -235,8 +235,8 @@ static void test_purity(const void *data)
 				g_assert_cmpuint(
 					explained.actions[explained.considered[i].action].task, ==,
 					explained.considered[i].task);
-		scratch_free(one.scratch);
-		scratch_free(two.scratch);
+		arena_free(one.arena);
+		arena_free(two.arena);
 		sharing_snapshot_free(random);
 	}
 }
@@ -245,7 +245,7 @@ static void test_purity(const void *data)
 static void test_brute_force(void)
 {
 	static const struct sharing_size small = { 3, 4, 3 };
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 	struct policy policy;
 	uint32_t all = 0;
 
@@ -274,7 +274,7 @@ static void test_brute_force(void)
 		sharing_snapshot_free(random);
 	}
 	g_assert_cmpuint(all, >, 300);
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 /* The example of Stillwell 2010, III.A: 10 s at 1, a pause, 30 s at 0.5 are 25 s of virtual time. */
@@ -302,12 +302,12 @@ static void test_packing(void)
 	static const struct mcb8_job jobs[] = {
 		{ 1, 0.6, 0.1 }, { 1, 0.5, 0.2 }, { 1, 0.1, 0.7 }, { 1, 0.2, 0.5 },
 	};
-	struct scratch *scratch = scratch_new();
+	struct arena *arena = arena_new();
 	struct mcb8_packing packing;
 	struct mcb8 mcb8;
 
-	g_assert_cmpint(mcb8_init(&mcb8, scratch, 4, 2), ==, 0);
-	g_assert_cmpint(mcb8_packing_init(&mcb8, scratch, 4, &packing), ==, 0);
+	g_assert_cmpint(mcb8_init(&mcb8, arena, 4, 2), ==, 0);
+	g_assert_cmpint(mcb8_packing_init(&mcb8, arena, 4, &packing), ==, 0);
 	g_assert_true(mcb8_pack(&mcb8, jobs, 4, &packing));
 	g_assert_cmpuint(packing.fills_count, ==, 2);
 	g_assert_cmpuint(packing.entries_count, ==, 4);
@@ -318,7 +318,7 @@ static void test_packing(void)
 	g_assert_cmpfloat_with_epsilon(packing.load, 0.7, 1e-12);
 	g_assert_true(mcb8_pack(&mcb8, jobs, 0, &packing));
 	g_assert_cmpuint(packing.fills_count, ==, 0);
-	scratch_free(scratch);
+	arena_free(arena);
 }
 
 /* Ten tasks of a tenth each fill a host exactly, and an eleventh does not fit. */
@@ -326,18 +326,18 @@ static void test_tenths(void)
 {
 	const struct mcb8_job full = { 20, 0.1, 0.1 };
 	const struct mcb8_job over = { 21, 0.1, 0.1 };
-	struct scratch *scratch = scratch_new();
+	struct arena *arena = arena_new();
 	struct mcb8_packing packing;
 	struct mcb8 mcb8;
 
-	g_assert_cmpint(mcb8_init(&mcb8, scratch, 1, 2), ==, 0);
-	g_assert_cmpint(mcb8_packing_init(&mcb8, scratch, 21, &packing), ==, 0);
+	g_assert_cmpint(mcb8_init(&mcb8, arena, 1, 2), ==, 0);
+	g_assert_cmpint(mcb8_packing_init(&mcb8, arena, 21, &packing), ==, 0);
 	g_assert_true(mcb8_pack(&mcb8, &full, 1, &packing));
 	g_assert_cmpuint(packing.fills_count, ==, 1);
 	g_assert_cmpuint(packing.fills[0].hosts, ==, 2);
 	g_assert_cmpuint(packing.entries[0].tasks, ==, 10);
 	g_assert_false(mcb8_pack(&mcb8, &over, 1, &packing));
-	scratch_free(scratch);
+	arena_free(arena);
 }
 
 int main(int argc, char **argv)

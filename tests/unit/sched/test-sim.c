@@ -143,12 +143,12 @@ static void test_suspend(void)
 	g_assert_cmpfloat(event.exec_s, ==, 4);
 	g_assert_cmpfloat(event.overhead.freeze_s, ==, 0);
 	backend_suspend(backend, 0, 1, 2);
-	event = expect_step(backend, BACKEND_EVENT_STAYED, 4, 0, 2);
+	event = expect_step(backend, BACKEND_EVENT_SUSPENSION_FAILED, 4, 0, 2);
 	g_assert_cmpstr(event.reason, ==, "it does not run");
 	expect(backend, 20, BACKEND_EVENT_NONE, 20, 0);
 	g_assert_cmpfloat(backend_energy_j(backend), ==, 40);
 	backend_resume(backend, 0, 1, 2, &node, 1);
-	expect_step(backend, BACKEND_EVENT_STAYED, 20, 0, 2);
+	expect_step(backend, BACKEND_EVENT_SUSPENSION_FAILED, 20, 0, 2);
 	backend_resume(backend, 0, 1, 1, &node, 1);
 	backend_resume(backend, 0, 1, 1, &node, 1);
 	event = expect_step(backend, BACKEND_EVENT_RESUMED, 20, 0, 1);

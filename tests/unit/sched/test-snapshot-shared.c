@@ -10,7 +10,7 @@
 /* Decides and gives the actions as text. */
 static char *decide(const struct policy *policy, const struct sched_snapshot *snapshot)
 {
-	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_EXPLAIN };
+	struct policy_context context = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
 	struct sched_plan plan;
 
 	g_assert_null(policy_misfit(policy, snapshot->system));
@@ -18,7 +18,7 @@ static char *decide(const struct policy *policy, const struct sched_snapshot *sn
 
 	g_autoptr(json_t) actions = snapshot_json_actions(snapshot->system, &plan, true);
 
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 	return json_text(actions);
 }
 

@@ -10,7 +10,7 @@
 /* What is written reads back, writes the same again and gives the same actions. */
 static void test_round_trip(void)
 {
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 	uint32_t count;
 	const struct policy_ops *const *list = policy_list(&count);
 	char message[256];
@@ -54,7 +54,7 @@ static void test_round_trip(void)
 		g_assert_cmpstr(decided_text, ==, actions_text);
 		random_snapshot_free(random);
 	}
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 /* A snapshot that is good, to be spoilt in one place. */
@@ -373,7 +373,7 @@ static void test_text(void)
 static void test_explain(void)
 {
 	g_autoptr(GString) text = g_string_new(good);
-	struct policy_context context = { .scratch = scratch_new(), .flags = POLICY_EXPLAIN };
+	struct policy_context context = { .arena = arena_new(), .flags = POLICY_EXPLAIN };
 	struct policy policy;
 	struct sched_plan plan;
 	char message[256];
@@ -394,7 +394,7 @@ static void test_explain(void)
 	g_assert_cmpuint(json_array_size(list), ==, 1);
 	g_assert_cmpstr(json_string_value(json_object_get(first, "kind")), ==, "wait");
 	g_assert_cmpstr(json_string_value(json_object_get(option, "verdict")), ==, "after-end");
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 int main(int argc, char **argv)

@@ -79,7 +79,7 @@ static void test_tie(const void *data)
 {
 	const struct tie *tie = data;
 	g_autoptr(snapshot_json_t) read = read_tie(tie->name);
-	struct policy_context context = { .scratch = scratch_new() };
+	struct policy_context context = { .arena = arena_new() };
 	struct policy policy;
 	struct sched_plan plan;
 	char message[256];
@@ -93,7 +93,7 @@ static void test_tie(const void *data)
 	g_autofree char *told = tell(read->system, &plan);
 
 	g_assert_cmpstr(told, ==, tie->actions);
-	scratch_free(context.scratch);
+	arena_free(context.arena);
 }
 
 int main(int argc, char **argv)

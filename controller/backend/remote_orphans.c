@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Attempts that run and that nobody waits for any more: given up while their local scheduler was away,
+ * and forgotten when the controller was started again. They would keep their nodes for ever.
+ */
+#include <inttypes.h>
+
+#include "common/clock.h"
+#include "controller/backend/remote_private.h"
+
+/* What was to be killed is looked for again so long after, for requests may be given up. */
+#define AGAIN_S REMOTE_GRACE_S
+
+struct remote_orphans {
+	struct remote_backend *remote;
+	uint32_t cluster;
+	bool told;        /* that they cannot be looked for */
+	int64_t again_ns; /* when to look again; 0: not before it was away */
+};
+
+static bool is_of_run(const struct remote_backend *remote, const char *id)
+{
+	uint32_t task, attempt;
+
+	return remote_usage_task_of(remote->run.experiment, remote->run.run, id, &task, &attempt);
+}
+
+/* One of that name elsewhere is another one. */
+static bool is_stranger(const char *id, void *data)
+{
+	const struct remote_orphans *orphans = data;
+	const struct remote_backend *remote = orphans->remote;
+	const struct remote_attempt *entry = g_hash_table_lookup(remote->entries, id);
+
+	return is_of_run(remote, id) && (!entry || entry->cluster != orphans->cluster);
+}
+
+static void not_listed(struct remote_orphans *orphans, const struct remote_link *link, const char *why)
+{
+	orphans->again_ns = clock_now_ns();
+	if (!orphans->told)
+		remote_note(orphans->remote, "tasks-unlisted",
+			    "local scheduler of cluster '%s' does not say what runs there, which may be tasks that "
+			    "nobody waits for: %s; it is asked again",
+			    remote_link_cluster(link)->name, why);
+	orphans->told = true;
+}
+
+static void kill_listed(int status, json_t *body, const GError *error, void *data)
+{
+	struct remote_orphans *orphans = data;
+	struct remote_backend *remote = orphans->remote;
+	struct remote_link *link = remote_fleet_link(remote->fleet, orphans->cluster);
+	uint32_t count;
+
+	if (error || !json_is_array(json_object_get(body, "tasks"))) {
+		not_listed(orphans, link, error ? error->message : "the answer has no tasks");
+		return;
+	}
+	orphans->told = false;
+	count = remote_fleet_kill_listed(link, body, is_stranger, orphans);
+	orphans->again_ns = count > 0 ? clock_now_ns() + (int64_t)(AGAIN_S * 1e9) : 0;
+	if (count > 0)
+		remote_note(remote, "tasks-unknown",
+			    "cluster '%s' still had %" PRIu32 " task(s) under way that are not on "
+			    "record as such; they are killed",
+			    remote_link_cluster(link)->name, count);
+}
+
+void remote_orphans_look(struct remote_backend *remote, uint32_t cluster)
+{
+	if (!remote->orphans)
+		return;
+	remote->orphans[cluster].again_ns = 0;
+	remote_link_send(remote_fleet_link(remote->fleet, cluster), "GET", "/v1/tasks", NULL,
+			 kill_listed, &remote->orphans[cluster]);
+}
+
+void remote_orphans_guard(struct remote_backend *remote, int64_t now_ns)
+{
+	for (uint32_t i = 0; remote->orphans && i < remote->config->clusters_count; i++)
+		if (remote->orphans[i].again_ns && remote->orphans[i].again_ns <= now_ns &&
+		    !remote_link_away(remote_fleet_link(remote->fleet, i)))
+			remote_orphans_look(remote, i);
+}
+
+void remote_backend_kill_orphans(struct backend *backend)
+{
+	struct remote_backend *remote = (struct remote_backend *)backend;
+	const uint32_t count = remote->config->clusters_count;
+
+	if (remote->orphans)
+		return;
+	remote->orphans = g_new(struct remote_orphans, count);
+	for (uint32_t i = 0; i < count; i++) {
+		remote->orphans[i] = (struct remote_orphans){ .remote = remote, .cluster = i };
+		remote_orphans_look(remote, i);
+	}
+}
+
+void remote_orphans_free(struct remote_backend *remote)
+{
+	for (uint32_t i = 0; remote->orphans && i < remote->config->clusters_count; i++)
+		remote_link_forget(remote_fleet_link(remote->fleet, i), &remote->orphans[i]);
+	g_clear_pointer(&remote->orphans, g_free);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the backend says: how attempts began and ended, and which nodes are down. */
+#include <math.h>
+
+#include "controller/engine/shared_nodes.h"
+#include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
+#include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
+
+/* Attempts that ended. */
+
+enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, double time_s,
+					 const char *reason)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	engine_record_event(engine, time_s, "lost", index, reason);
+	if (task->cancelled) {
+		engine->result.tasks_failed++;
+		return ENGINE_TASK_KILLED;
+	}
+	if (task->attempts - task->attempts_before >= ENGINE_ATTEMPTS_MAX) {
+		engine->result.tasks_failed++;
+		return ENGINE_TASK_FAILED;
+	}
+	if (isnan(task->waits_since_s)) {
+		engine_record_lost(engine, index, time_s, reason);
+		task->waits_since_s = time_s;
+	}
+	engine_wait_for(engine, index);
+	return ENGINE_TASK_WAITING;
+}
+
+void engine_count_completed(struct engine *engine, const struct engine_task *task)
+{
+	const struct sched_cluster *cluster = &engine->setup.system->clusters[task->cluster];
+	/* A host without a meter says nothing about energy: the estimate stands in. */
+	const double energy_j = isfinite(task->energy_j) ? task->energy_j : task->eec_j;
+
+	engine->completed_j += energy_j;
+	engine->completed_resources += task->exec_s * task->nodes_count * cluster->cores;
+}
+
+double engine_day_share(const struct engine *engine, uint32_t index, double start_s, double end_s)
+{
+	const struct engine_setup *setup = &engine->setup;
+	const struct suspension *suspension = engine->suspensions[index];
+	const double executed_s = engine->tasks[index].executed_s;
+	double counts_s = executed_s;
+	double begin_s = start_s;
+
+	if (setup->lead_s <= 0)
+		return 1;
+	if (engine->day_begun) {
+		begin_s = fmax(start_s, setup->lead_s);
+		counts_s -= suspension ? suspension->lead_s : 0;
+	}
+	return (counts_s + (fmin(end_s, setup->duration_s) - begin_s)) /
+	       (executed_s + (end_s - start_s));
+}
+
+static enum engine_task_state after_outcome(struct engine *engine, uint32_t index,
+					    const struct backend_event *event)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	switch (event->outcome) {
+	case BACKEND_OUTCOME_COMPLETED:
+		task->utility = sched_task_utility(task->task, event->time_s) *
+				engine_day_share(engine, index, task->since_s, event->time_s);
+		engine->result.utility += task->utility;
+		engine_note_utility(engine, event->time_s, task->utility);
+		engine->result.tasks_completed++;
+		engine_count_completed(engine, task);
+		return ENGINE_TASK_COMPLETED;
+	case BACKEND_OUTCOME_LOST:
+		return engine_after_loss(engine, index, event->time_s, event->reason);
+	case BACKEND_OUTCOME_KILLED:
+		/* Nobody asked for that: whoever served before could not record that it stopped. */
+		if (engine->setup.open && !task->cancelled && !engine->ended)
+			return engine_after_loss(engine, index, event->time_s, event->reason);
+		engine->result.tasks_failed++;
+		return ENGINE_TASK_KILLED;
+	case BACKEND_OUTCOME_NONE:
+	case BACKEND_OUTCOME_FAILED:
+		break;
+	}
+	engine->result.tasks_failed++;
+	return ENGINE_TASK_FAILED;
+}
+
+/* Tasks. */
+
+/* News of an attempt that is not the current one, or of an ended task, is old. */
+static bool is_current(const struct engine *engine, const struct backend_event *event)
+{
+	if (event->task >= engine->setup.workload->tasks_count)
+		return false;
+
+	const struct engine_task *task = &engine->tasks[event->task];
+
+	if (task->state == ENGINE_TASK_QUEUED && !backend_keeps_queues(engine->backend))
+		return false;
+	return task->attempts == event->attempt && task->state >= ENGINE_TASK_QUEUED &&
+	       task->state <= ENGINE_TASK_MIGRATING;
+}
+
+static void handle_started(struct engine *engine, const struct backend_event *event)
+{
+	struct engine_task *task = &engine->tasks[event->task];
+
+	engine_handle_began(engine, event);
+	if (!is_current(engine, event) || task->state != ENGINE_TASK_STARTING)
+		return;
+	task->state = ENGINE_TASK_RUNNING;
+	engine_set_preemptible(engine, event->task);
+	task->reason = event->reason;
+	engine_record_task(engine, event->task);
+}
+
+static void handle_ended(struct engine *engine, const struct backend_event *event)
+{
+	struct engine_task *task = &engine->tasks[event->task];
+	const enum engine_task_state state = task->state;
+
+	if (engine_evicted(engine, event) || !is_current(engine, event))
+		return;
+	engine->changed_places = true;
+	engine_clear_overrun(engine, event->task);
+	engine_window_note_ran(engine, event->task, event->time_s);
+	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
+	    state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING) {
+		engine_stop_sharing(engine, event->task, event->time_s);
+		engine_vacate(engine, event->task, task->nodes);
+		engine_window_note_end(engine, event->task, event->time_s);
+		running_list_remove(&engine->running, event->task);
+	}
+	task->ended_s = event->time_s;
+	task->exec_s = event->exec_s;
+	task->energy_j = event->energy_j;
+	task->state = after_outcome(engine, event->task, event);
+	task->reason = event->reason;
+	if (engine->queues) {
+		engine_dequeue(engine, event->task);
+		if (task->state != ENGINE_TASK_WAITING)
+			engine_note_deadline(engine, event->task,
+					     task->state == ENGINE_TASK_COMPLETED);
+	}
+	engine_set_preemptible(engine, event->task);
+	engine_record_task(engine, event->task);
+	engine_record_end(engine, event->task);
+	engine_settle_reason(engine, task);
+	if (engine->suspensions[event->task])
+		engine_end_suspension(engine, event->task, state);
+	if (state == ENGINE_TASK_MIGRATING)
+		engine_end_migration(engine, event->task);
+	engine_retry_late(engine, event->time_s);
+	engine_resume_wanted(engine);
+}
+
+/* Nodes. */
+
+static bool place_has(const struct sched_planned *planned, const struct sched_node *node)
+{
+	if (planned->cluster != node->cluster)
+		return false;
+	for (uint32_t i = 0; i < planned->nodes_count; i++)
+		if (planned->nodes[i] == node->node)
+			return true;
+	return false;
+}
+
+/* Takes back what was promised a node. */
+static void cancel_promises(struct engine *engine, struct sched_planned *list, uint32_t *count,
+			    const struct sched_node *node, double time_s, const char *reason)
+{
+	for (uint32_t i = 0; i < *count;) {
+		const uint32_t task = list[i].task->id;
+
+		if (!place_has(&list[i], node)) {
+			i++;
+			continue;
+		}
+		engine_remove_reservation(list, count, task);
+		engine_cancel(engine, task);
+		engine_note_gone(engine, task);
+		engine_record_event(engine, time_s, "cancelled", task, reason);
+		engine_record_task(engine, task);
+	}
+}
+
+void engine_set_down(struct engine *engine, const struct sched_node *node, double time_s,
+		     const char *reason)
+{
+	const struct engine_closure *closure = &engine->closures[node->cluster][node->node];
+	const bool down = closure->failed || closure->drained;
+
+	if (engine->down[node->cluster][node->node] == down)
+		return;
+	engine->changes++;
+	engine->down[node->cluster][node->node] = down;
+	engine->tallied = false;
+	engine->changed_places = true;
+	if (down) {
+		engine->down_nodes[engine->down_count++] = *node;
+		engine_unclaim_node(engine, node->cluster, node->node);
+		cancel_promises(engine, engine->reservations, &engine->reservations_count, node,
+				time_s, reason);
+		cancel_promises(engine, engine->placeholders, &engine->placeholders_count, node,
+				time_s, reason);
+		return;
+	}
+	for (uint32_t i = 0; i < engine->down_count; i++)
+		if (engine->down_nodes[i].cluster == node->cluster &&
+		    engine->down_nodes[i].node == node->node)
+			engine->down_nodes[i--] = engine->down_nodes[--engine->down_count];
+	engine->replan_due = true;
+}
+
+static void handle_node(struct engine *engine, const struct backend_event *event)
+{
+	const bool down = event->kind == BACKEND_EVENT_NODE_DOWN;
+	const struct sched_node node = { event->cluster, event->node };
+
+	if (node.cluster >= engine->setup.system->clusters_count ||
+	    node.node >= engine->setup.system->clusters[node.cluster].nodes ||
+	    engine->closures[node.cluster][node.node].failed == down)
+		return;
+	engine->closures[node.cluster][node.node].failed = down;
+	engine_record_node(engine, event->time_s, down ? "node-down" : "node-up", &node,
+			   event->reason, NULL);
+	engine_set_down(engine, &node, event->time_s, "node went down");
+}
+
+/* All of it. */
+
+void engine_handle(struct engine *engine, const struct backend_event *event)
+{
+	switch (event->kind) {
+	case BACKEND_EVENT_STARTED:
+		handle_started(engine, event);
+		break;
+	case BACKEND_EVENT_ENDED:
+		handle_ended(engine, event);
+		break;
+	case BACKEND_EVENT_BEGAN:
+		engine_handle_began(engine, event);
+		break;
+	case BACKEND_EVENT_NODE_DOWN:
+	case BACKEND_EVENT_NODE_UP:
+		handle_node(engine, event);
+		break;
+	case BACKEND_EVENT_ABORTED:
+		engine_abort(engine, "%s", event->reason ? event->reason : "the backend gave up");
+		break;
+	case BACKEND_EVENT_SUSPENDED:
+	case BACKEND_EVENT_RESUMED:
+	case BACKEND_EVENT_SUSPENSION_FAILED:
+		if (is_current(engine, event) &&
+		    event->n == engine->tasks[event->task].suspensions)
+			engine_handle_suspension(engine, event);
+		break;
+	case BACKEND_EVENT_MIGRATED:
+	case BACKEND_EVENT_MIGRATION_FAILED:
+		if (is_current(engine, event))
+			engine_handle_migration(engine, event);
+		break;
+	case BACKEND_EVENT_NONE:
+	case BACKEND_EVENT_ENERGY_LIMIT:
+		break;
+	}
+}

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What people ask for while a run goes on: tasks that come at any time, that are cancelled, or that are not
+ * to start yet, and nodes that are to take nothing new. Whoever keeps what was asked for tells a run that
+ * goes on after an interruption.
+ */
+#include <math.h>
+
+#include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
+#include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
+
+static const char ended[] = "the run has ended";
+static const char no_task[] = "there is no such task";
+static const char no_node[] = "there is no such node";
+
+static double now_s(const struct engine *engine)
+{
+	return fmax(0, backend_now_s(engine->backend));
+}
+
+/* A policy that is asked at changes is to be asked now. */
+static void ask_policy(struct engine *engine)
+{
+	engine->changed_places = true;
+	backend_wake(engine->backend);
+}
+
+/* Tasks. */
+
+uint32_t engine_tasks_count(const struct engine *engine)
+{
+	return engine->setup.workload->tasks_count;
+}
+
+uint32_t engine_submit(struct engine *engine, const struct sched_task *task, bool held)
+{
+	struct workload *open = engine->setup.open;
+	const double time_s = now_s(engine);
+	struct sched_task *made;
+	uint32_t index;
+
+	if (engine->ended || !open || open->tasks_count >= open->tasks_max)
+		return UINT32_MAX;
+	index = open->tasks_count++;
+	made = &open->tasks[index];
+	*made = *task;
+	made->id = index;
+	made->arrival_s = index > 0 ? fmax(time_s, made[-1].arrival_s) : time_s;
+	engine_init_task(engine, index);
+	engine->tasks[index].held = held;
+	engine_arrive(engine, made->arrival_s);
+	ask_policy(engine);
+	return index;
+}
+
+/* What a task that waits was promised is taken back: it is WAITING, and not mappable. */
+static void withdraw(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	task->promised_s = INFINITY;
+	if (task->state == ENGINE_TASK_PLANNED && engine->blocked[index] > 0) {
+		engine_unclaim(engine, index);
+	} else if (task->state == ENGINE_TASK_PLANNED) {
+		if (task->reservation)
+			engine_remove_reservation(engine->reservations, &engine->reservations_count, index);
+		else
+			engine_remove_reservation(engine->placeholders, &engine->placeholders_count, index);
+		engine_cancel(engine, index);
+	}
+	engine_unwait(engine, index);
+}
+
+/* A task that the backend does not know, or has in a queue, ends. */
+static void cancel_waiting(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+	const bool queued = task->state == ENGINE_TASK_QUEUED;
+
+	if (task->held)
+		engine->parked_count--;
+	else if (queued)
+		engine_dequeue(engine, index);
+	else if (task->state != ENGINE_TASK_QUARANTINED)
+		withdraw(engine, index);
+	task->held = false;
+	task->state = ENGINE_TASK_KILLED;
+	task->ended_s = now_s(engine);
+	task->reason = "a person cancelled it";
+	engine->result.tasks_failed++;
+	if (engine->queues)
+		engine_note_deadline(engine, index, false);
+	engine_record_task(engine, index);
+	engine_record_end(engine, index);
+	engine_flush(engine);
+	if (queued && backend_keeps_queues(engine->backend) && !engine->ended)
+		backend_kill(engine->backend, index, task->attempts);
+	ask_policy(engine);
+}
+
+static void cancel_under_way(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	if (!task->cancelled) {
+		task->cancelled = true;
+		engine_record_wish(engine, "cancel", index);
+		engine_set_preemptible(engine, index);
+	}
+	if (task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_SUSPENDED)
+		engine_hold_suspended(engine, index); /* it is not to go on before it has ended */
+	engine_flush(engine);
+	if (!engine->ended)
+		backend_kill(engine->backend, index, task->attempts);
+}
+
+const char *engine_request_cancel(struct engine *engine, uint32_t index)
+{
+	if (engine->ended)
+		return ended;
+	if (index >= engine_tasks_count(engine))
+		return no_task;
+	switch (engine->tasks[index].state) {
+	case ENGINE_TASK_COMING:
+		return "it has not arrived yet";
+	case ENGINE_TASK_WAITING:
+	case ENGINE_TASK_PLANNED:
+	case ENGINE_TASK_QUEUED:
+	case ENGINE_TASK_QUARANTINED:
+		engine_record_wish(engine, "cancel", index);
+		cancel_waiting(engine, index);
+		return NULL;
+	case ENGINE_TASK_STARTING:
+	case ENGINE_TASK_RUNNING:
+	case ENGINE_TASK_SUSPENDING:
+	case ENGINE_TASK_SUSPENDED:
+	case ENGINE_TASK_RESUMING:
+	case ENGINE_TASK_MIGRATING:
+		cancel_under_way(engine, index);
+		return NULL;
+	default:
+		return "it has ended";
+	}
+}
+
+/* A waiting task is not mappable. */
+static void park(struct engine *engine, uint32_t index)
+{
+	withdraw(engine, index);
+	engine->tasks[index].held = true;
+	engine->parked_count++;
+}
+
+const char *engine_request_hold(struct engine *engine, uint32_t index)
+{
+	if (engine->ended)
+		return ended;
+	if (index >= engine_tasks_count(engine))
+		return no_task;
+	switch (engine->tasks[index].state) {
+	case ENGINE_TASK_WAITING:
+	case ENGINE_TASK_PLANNED:
+		break;
+	case ENGINE_TASK_COMING:
+		return "it has not arrived yet";
+	case ENGINE_TASK_QUEUED:
+		return "it is in the queue of a machine, which starts it";
+	case ENGINE_TASK_SUSPENDED:
+		return "it is suspended; suspend it again, and it stays so";
+	case ENGINE_TASK_STARTING:
+	case ENGINE_TASK_RUNNING:
+	case ENGINE_TASK_SUSPENDING:
+	case ENGINE_TASK_RESUMING:
+	case ENGINE_TASK_MIGRATING:
+		return "it does not wait any more; suspend it instead";
+	case ENGINE_TASK_QUARANTINED:
+		return "it is quarantined, and does not start before it is released";
+	default:
+		return "it has ended";
+	}
+	if (engine->tasks[index].held)
+		return NULL;
+	park(engine, index);
+	engine_record_wish(engine, "held", index);
+	engine_record_task(engine, index);
+	engine_flush(engine);
+	ask_policy(engine); /* others may have what it was promised */
+	return NULL;
+}
+
+/* Whatever became of it before: it waits, with the attempts that it is known to have had. */
+static const char *release_quarantined(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	if (task->task->row >= engine->setup.system->rows_count)
+		return "the configuration has not got its type; put that back, or cancel the task";
+	task->state = ENGINE_TASK_WAITING;
+	task->reason = NULL;
+	engine_wait_for(engine, index);
+	engine_record_wish(engine, "released", index);
+	engine_record_task(engine, index);
+	engine_flush(engine);
+	ask_policy(engine);
+	return NULL;
+}
+
+const char *engine_request_release(struct engine *engine, uint32_t index)
+{
+	if (engine->ended)
+		return ended;
+	if (index >= engine_tasks_count(engine))
+		return no_task;
+	switch (engine->tasks[index].state) {
+	case ENGINE_TASK_QUARANTINED:
+		return release_quarantined(engine, index);
+	case ENGINE_TASK_COMING:
+		return "it has not arrived yet";
+	case ENGINE_TASK_WAITING:
+	case ENGINE_TASK_PLANNED:
+	case ENGINE_TASK_QUEUED:
+		break;
+	case ENGINE_TASK_SUSPENDING:
+	case ENGINE_TASK_SUSPENDED:
+		return "it is suspended; resume it instead";
+	case ENGINE_TASK_STARTING:
+	case ENGINE_TASK_RUNNING:
+	case ENGINE_TASK_RESUMING:
+	case ENGINE_TASK_MIGRATING:
+		return "it is not held; it does not wait any more";
+	default:
+		return "it has ended";
+	}
+	if (!engine->tasks[index].held)
+		return "it is not held; it waits to be started";
+	engine->tasks[index].held = false;
+	engine->parked_count--;
+	engine_wait_for(engine, index);
+	engine_record_wish(engine, "released", index);
+	engine_flush(engine);
+	ask_policy(engine);
+	return NULL;
+}
+
+bool engine_restore_held(struct engine *engine, uint32_t index)
+{
+	if (index >= engine_tasks_count(engine))
+		return false;
+	if (engine->tasks[index].state == ENGINE_TASK_COMING)
+		engine->tasks[index].held = true; /* as it was submitted */
+	else if ((engine->tasks[index].state == ENGINE_TASK_WAITING ||
+		  engine->tasks[index].state == ENGINE_TASK_PLANNED) &&
+		 !engine->tasks[index].held)
+		park(engine, index);
+	return true;
+}
+
+bool engine_restore_cancelled(struct engine *engine, uint32_t index)
+{
+	if (index >= engine_tasks_count(engine))
+		return false;
+	if (engine->tasks[index].state == ENGINE_TASK_WAITING) {
+		cancel_waiting(engine, index); /* it came to its end with the run that was left */
+	} else if (engine->tasks[index].state >= ENGINE_TASK_STARTING &&
+		   engine->tasks[index].state <= ENGINE_TASK_MIGRATING) {
+		engine->tasks[index].cancelled = true;
+		engine_set_preemptible(engine, index);
+	}
+	return true;
+}
+
+/* Nodes. */
+
+static bool is_node(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	return cluster < engine->setup.system->clusters_count &&
+	       node < engine->setup.system->clusters[cluster].nodes;
+}
+
+static void set_drained(struct engine *engine, const struct sched_node *node, bool drained,
+			const char *reason)
+{
+	struct engine_closure *closure = &engine->closures[node->cluster][node->node];
+
+	closure->drained = drained;
+	g_free(closure->reason);
+	closure->reason = g_strdup(reason);
+	engine_set_down(engine, node, now_s(engine), "node is drained");
+}
+
+const char *engine_request_drain(struct engine *engine, uint32_t cluster, uint32_t node,
+				 const char *reason)
+{
+	const struct sched_node place = { cluster, node };
+
+	if (engine->ended)
+		return ended;
+	if (!is_node(engine, cluster, node))
+		return no_node;
+	if (engine->closures[cluster][node].drained &&
+	    (!reason || g_strcmp0(reason, engine->closures[cluster][node].reason) == 0))
+		return NULL;
+	engine_record_node(engine, now_s(engine), "drained", &place, reason, engine->asker);
+	set_drained(engine, &place, true, reason);
+	engine_flush(engine);
+	ask_policy(engine);
+	return NULL;
+}
+
+const char *engine_request_undrain(struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	const struct sched_node place = { cluster, node };
+
+	if (engine->ended)
+		return ended;
+	if (!is_node(engine, cluster, node))
+		return no_node;
+	if (!engine->closures[cluster][node].drained)
+		return NULL;
+	engine_record_node(engine, now_s(engine), "undrained", &place, NULL, engine->asker);
+	set_drained(engine, &place, false, NULL);
+	engine_flush(engine);
+	engine_retry_late(engine, now_s(engine));
+	engine_resume_wanted(engine);
+	engine_start_queues(engine);
+	ask_policy(engine);
+	return NULL;
+}
+
+void engine_request_policy(struct engine *engine, const struct policy *policy,
+			   double mapping_interval_s)
+{
+	engine->setup.policy = *policy;
+	if (engine->setup.mapping_interval_s != mapping_interval_s) {
+		engine->setup.mapping_interval_s = mapping_interval_s;
+		engine->event_next = (uint64_t)floor(now_s(engine) / mapping_interval_s) + 1;
+	}
+	ask_policy(engine);
+}
+
+bool engine_restore_drained(struct engine *engine, uint32_t cluster, uint32_t node,
+			    const char *reason)
+{
+	if (!is_node(engine, cluster, node))
+		return false;
+	set_drained(engine, &(struct sched_node){ cluster, node }, true, reason);
+	return true;
+}
+
+bool engine_drained(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	return is_node(engine, cluster, node) && engine->closures[cluster][node].drained;
+}
+
+struct engine_node engine_node(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	const struct engine_closure *closure = &engine->closures[cluster][node];
+
+	return (struct engine_node){
+		.down = closure->failed,
+		.drained = closure->drained,
+		.reason = closure->reason,
+		.task = engine->shared_nodes ? ENGINE_NO_TASK : engine->allocated[cluster][node],
+		.leaver = engine->shared_nodes ? ENGINE_NO_TASK : engine->departing[cluster][node],
+	};
+}
+
+/* Why a task waits. */
+
+static const char *say(const struct engine *engine, const char *format, double s)
+{
+	g_snprintf(engine->because, ENGINE_BECAUSE_SIZE, format, s);
+	return engine->because;
+}
+
+/* Counts the nodes of all clusters: of tasks by the thousand somebody asks why they wait. */
+static void tally(struct engine *engine)
+{
+	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
+		struct engine_tally *tally = &engine->tallies[c];
+
+		*tally = (struct engine_tally){ 0 };
+		for (uint32_t n = 0; n < engine->setup.system->clusters[c].nodes; n++) {
+			tally->up += !engine->down[c][n];
+			tally->idle += !engine->down[c][n] &&
+				       engine->allocated[c][n] == ENGINE_NO_TASK &&
+				       engine->departing[c][n] == ENGINE_NO_TASK;
+		}
+	}
+	engine->tallied = true;
+}
+
+/* Nodes of a cluster that take tasks, or of these those that are idle. */
+static uint32_t count_nodes(const struct engine *engine, uint32_t cluster, bool idle)
+{
+	if (!engine->tallied)
+		tally((struct engine *)engine);
+	return idle ? engine->tallies[cluster].idle : engine->tallies[cluster].up;
+}
+
+/* Whether a task fits in a place that it may have, taking nodes that are up, or idle ones, for free. */
+static bool fits_nodes(const struct engine *engine, uint32_t index, bool idle)
+{
+	uint32_t count;
+	const struct sched_option *options = sched_system_options(
+		engine->setup.system, engine->known[index].row, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if ((i == 0 || options[i].cluster != options[i - 1].cluster) &&
+		    options[i].nodes <= count_nodes(engine, options[i].cluster, idle))
+			return true;
+	return false;
+}
+
+/* The same of the memory of shared hosts. */
+static bool fits_hosts(const struct engine *engine, uint32_t index, bool idle)
+{
+	const struct sched_demand *demand = &engine->known[index].demand;
+	double vms = 0;
+
+	for (uint32_t h = 0; h < engine->nodes_count; h++) {
+		const struct engine_shared_node *host = &engine->shared_nodes[h];
+		const double free = idle ? 1 - host->promised - host->leaving : 1;
+
+		if (!engine->down[0][h])
+			vms += floor(fmax(0, free + SCHED_SHARE_SLACK) / demand->memory);
+	}
+	return vms >= demand->vms;
+}
+
+static bool fits(const struct engine *engine, uint32_t index, bool idle)
+{
+	return engine->shared_nodes ? fits_hosts(engine, index, idle) : fits_nodes(engine, index, idle);
+}
+
+static const char *why_waiting(const struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+
+	if (task->held)
+		return "a person holds it";
+	if (!fits(engine, index, false))
+		return "fits nowhere while nodes are down or drained";
+	if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
+		return engine->because;
+	if (engine->shared_nodes && engine->put_off[index].count > 0 &&
+	    engine->put_off[index].until_s > now_s(engine))
+		return say(engine, "deferred by the policy, for another %.0f s",
+			   engine->put_off[index].until_s - now_s(engine));
+	if (!engine->queues && !fits(engine, index, true))
+		return engine->shared_nodes ? "no host has memory to spare" : "no idle nodes";
+	if (engine->changed_places || engine->considered_s < task->task->arrival_s)
+		return "the next mapping event decides";
+	if (engine_is_deciding(engine))
+		return "the policy decides just now";
+	return "passed over by the policy: others go first, or it is not worth its energy";
+}
+
+static const char *why_planned(const struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	const double left_s = task->planned_start_s - now_s(engine);
+
+	if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
+		return engine->because;
+	if (engine->blocked[index] > 0)
+		return "its nodes are still being left";
+	if (left_s <= 0)
+		return "its nodes are reserved, but not free yet";
+	return say(engine,
+		   task->reservation ? "its nodes are reserved from %.0f s from now on"
+				     : "its nodes are held for it from %.0f s from now on, unless the "
+				       "next mapping event decides otherwise",
+		   left_s);
+}
+
+const char *engine_waits_because(const struct engine *engine, uint32_t index)
+{
+	if (index >= engine_tasks_count(engine))
+		return NULL;
+	switch (engine->tasks[index].state) {
+	case ENGINE_TASK_COMING:
+		return "it has not arrived yet";
+	case ENGINE_TASK_WAITING:
+		return why_waiting(engine, index);
+	case ENGINE_TASK_PLANNED:
+		return why_planned(engine, index);
+	case ENGINE_TASK_QUEUED:
+		return "it is in the queue of a machine";
+	case ENGINE_TASK_QUARANTINED:
+		return "its record cannot be used: release it to start it anew, or cancel it";
+	case ENGINE_TASK_SUSPENDED:
+		if (engine->tasks[index].cancelled)
+			return NULL;
+		if (engine->tasks[index].held && !engine_window_sleeps(engine, index))
+			return "a person suspended it";
+		if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
+			return engine->because;
+		if (engine->suspensions[index]->claimed)
+			return "its nodes are still being left";
+		return engine_is_wanted(engine, index) ? "it goes on as soon as its cluster has idle nodes"
+						       : "it was suspended for others";
+	default:
+		return NULL;
+	}
+}

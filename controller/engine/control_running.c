@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "controller/engine/shared_nodes.h"
+#include "controller/engine/mapping.h"
+#include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
+
+/*
+ * What people ask for: tasks that are suspended until they say otherwise, and go on when they do.
+ * The steps are those of the policies' suspensions (suspension.c).
+ */
+
+/* The first nodes of its cluster that are idle, if they are enough. */
+static bool find_idle(const struct engine *engine, const struct engine_task *task,
+		      uint32_t *ret_nodes)
+{
+	const uint32_t nodes = engine->setup.system->clusters[task->cluster].nodes;
+	uint32_t found = 0;
+
+	for (uint32_t node = 0; node < nodes && found < task->nodes_count; node++)
+		if (engine->allocated[task->cluster][node] == ENGINE_NO_TASK &&
+		    engine->departing[task->cluster][node] == ENGINE_NO_TASK &&
+		    !engine->down[task->cluster][node])
+			ret_nodes[found++] = node;
+	return found == task->nodes_count;
+}
+
+static void resume_if_idle(struct engine *engine, uint32_t index)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	g_autofree uint32_t *nodes = g_new(uint32_t, task->nodes_count);
+
+	if (engine->ended || task->state != ENGINE_TASK_SUSPENDED ||
+	    engine->suspensions[index]->claimed || !find_idle(engine, task, nodes) ||
+	    engine_window_refuses(engine, index))
+		return;
+	engine_begin_resume(engine, index, nodes);
+	engine->disturbed = true; /* the nodes may be promised */
+	engine_record_task(engine, index);
+	engine_flush(engine);
+	if (!engine->ended)
+		engine_launch_resume(engine, index);
+}
+
+/* Whether all who are suspended are wanted that nobody holds. */
+static bool wants_all(const struct engine *engine)
+{
+	return !policy_resumes(&engine->setup.policy, engine->setup.system);
+}
+
+bool engine_is_wanted(const struct engine *engine, uint32_t index)
+{
+	return engine->suspensions[index]->wanted || wants_all(engine);
+}
+
+void engine_resume_wanted(struct engine *engine)
+{
+	if ((engine->wanted_count == 0 && !wants_all(engine)) || engine->ended)
+		return;
+	engine_list_suspended(engine);
+
+	const uint32_t count = engine->suspended.count;
+	g_autofree uint32_t *ids =
+		g_memdup2(engine->suspended.ids, count * sizeof(*engine->suspended.ids));
+
+	for (uint32_t i = 0; i < count; i++)
+		if (engine_is_wanted(engine, ids[i]))
+			resume_if_idle(engine, ids[i]);
+}
+
+/* A task that the policy suspended stays so until a person says otherwise. */
+void engine_hold_suspended(struct engine *engine, uint32_t index)
+{
+	struct suspension *suspension = engine->suspensions[index];
+
+	suspension->record.by_person = true; /* also of one that the window's energy had suspended */
+	if (engine->tasks[index].held) {
+		engine_record_suspension(engine, index);
+		engine_flush(engine);
+		return;
+	}
+	engine_set_wanted(engine, index, false);
+	if (suspension->claimed)
+		engine_unclaim(engine, index);
+	engine_dequeue_suspended(engine, index);
+	engine_set_held(engine, index, true);
+	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
+		engine_enqueue_suspended(engine, index);
+	engine_record_suspension(engine, index);
+	engine_flush(engine);
+}
+
+const char *engine_request_suspend(struct engine *engine, uint32_t index)
+{
+	if (engine->ended)
+		return "the run has ended";
+	if (engine->shared_nodes)
+		return "it shares its hosts, and only the policy says who is on them";
+	if (engine->queues)
+		return "its machine has a queue, and goes on with the next task only when it has ended";
+	if (index >= engine->setup.workload->tasks_count)
+		return "there is no such task";
+	switch (engine->tasks[index].state) {
+	case ENGINE_TASK_RUNNING:
+		engine_record_wish(engine, "suspend", index);
+		engine_begin_suspend(engine, index, true);
+		engine_record_task(engine, index);
+		engine_flush(engine);
+		if (!engine->ended)
+			engine_launch_suspend(engine, index);
+		return NULL;
+	case ENGINE_TASK_SUSPENDING:
+	case ENGINE_TASK_SUSPENDED:
+		engine_record_wish(engine, "suspend", index);
+		engine_hold_suspended(engine, index);
+		return NULL;
+	case ENGINE_TASK_MIGRATING:
+		return "its VMs are on their way to other nodes; try again in a moment";
+	case ENGINE_TASK_STARTING:
+	case ENGINE_TASK_RESUMING:
+		return "it is just starting or going on; try again in a moment";
+	case ENGINE_TASK_COMING:
+	case ENGINE_TASK_WAITING:
+	case ENGINE_TASK_PLANNED:
+		return "it does not run";
+	default:
+		return "it has ended";
+	}
+}
+
+const char *engine_request_resume(struct engine *engine, uint32_t index)
+{
+	if (engine->ended)
+		return "the run has ended";
+	if (engine->shared_nodes)
+		return "it shares its hosts, and only the policy says who is on them";
+	if (index >= engine->setup.workload->tasks_count)
+		return "there is no such task";
+	if (engine->tasks[index].state == ENGINE_TASK_RESUMING)
+		return NULL;
+	if (engine->tasks[index].state != ENGINE_TASK_SUSPENDING &&
+	    engine->tasks[index].state != ENGINE_TASK_SUSPENDED)
+		return "it is not suspended";
+	if (engine->suspensions[index]->claimed)
+		return NULL;
+	engine_record_wish(engine, "resume", index);
+	engine_dequeue_suspended(engine, index);
+	engine->suspensions[index]->record.by_person = true; /* also of one that somebody else had suspended */
+	engine_set_held(engine, index, false);
+	engine_set_wanted(engine, index, true);
+	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
+		engine_enqueue_suspended(engine, index);
+	engine_record_suspension(engine, index);
+	engine_flush(engine);
+	resume_if_idle(engine, index);
+	return NULL;
+}
+
+const char *engine_why_not_migrate(const struct engine *engine, uint32_t index)
+{
+	if (engine->ended)
+		return "the run has ended";
+	if (index >= engine->setup.workload->tasks_count)
+		return "there is no such task";
+	if (engine->queues)
+		return "where machines have queues a task stays on its machine";
+	if (!backend_migrates(engine->backend))
+		return "nothing can be migrated here";
+	switch (engine->tasks[index].state) {
+	case ENGINE_TASK_RUNNING:
+		return NULL;
+	case ENGINE_TASK_MIGRATING:
+		return "its VMs are on their way to other nodes already; try again in a moment";
+	case ENGINE_TASK_STARTING:
+	case ENGINE_TASK_RESUMING:
+		return "it is just starting or going on; try again in a moment";
+	case ENGINE_TASK_COMING:
+	case ENGINE_TASK_WAITING:
+	case ENGINE_TASK_PLANNED:
+	case ENGINE_TASK_QUEUED:
+		return "it waits, and has no VMs yet";
+	case ENGINE_TASK_SUSPENDING:
+	case ENGINE_TASK_SUSPENDED:
+		return "it is suspended";
+	default:
+		return "it has ended";
+	}
+}
+
+/*
+ * Deals the task's nodes out over hosts, so that as many as possible stay: where not all get equally many, those
+ * get one more that have it, then the first ones. Fills in the host of each,
+ * or UINT32_MAX for one that has to go, and *ret_rooms, how many more each host gets.
+ */
+static void deal_out(const struct engine_task *task, const uint32_t *hosts, uint32_t hosts_count,
+		     const uint32_t *node_hosts, uint32_t *ret_hosts, uint32_t *ret_rooms)
+{
+	const uint32_t each = task->nodes_count / hosts_count;
+	uint32_t rest = task->nodes_count % hosts_count;
+
+	for (uint32_t h = 0; h < hosts_count; h++) {
+		uint32_t has = 0;
+
+		for (uint32_t v = 0; v < task->nodes_count; v++)
+			has += node_hosts[task->nodes[v]] == hosts[h];
+		ret_rooms[h] = each + (has > each && rest > 0);
+		rest -= ret_rooms[h] - each;
+	}
+	for (uint32_t h = 0; h < hosts_count && rest > 0; h++) {
+		rest -= ret_rooms[h] == each;
+		ret_rooms[h] = each + 1;
+	}
+	for (uint32_t v = 0; v < task->nodes_count; v++) {
+		ret_hosts[v] = UINT32_MAX;
+		for (uint32_t h = 0; h < hosts_count; h++) {
+			if (hosts[h] != node_hosts[task->nodes[v]] || ret_rooms[h] == 0)
+				continue;
+			ret_hosts[v] = hosts[h];
+			ret_rooms[h]--;
+		}
+	}
+}
+
+/* An idle node of a host that is not among the `count` ones chosen; UINT32_MAX: there is none. */
+static uint32_t find_idle_on(const struct engine *engine, const struct engine_task *task,
+			     uint32_t host, const uint32_t *node_hosts, const uint32_t *chosen,
+			     uint32_t count)
+{
+	for (uint32_t node = 0; node < engine->setup.system->clusters[task->cluster].nodes; node++) {
+		bool free = node_hosts[node] == host && !engine->down[task->cluster][node];
+
+		if (!engine->shared_nodes)
+			free = free &&
+			       engine->allocated[task->cluster][node] == ENGINE_NO_TASK &&
+			       engine->departing[task->cluster][node] == ENGINE_NO_TASK;
+		for (uint32_t i = 0; free && !engine->shared_nodes && i < count; i++)
+			free = chosen[i] != node;
+		if (free)
+			return node;
+	}
+	return UINT32_MAX;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t one = *(const uint32_t *)a;
+	const uint32_t other = *(const uint32_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* The nodes that a task is to go to. Returns UINT32_MAX, or the host that has too little room. */
+static uint32_t choose(const struct engine *engine, const struct engine_task *task,
+		       const uint32_t *hosts, uint32_t hosts_count, const uint32_t *node_hosts,
+		       uint32_t *ret_nodes)
+{
+	g_autofree uint32_t *wanted = g_new(uint32_t, task->nodes_count);
+	g_autofree uint32_t *rooms = g_new(uint32_t, hosts_count);
+
+	deal_out(task, hosts, hosts_count, node_hosts, wanted, rooms);
+	for (uint32_t v = 0, h = 0; v < task->nodes_count; v++) {
+		ret_nodes[v] = task->nodes[v];
+		if (wanted[v] != UINT32_MAX)
+			continue;
+		while (rooms[h] == 0)
+			h++;
+		rooms[h]--;
+		ret_nodes[v] = find_idle_on(engine, task, hosts[h], node_hosts, ret_nodes, v);
+		if (ret_nodes[v] == UINT32_MAX)
+			return hosts[h];
+	}
+	return engine->shared_nodes ? engine_find_full_node(engine, task->task->id, ret_nodes)
+			     : UINT32_MAX;
+}
+
+const char *engine_request_migrate(struct engine *engine, uint32_t index, const uint32_t *hosts,
+				   uint32_t hosts_count, const uint32_t *node_hosts,
+				   uint32_t *ret_full)
+{
+	const char *problem = engine_why_not_migrate(engine, index);
+	const struct engine_task *task = &engine->tasks[index];
+	g_autofree uint32_t *nodes = NULL;
+
+	*ret_full = UINT32_MAX;
+	if (problem)
+		return problem;
+	if (hosts_count == 0 || hosts_count > task->nodes_count)
+		return "it does not have as many VMs; name fewer hosts";
+	nodes = g_new(uint32_t, task->nodes_count);
+	*ret_full = choose(engine, task, hosts, hosts_count, node_hosts, nodes);
+	if (*ret_full != UINT32_MAX)
+		return "no node or too little memory is free";
+	if (memcmp(nodes, task->nodes, task->nodes_count * sizeof(*nodes)) == 0)
+		return "its VMs are there already";
+	if (!engine->shared_nodes)
+		qsort(nodes, task->nodes_count, sizeof(*nodes), by_number);
+	engine_record_wish(engine, "migrate", index);
+	engine_begin_migrate(engine, index, nodes, true);
+	engine->disturbed = true; /* the nodes may be promised */
+	engine_record_task(engine, index);
+	engine_flush(engine);
+	if (!engine->ended)
+		engine_launch_migrate(engine, index);
+	if (engine->shared_nodes) { /* others have more or less CPU beside them now */
+		engine->changed_places = true;
+		backend_wake(engine->backend);
+	}
+	return NULL;
+}

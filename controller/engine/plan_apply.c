@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/engine/shared_nodes.h"
+#include "controller/engine/mapping.h"
+#include "controller/engine/queues.h"
+#include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+#include "controller/engine/window.h"
+
+/* Actions. */
+
+/* A task leaves the queue of its machine. */
+static void drop_queued(struct engine *engine, uint32_t index, enum engine_task_state state)
+{
+	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING)
+		engine_evict(engine, index);
+	if (state != ENGINE_TASK_WAITING)
+		engine_dequeue(engine, index);
+	engine_note_deadline(engine, index, false);
+}
+
+static void drop(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+	const enum engine_task_state state = task->state;
+
+	engine_unwait(engine, index);
+	task->state = ENGINE_TASK_DROPPED;
+	task->ended_s = backend_now_s(engine->backend);
+	engine->result.tasks_dropped++;
+	engine_record_end(engine, index);
+	if (engine->queues)
+		drop_queued(engine, index, state);
+	if (state != ENGINE_TASK_SUSPENDED)
+		return;
+	task->exec_s = task->executed_s;
+	engine_end_suspension(engine, index, state);
+}
+
+/* Notes a future start: a place-holder stays mappable, a reservation does not. */
+static void promise(struct engine *engine, const struct sched_action *action)
+{
+	struct engine_task *task = &engine->tasks[action->task];
+	const struct sched_planned planned = {
+		.task = task->task,
+		.cluster = action->cluster,
+		.pstate = action->pstate,
+		.nodes_count = task->nodes_count,
+		.nodes = task->nodes,
+		.start_s = action->start_s,
+		.end_s = action->end_s,
+	};
+
+	task->state = ENGINE_TASK_PLANNED;
+	task->reservation = action->kind == SCHED_ACTION_RESERVE;
+	if (task->reservation) {
+		engine_unwait(engine, action->task);
+		task->promised_s = fmin(task->promised_s, action->start_s);
+		engine_insert_reservation(engine->reservations, &engine->reservations_count, &planned);
+	} else {
+		engine_insert_reservation(engine->placeholders, &engine->placeholders_count, &planned);
+	}
+}
+
+/* Counts what a pause, or a migration to `nodes`, takes off hosts. */
+static void count_moves(struct engine *engine, const struct sched_action *action)
+{
+	const struct engine_task *task = &engine->tasks[action->task];
+	const double memory = task->task->demand.memory;
+	uint32_t moved = 0;
+
+	if (action->kind == SCHED_ACTION_PAUSE) {
+		engine->result.pauses++;
+		engine->result.paused_memory += task->nodes_count * memory;
+		return;
+	}
+	for (uint32_t v = 0; v < task->nodes_count; v++)
+		moved += task->nodes[v] != action->nodes[v];
+	engine->result.migrations++;
+	engine->result.moved_memory += moved * memory;
+}
+
+/* While it runs, if that can be: two tasks cannot take each other's room at the same time. */
+static void migrate(struct engine *engine, const struct sched_action *action)
+{
+	if (backend_migrates(engine->backend) && !engine_migration_retries_exhausted(engine, action->task) &&
+	    engine_shared_nodes_have_room(engine, action->task, action->nodes)) {
+		engine_set_yield(engine, action->task, action->yield);
+		engine_begin_migrate(engine, action->task, action->nodes, false);
+		return;
+	}
+	engine_begin_suspend(engine, action->task, false);
+	engine_set_yield(engine, action->task, action->yield);
+	engine_begin_resume(engine, action->task, action->nodes);
+}
+
+/* Steps are only readied here; see launch(). */
+static void ready(struct engine *engine, const struct sched_action *action)
+{
+	switch (action->kind) {
+	case SCHED_ACTION_DROP:
+		drop(engine, action->task);
+		break;
+	case SCHED_ACTION_ENQUEUE:
+		engine_enqueue(engine, action->task, action->cluster);
+		break;
+	case SCHED_ACTION_PAUSE:
+		count_moves(engine, action);
+		engine_begin_suspend(engine, action->task, false);
+		break;
+	case SCHED_ACTION_SUSPEND:
+		engine_begin_suspend(engine, action->task, false);
+		break;
+	case SCHED_ACTION_MIGRATE:
+		count_moves(engine, action);
+		migrate(engine, action);
+		break;
+	case SCHED_ACTION_RESUME:
+		engine_set_yield(engine, action->task, action->yield);
+		engine_begin_resume(engine, action->task, action->nodes);
+		break;
+	case SCHED_ACTION_SHARE:
+		engine_set_yield(engine, action->task, action->yield);
+		break;
+	case SCHED_ACTION_DEFER:
+		engine_put_off(engine, action->task, action->start_s);
+		break;
+	case SCHED_ACTION_PLACE:
+		engine_set_place(engine, action->task, action->cluster, 0, action->nodes,
+				 action->nodes_count);
+		engine_set_yield(engine, action->task, action->yield);
+		engine_begin(engine, action->task);
+		break;
+	case SCHED_ACTION_START:
+	case SCHED_ACTION_PLACEHOLDER:
+	case SCHED_ACTION_RESERVE:
+		engine_set_place(engine, action->task, action->cluster, action->pstate,
+				 action->nodes, action->nodes_count);
+		engine->tasks[action->task].planned_start_s = action->start_s;
+		if (action->kind == SCHED_ACTION_START) {
+			engine_settle_reservation(engine, action->task, action->start_s);
+			engine_begin(engine, action->task);
+		} else {
+			promise(engine, action);
+		}
+		break;
+	case SCHED_ACTION_NONE:
+		break;
+	}
+}
+
+/* What a window has no energy for, of a plan (window.c). */
+
+/* The option of a task that is to come; NULL: it cannot, which engine_validate_action() tells. */
+static const struct sched_option *option_of(const struct engine *engine,
+					    const struct sched_action *action)
+{
+	const struct sched_system *system = engine->setup.system;
+	const char *problem;
+
+	if (action->task >= engine->arrivals_next || action->cluster >= system->clusters_count ||
+	    action->pstate >= system->clusters[action->cluster].pstates)
+		return NULL;
+	problem = action->kind == SCHED_ACTION_START ? engine_validate_mappable(engine, action->task)
+						     : engine_validate_suspended(engine, action->task);
+	if (problem)
+		return NULL;
+	return sched_system_option(system, engine->known[action->task].row, action->cluster,
+				   action->pstate);
+}
+
+static bool takes_nodes(const struct sched_action *action, const struct engine_task *task)
+{
+	if (action->cluster != task->cluster)
+		return false;
+	for (uint32_t i = 0; i < action->nodes_count; i++)
+		for (uint32_t k = 0; k < task->nodes_count; k++)
+			if (action->nodes[i] == task->nodes[k])
+				return true;
+	return false;
+}
+
+static bool comes_now(const struct sched_action *action)
+{
+	return action->kind == SCHED_ACTION_START || action->kind == SCHED_ACTION_RESUME;
+}
+
+/* Nobody is suspended for those alone that are refused. */
+static bool is_stale(const struct engine *engine, const struct sched_plan *plan, uint32_t i,
+		       const bool *refused)
+{
+	const uint32_t task = plan->actions[i].task;
+	bool vain = false;
+
+	if (plan->actions[i].kind != SCHED_ACTION_SUSPEND || task >= engine->arrivals_next)
+		return false;
+	for (uint32_t k = 0; k < plan->actions_count; k++) {
+		if (!comes_now(&plan->actions[k]) ||
+		    !takes_nodes(&plan->actions[k], &engine->tasks[task]))
+			continue;
+		if (!refused[k])
+			return false;
+		vain = true;
+	}
+	return vain;
+}
+
+/*
+ * Which actions are left out. What those whom a plan suspends would still have used is not for others: they are
+ * to go on. NULL: there is no limit per window.
+ */
+static bool *refused_of(struct engine *engine, const struct sched_plan *plan)
+{
+	bool *refused = engine_window_is_set(engine) ? g_new0(bool, plan->actions_count) : NULL;
+	double left_j = refused ? engine_window_left_j(engine) : 0;
+
+	for (uint32_t i = 0; refused && i < plan->actions_count; i++) {
+		const struct sched_action *action = &plan->actions[i];
+		const struct sched_option *option =
+			comes_now(action) ? option_of(engine, action) : NULL;
+
+		if (option)
+			refused[i] = engine_window_refuses_of(engine, action->task, option, &left_j);
+	}
+	for (uint32_t i = 0; refused && i < plan->actions_count; i++)
+		refused[i] = refused[i] || is_stale(engine, plan, i, refused);
+	return refused;
+}
+
+/* Whether any is: then others of the plan may not be either, and nobody is at fault. */
+static bool refuses_any(const struct sched_plan *plan, const bool *refused)
+{
+	for (uint32_t i = 0; refused && i < plan->actions_count; i++)
+		if (refused[i])
+			return true;
+	return false;
+}
+
+/* Plans. */
+
+/*
+ * Whether it was done. With `changed`, not what has become impossible by what changed while the policy
+ * decided; `vain`: then nor a suspension for a task that does not come.
+ */
+static bool apply(struct engine *engine, const struct sched_action *action, bool changed, bool vain)
+{
+	const char *problem = engine_validate_action(engine, action);
+
+	if (!problem && vain && action->kind == SCHED_ACTION_SUSPEND)
+		problem = "nobody comes to its nodes any more";
+	if (problem && changed) {
+		engine_record_event(engine, backend_now_s(engine->backend), "overtaken", action->task,
+				    problem);
+		engine->changed_places = true;
+		return false;
+	}
+	if (problem) {
+		engine_abort(engine, "policy \"%s\" asks for what cannot be: %s task %u: %s",
+			     engine->setup.policy.name, sched_action_kind_name(action->kind),
+			     action->task, problem);
+		return false;
+	}
+	engine->tasks[action->task].reason = sched_reason_text(action->reason);
+	if (engine->queues) {
+		engine->tasks[action->task].chance = action->chance;
+		engine->tasks[action->task].threshold = action->threshold;
+	}
+	ready(engine, action);
+	engine_touch(engine, action->task);
+	return true;
+}
+
+/* Asks the backend for what is not a claim. */
+static void launch(struct engine *engine, const struct sched_action *action)
+{
+	const struct engine_task *task = &engine->tasks[action->task];
+
+	if (task->state == ENGINE_TASK_MIGRATING && action->kind == SCHED_ACTION_MIGRATE)
+		engine_launch_migrate(engine, action->task);
+	else if (action->kind == SCHED_ACTION_SUSPEND || action->kind == SCHED_ACTION_PAUSE ||
+	    action->kind == SCHED_ACTION_MIGRATE)
+		engine_launch_suspend(engine, action->task);
+	else if (action->kind == SCHED_ACTION_SHARE && engine->blocked[action->task] == 0)
+		backend_share(engine->backend, action->task, task->attempts, task->yield);
+	else if ((action->kind == SCHED_ACTION_START || action->kind == SCHED_ACTION_PLACE) &&
+		 task->state == ENGINE_TASK_STARTING)
+		engine_launch(engine, action->task);
+	else if (action->kind == SCHED_ACTION_RESUME && task->state == ENGINE_TASK_RESUMING)
+		engine_launch_resume(engine, action->task);
+	else if (action->kind == SCHED_ACTION_ENQUEUE)
+		engine_launch_queued(engine, action->task);
+	else if (action->kind == SCHED_ACTION_DROP && task->attempts > 0)
+		backend_kill(engine->backend, action->task, task->attempts);
+}
+
+static void vanish(struct engine *engine)
+{
+	for (uint32_t i = 0; i < engine->placeholders_count; i++)
+		engine_cancel(engine, engine->placeholders[i].task->id);
+	engine->placeholders_count = 0;
+}
+
+void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, bool goes_on)
+{
+	g_autofree bool *refused = refused_of(engine, plan);
+	/* Where nothing has, what cannot be is the policy's fault, and would be asked for for ever. */
+	const bool changed = engine->decider && (engine->changes != engine->asked_changes ||
+					       refuses_any(plan, refused));
+	g_autofree bool *applied = g_new0(bool, plan->actions_count);
+	g_autofree bool *vain = NULL;
+
+	if (!goes_on)
+		vanish(engine);
+	if (changed)
+		vain = engine_find_stale(engine, plan, refused);
+	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
+		applied[i] = !(refused && refused[i]) &&
+			     apply(engine, &plan->actions[i], changed, vain && vain[i]);
+	if (engine->shared_nodes && !engine->ended && engine_validate_shares(engine))
+		engine_abort(engine, "policy \"%s\" asks for what cannot be: %s",
+			     engine->setup.policy.name, engine_validate_shares(engine));
+	engine_record_changed(engine);
+	engine_flush(engine);
+	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
+		if (applied[i])
+			launch(engine, &plan->actions[i]);
+	engine_start_queues(engine);
+	if (!changed)
+		engine->asked_changes = engine->changes;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Promises of nodes, in the order of their starts: kept when they are due, and moved behind what is late. */
+#include <math.h>
+#include <string.h>
+
+#include "controller/engine/mapping.h"
+#include "controller/engine/state.h"
+#include "controller/engine/window.h"
+
+/* The lists. */
+
+static bool promise_before(const struct sched_planned *a, const struct sched_planned *b)
+{
+	return a->start_s != b->start_s ? a->start_s < b->start_s : a->task->id < b->task->id;
+}
+
+void engine_insert_reservation(struct sched_planned *list, uint32_t *count,
+		    const struct sched_planned *planned)
+{
+	uint32_t i = (*count)++;
+
+	for (; i > 0 && promise_before(planned, &list[i - 1]); i--)
+		list[i] = list[i - 1];
+	list[i] = *planned;
+}
+
+bool engine_remove_reservation(struct sched_planned *list, uint32_t *count, uint32_t task)
+{
+	for (uint32_t i = 0; i < *count; i++) {
+		if (list[i].task->id != task)
+			continue;
+		--*count;
+		memmove(list + i, list + i + 1, (*count - i) * sizeof(*list));
+		return true;
+	}
+	return false;
+}
+
+/* The first start after `after_s` in a list ordered by start. */
+static double first_after(const struct sched_planned *list, uint32_t count, double after_s)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (list[i].start_s > after_s)
+			return list[i].start_s;
+	return INFINITY;
+}
+
+double engine_next_reservation_s(const struct engine *engine)
+{
+	const double reserved_s =
+		first_after(engine->reservations, engine->reservations_count, engine->due_s);
+	const double held_s =
+		first_after(engine->placeholders, engine->placeholders_count, engine->due_s);
+
+	return fmin(reserved_s, held_s);
+}
+
+static bool share_nodes(const struct sched_planned *a, const struct sched_planned *b)
+{
+	if (a->cluster != b->cluster)
+		return false;
+	for (uint32_t i = 0; i < a->nodes_count; i++)
+		for (uint32_t j = 0; j < b->nodes_count; j++)
+			if (a->nodes[i] == b->nodes[j])
+				return true;
+	return false;
+}
+
+/* Whether a promise earlier in the list, which is late, needs one of the nodes of promise `i`. */
+static bool overtakes(const struct sched_planned *list, uint32_t i)
+{
+	for (uint32_t j = 0; j < i; j++)
+		if (share_nodes(&list[j], &list[i]))
+			return true;
+	return false;
+}
+
+/* Starts that are due. */
+
+/* Why promises slide, or are taken back; each is a bit of engine_task.slid. */
+enum slide { SLIDE_BUSY, SLIDE_LATE, SLIDE_ANEW, SLIDE_GONE, SLIDE_ENERGY };
+
+static const struct {
+	const char *kind, *why;
+	const char *overdue; /* why a task started later than promised */
+} slides[] = {
+	[SLIDE_BUSY] = {"slid", "its nodes are still busy", "what ran on its nodes was late"},
+	[SLIDE_LATE] = {"slid", "what runs on its nodes is late", "what ran on its nodes was late"},
+	[SLIDE_ANEW] = {"cancelled", "nodes are there that could not be counted on: planned anew",
+			"planned anew when nodes came that could not be counted on"},
+	/* Told by those who take these back. */
+	[SLIDE_GONE] = {NULL, NULL, "a node of its place went"},
+	[SLIDE_ENERGY] = {NULL, NULL, "the window had no energy left for it"},
+};
+
+/*
+ * A service, which does not end, says each once of a task until it starts: all that wait may be concerned at every
+ * event.
+ */
+static void record_slide(struct engine *engine, double time_s, uint32_t index, enum slide why)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	if (!engine->setup.open || !(task->slid & 1U << why))
+		engine_record_event(engine, time_s, slides[why].kind, index, slides[why].why);
+	task->slid |= 1U << why;
+}
+
+void engine_note_gone(struct engine *engine, uint32_t index)
+{
+	engine->tasks[index].slid |= 1U << SLIDE_GONE;
+}
+
+/* "what ran on its nodes was late; a node of its place went". The caller frees. */
+static char *overdue_reasons(unsigned int slid)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < G_N_ELEMENTS(slides); i++)
+		if (slid & 1U << i && !strstr(text->str, slides[i].overdue))
+			g_string_append_printf(text, "%s%s", text->len ? "; " : "", slides[i].overdue);
+	return g_string_free(text, FALSE);
+}
+
+/*
+ * A start that comes no later is on time: what is due may wait for a message that its nodes are free, for timers of
+ * whole milliseconds and for what the main loop does first, some ten milliseconds in all on a loaded machine.
+ */
+#define ON_TIME_S 0.1
+
+void engine_settle_reservation(struct engine *engine, uint32_t index, double start_s)
+{
+	struct engine_task *task = &engine->tasks[index];
+	const double overdue_s = start_s - task->promised_s;
+	g_autofree char *reasons = NULL;
+	g_autofree char *text = NULL;
+
+	task->promised_s = INFINITY;
+	if (!(overdue_s > ON_TIME_S))
+		return;
+	reasons = overdue_reasons(task->slid);
+	text = g_strdup_printf("starts %.3f s later than promised%s%s", overdue_s, *reasons ? ": " : "",
+			       reasons);
+	engine_record_event(engine, start_s, "overdue", index, text);
+}
+
+/* Starts what is due by `due_s` of a list, in its order. */
+static void start_due(struct engine *engine, struct sched_planned *list, uint32_t *count,
+		      double due_s, double now_s)
+{
+	for (uint32_t i = 0; i < *count && list[i].start_s <= due_s && !engine->ended;) {
+		const uint32_t task = list[i].task->id;
+		const double planned_s = list[i].start_s;
+
+		if (overtakes(list, i) || !engine_place_free(engine, task)) {
+			if (list[i].start_s > engine->due_s)
+				record_slide(engine, now_s, task, SLIDE_BUSY);
+			engine->disturbed = true;
+			i++;
+			continue;
+		}
+		engine_remove_reservation(list, count, task);
+		if (engine_window_refuses(engine, task)) {
+			engine->tasks[task].slid |= 1U << SLIDE_ENERGY;
+			engine_cancel(engine, task);
+			engine_record_task(engine, task);
+			continue;
+		}
+		/* Between events, where its nodes were busy when it was due. */
+		engine_settle_reservation(engine, task,
+				      engine->tasks[task].slid & 1U << SLIDE_BUSY ? now_s : planned_s);
+		engine_begin(engine, task);
+		engine_record_task(engine, task);
+		engine_flush(engine);
+		engine_launch(engine, task);
+	}
+}
+
+static void start_due_lists(struct engine *engine, double due_s, double now_s)
+{
+	start_due(engine, engine->reservations, &engine->reservations_count, due_s, now_s);
+	if (now_s < engine_event_s(engine, engine->event_next))
+		start_due(engine, engine->placeholders, &engine->placeholders_count, due_s, now_s);
+}
+
+void engine_start_due(struct engine *engine, double time_s)
+{
+	start_due_lists(engine, time_s, time_s);
+	engine->due_s = fmax(engine->due_s, time_s);
+}
+
+void engine_retry_late(struct engine *engine, double now_s)
+{
+	start_due_lists(engine, engine->due_s, now_s);
+}
+
+/* What is late. */
+
+void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
+{
+	running_list_settle(&engine->running);
+	for (uint32_t i = 0; i < engine->running.count; i++) {
+		struct sched_running *running = &engine->running.entries[i];
+		struct engine_task *task = &engine->tasks[running->task->id];
+
+		if (running->end_s > now_s)
+			continue;
+		if (task->state < ENGINE_TASK_SUSPENDING && engine->blocked[running->task->id] == 0 &&
+		    running->end_s > running->start_s &&
+		    running->end_s == engine_expected_end_s(task, running->start_s))
+			engine_record_event(engine, now_s, "late", running->task->id,
+					    "runs longer than estimated");
+		running->end_s = task->expected_end_s = next_s;
+		if (engine->blocked[running->task->id] > 0)
+			task->claims_late = true;
+		else
+			task->late = true;
+		engine->disturbed = true;
+	}
+}
+
+void engine_replan_reservations(struct engine *engine)
+{
+	if (engine->setup.open)
+		engine->replan_due = engine->changed_places = true;
+}
+
+void engine_clear_overrun(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	if (task->late)
+		engine_replan_reservations(engine);
+	task->late = false;
+}
+
+/* When the nodes of `planned` are free of what runs and of the `count` promises before it. */
+static double free_s(const struct engine *engine, const struct sched_planned *planned,
+		     const struct sched_planned *before, uint32_t count)
+{
+	double time_s = 0;
+
+	for (uint32_t i = 0; i < planned->nodes_count; i++) {
+		const uint32_t occupant = engine->allocated[planned->cluster][planned->nodes[i]];
+
+		if (occupant != ENGINE_NO_TASK)
+			time_s = fmax(time_s, engine->tasks[occupant].expected_end_s);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (share_nodes(&before[i], planned))
+			time_s = fmax(time_s, before[i].end_s);
+	return time_s;
+}
+
+void engine_slide_reservations(struct engine *engine, double now_s)
+{
+	const uint32_t count = engine->reservations_count;
+	g_autofree struct sched_planned *old =
+		g_memdup2(engine->reservations, count * sizeof(*engine->reservations));
+	struct sched_planned *list = engine->reservations;
+	bool moved = false;
+
+	engine->reservations_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct sched_planned planned = old[i];
+		struct engine_task *task = &engine->tasks[planned.task->id];
+		const double start_s =
+			fmax(fmax(planned.start_s, now_s),
+			     free_s(engine, &planned, list, engine->reservations_count));
+
+		if (start_s > planned.start_s) {
+			moved = true;
+			planned.start_s = task->planned_start_s = start_s;
+			planned.end_s = start_s + task->etc_s;
+			record_slide(engine, now_s, planned.task->id, SLIDE_LATE);
+			engine_record_task(engine, planned.task->id);
+		}
+		engine_insert_reservation(list, &engine->reservations_count, &planned);
+	}
+	engine->disturbed = moved;
+}
+
+void engine_take_back_reservations(struct engine *engine, double now_s)
+{
+	engine->replan_due = false;
+	while (engine->reservations_count > 0) {
+		const uint32_t task = engine->reservations[--engine->reservations_count].task->id;
+
+		engine_cancel(engine, task);
+		record_slide(engine, now_s, task, SLIDE_ANEW);
+		engine_record_task(engine, task);
+	}
+}

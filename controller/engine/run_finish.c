@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The end of a run: what still runs then, and what ends late. */
+#include <math.h>
+
+#include "controller/engine/state.h"
+#include "controller/engine/suspension.h"
+
+/*
+ * What tasks that run at the end of the day earn for the part that lies in it. One that is suspended
+ * then earns nothing: when it would complete is not known.
+ */
+static void count_spanning(struct engine *engine)
+{
+	running_list_settle(&engine->running);
+	for (uint32_t i = 0; i < engine->running.count; i++) {
+		const struct sched_running *running = &engine->running.entries[i];
+		const uint32_t task = running->task->id;
+		const double utility = sched_task_utility(running->task, running->end_s);
+
+		if (engine->blocked[task] > 0)
+			continue;
+		engine->result.utility +=
+			utility * engine_day_share(engine, task, running->start_s, running->end_s);
+	}
+}
+
+static void kill_running(struct engine *engine)
+{
+	running_list_settle(&engine->running);
+	for (uint32_t i = 0; i < engine->running.count; i++) {
+		const uint32_t task = engine->running.entries[i].task->id;
+
+		if (engine->tasks[task].state != ENGINE_TASK_PLANNED)
+			backend_kill(engine->backend, task, engine->tasks[task].attempts);
+	}
+	for (uint32_t c = 0; engine->queues && c < engine->setup.system->clusters_count; c++)
+		for (uint32_t i = engine->queues[c].executes; i < engine->queues[c].count; i++) {
+			const uint32_t task = engine->queues[c].tasks[i]->id;
+
+			backend_kill(engine->backend, task, engine->tasks[task].attempts);
+		}
+}
+
+/* Whether a task came to an end of its own before the run did. */
+static bool ended_in_time(const struct engine *engine, const struct backend_event *event)
+{
+	return event->kind == BACKEND_EVENT_ENDED && event->time_s <= engine->result.ended_s &&
+	       (event->outcome == BACKEND_OUTCOME_COMPLETED ||
+		event->outcome == BACKEND_OUTCOME_FAILED);
+}
+
+/* What ended before the run did counts, also where the news of it comes after. */
+static void take_late_ends(struct engine *engine)
+{
+	struct backend_event event;
+
+	if (engine->result.ended_by == ENGINE_END_ABORTED || !backend_settle(engine->backend))
+		return;
+	do {
+		backend_wait(engine->backend, engine->result.ended_s, &event);
+		if (ended_in_time(engine, &event))
+			engine_handle(engine, &event);
+	} while (event.kind != BACKEND_EVENT_NONE && event.kind != BACKEND_EVENT_ABORTED);
+}
+
+/* Of a run that goes on later what was on nodes, or suspended, waits from now on. */
+static void lose_attempt(struct engine *engine, uint32_t index)
+{
+	struct engine_task *task = &engine->tasks[index];
+
+	if (!engine->setup.open || !isnan(task->waits_since_s))
+		return;
+	engine_record_lost(engine, index, engine->result.ended_s, "the service was stopped");
+	task->waits_since_s = engine->result.ended_s;
+}
+
+void engine_finish_run(struct engine *engine)
+{
+	kill_running(engine);
+	engine_kill_suspended(engine);
+	take_late_ends(engine);
+	if (engine->setup.lead_s > 0)
+		count_spanning(engine);
+	for (uint32_t i = 0; i < engine->arrivals_next; i++) {
+		struct engine_task *task = &engine->tasks[i];
+
+		if (task->state >= ENGINE_TASK_COMPLETED)
+			continue;
+		lose_attempt(engine, i);
+		task->state = ENGINE_TASK_UNFINISHED;
+		task->reason = "the run ended";
+		engine_record_task(engine, i);
+	}
+}

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/report/resampling.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "common/json.h"
+#include "controller/backend/sim.h"
+#include "controller/engine/experiment.h"
+#include "controller/report/stats.h"
+
+/* Which draws: any fixed number would do. */
+#define RESAMPLING_SEED 2
+
+G_DEFINE_QUARK(virtbed-noise, resampling_error)
+
+/* The deviation of one policy under one limit, once it is known. */
+struct resampling_cell {
+	char *policy;
+	double limit;
+	double utility_sd;
+	double stretch_sd; /* of the mean bounded stretch; NAN: hosts are not shared */
+};
+
+struct resampling {
+	struct compare_resampling base; /* first: compare's callback gets a pointer to it */
+	const struct summary *measured;
+	struct config *config;
+	struct experiment *experiment;
+	struct experiment_trial trial; /* the first, which was measured */
+	GPtrArray *ratios;     /* GArray of struct backend_sim_ratio, per cluster of the system */
+	GArray *paces;         /* struct backend_sim_ratio: per run, its mean over that of all */
+	GArray *cells;         /* struct resampling_cell */
+	GPtrArray *unknown;    /* char *: policies of which nothing is known */
+	bool recorded;         /* the cells are those on record: nothing is simulated */
+};
+
+static bool usable(const struct store_task *task)
+{
+	return g_str_equal(task->state, "completed") && task->cluster && task->etc_s > 0 &&
+	       task->exec_s > 0 && isfinite(task->exec_s) && isfinite(task->etc_s);
+}
+
+static struct backend_sim_ratio ratio_of(const struct store_task *task)
+{
+	double energy = task->energy_j / task->eec_j;
+
+	/*
+	 * Where energies are not known, times alone vary. A metered share below 0 is noise around
+	 * 0.
+	 */
+	return (struct backend_sim_ratio){
+		.time = task->exec_s / task->etc_s,
+		.energy = isfinite(energy) ? fmax(0, energy) : 1,
+	};
+}
+
+/* The index of a cluster of the system, or its count when there is none of that name. */
+static uint32_t find_cluster(const struct sched_system *system, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < system->clusters_count && !g_str_equal(system->clusters[i].name, name))
+		i++;
+	return i;
+}
+
+/* What one completed task tells. */
+struct observation {
+	guint run;        /* number of its run, from 0 */
+	uint32_t cluster; /* of the system; its count: none of them */
+	struct backend_sim_ratio ratio;
+};
+
+static bool observe_run(const struct resampling *noise, guint run, GArray *observations, GError **error)
+{
+	const struct store_run *record = noise->measured->runs->pdata[run];
+	g_autoptr(GPtrArray) tasks = store_tasks(noise->measured->store, record->run, error);
+
+	for (guint i = 0; tasks && i < tasks->len; i++) {
+		const struct store_task *task = tasks->pdata[i];
+		struct observation observation = {.run = run};
+
+		if (!usable(task))
+			continue;
+		observation.cluster = find_cluster(noise->experiment->system, task->cluster);
+		observation.ratio = ratio_of(task);
+		g_array_append_val(observations, observation);
+	}
+	return tasks != NULL;
+}
+
+/* The mean ratio of the tasks of a run, or of all runs where `run` is G_MAXUINT; 1 where none is. */
+static struct backend_sim_ratio mean_ratio(const GArray *observations, guint run)
+{
+	struct backend_sim_ratio sum = {0};
+	guint count = 0;
+
+	for (guint i = 0; i < observations->len; i++) {
+		const struct observation *one = &g_array_index(observations, struct observation, i);
+
+		if (run != G_MAXUINT && one->run != run)
+			continue;
+		sum.time += one->ratio.time;
+		sum.energy += one->ratio.energy;
+		count++;
+	}
+	if (count == 0 || sum.energy <= 0)
+		return (struct backend_sim_ratio){1, 1};
+	return (struct backend_sim_ratio){sum.time / count, sum.energy / count};
+}
+
+/* Keeps the pace of each run that completed anything. */
+static void keep_paces(struct resampling *noise, const GArray *observations,
+		       struct backend_sim_ratio *paces)
+{
+	const struct backend_sim_ratio mean = mean_ratio(observations, G_MAXUINT);
+
+	for (guint i = 0; i < noise->measured->runs->len; i++) {
+		const struct backend_sim_ratio of_run = mean_ratio(observations, i);
+
+		paces[i] = (struct backend_sim_ratio){of_run.time / mean.time,
+						      of_run.energy / mean.energy};
+	}
+	for (guint i = 0; i < observations->len; i++) {
+		const guint run = g_array_index(observations, struct observation, i).run;
+
+		if (i == 0 || run != g_array_index(observations, struct observation, i - 1).run)
+			g_array_append_val(noise->paces, paces[run]);
+	}
+}
+
+/* Sorts what was observed by cluster, the pace of its run taken out; `all` gets all of it. */
+static void keep_ratios(struct resampling *noise, const GArray *observations,
+			const struct backend_sim_ratio *paces, GArray *all)
+{
+	for (guint i = 0; i < observations->len; i++) {
+		const struct observation *one = &g_array_index(observations, struct observation, i);
+		const struct backend_sim_ratio ratio = {
+			one->ratio.time / paces[one->run].time,
+			one->ratio.energy / paces[one->run].energy,
+		};
+
+		if (one->cluster < noise->ratios->len)
+			g_array_append_val((GArray *)noise->ratios->pdata[one->cluster], ratio);
+		g_array_append_val(all, ratio);
+	}
+}
+
+static bool collect(struct resampling *noise, GArray *all, GError **error)
+{
+	const guint runs = noise->measured->runs->len;
+	g_autoptr(GArray) observations = g_array_new(FALSE, FALSE, sizeof(struct observation));
+	g_autofree struct backend_sim_ratio *paces = g_new(struct backend_sim_ratio, runs + 1);
+
+	for (guint i = 0; i < runs; i++)
+		if (!observe_run(noise, i, observations, error))
+			return false;
+	if (observations->len < RESAMPLING_RATIOS_MIN) {
+		g_set_error(error, RESAMPLING_ERROR, RESAMPLING_ERROR_RATIOS,
+			    "%s: too few completed tasks tell how execution times deviate, %u; %d are "
+			    "needed",
+			    noise->measured->dir, observations->len, RESAMPLING_RATIOS_MIN);
+		return false;
+	}
+	keep_paces(noise, observations, paces);
+	keep_ratios(noise, observations, paces, all);
+	return true;
+}
+
+static GArray *new_ratios(void)
+{
+	return g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
+}
+
+/* Fills the lists that are too short from all clusters. */
+static bool prepare_ratios(struct resampling *noise, GError **error)
+{
+	g_autoptr(GArray) all = new_ratios();
+
+	for (uint32_t i = 0; i < noise->experiment->system->clusters_count; i++)
+		g_ptr_array_add(noise->ratios, new_ratios());
+	if (!collect(noise, all, error))
+		return false;
+	for (guint i = 0; i < noise->ratios->len; i++) {
+		GArray *list = noise->ratios->pdata[i];
+
+		if (list->len < RESAMPLING_RATIOS_MIN)
+			g_array_append_vals(list, all->data, all->len);
+	}
+	return true;
+}
+
+/* The ratios of all clusters at a pace, one list after the other, and how to draw from them. */
+struct paced {
+	struct backend_sim_ratio *pool;
+	const struct backend_sim_ratio **lists;
+	uint32_t *counts;
+	struct backend_sim_spread spread;
+};
+
+static void paced_init(struct paced *paced, const struct resampling *noise,
+		       const struct backend_sim_ratio *pace, uint64_t stream)
+{
+	const guint clusters = noise->ratios->len;
+	guint total = 0;
+
+	for (guint i = 0; i < clusters; i++)
+		total += ((GArray *)noise->ratios->pdata[i])->len;
+	paced->pool = g_new(struct backend_sim_ratio, total + 1);
+	paced->lists = g_new(const struct backend_sim_ratio *, clusters);
+	paced->counts = g_new(uint32_t, clusters);
+	total = 0;
+	for (guint i = 0; i < clusters; i++) {
+		const GArray *list = noise->ratios->pdata[i];
+
+		paced->lists[i] = paced->pool + total;
+		paced->counts[i] = list->len;
+		for (guint j = 0; j < list->len; j++) {
+			const struct backend_sim_ratio *ratio =
+				&g_array_index(list, struct backend_sim_ratio, j);
+
+			paced->pool[total++] = (struct backend_sim_ratio){
+				ratio->time * pace->time, ratio->energy * pace->energy};
+		}
+	}
+	paced->spread = (struct backend_sim_spread){
+		.ratios = paced->lists,
+		.counts = paced->counts,
+		.seed = RESAMPLING_SEED,
+		.stream = stream,
+	};
+}
+
+/*
+ * Execution times of tasks with deadlines are drawn from their distributions, which were measured, too: to
+ * draw from the runs' ratios as well would be to count the same noise twice. What is left is the pace.
+ */
+static void paced_keep_pace(struct paced *paced, const struct resampling *noise,
+			    const struct backend_sim_ratio *pace)
+{
+	for (guint i = 0; i < noise->ratios->len; i++) {
+		paced->lists[i] = paced->pool;
+		paced->counts[i] = 1;
+	}
+	paced->pool[0] = *pace;
+}
+
+static void paced_clear(struct paced *paced)
+{
+	g_free(paced->pool);
+	g_free(paced->lists);
+	g_free(paced->counts);
+}
+
+/*
+ * One simulated repeat. Every policy and limit draws anew: their runs were apart, too; the paces take
+ * turns.
+ */
+static void simulate(const struct resampling *noise, const struct policy *policy, double limit_j,
+		     uint64_t stream, struct engine_result *ret_result)
+{
+	const struct backend_sim_ratio *pace = &g_array_index(
+		noise->paces, struct backend_sim_ratio, stream % noise->paces->len);
+	struct engine_setup setup =
+		experiment_trial_setup(noise->experiment, &noise->trial, policy, limit_j);
+	struct paced paced;
+
+	paced_init(&paced, noise, pace, stream);
+	if (noise->trial.pruning)
+		paced_keep_pace(&paced, noise, pace);
+	experiment_simulate_spread(noise->experiment, &noise->trial, &setup, &paced.spread,
+				   ret_result);
+	paced_clear(&paced);
+}
+
+/*
+ * Where the draws of a cell begin. Not the order in which they are asked for, which depends on who
+ * asks, and on what this build knows.
+ */
+static uint64_t first_stream(const struct resampling *noise, const char *policy, double limit)
+{
+	const struct summary *measured = noise->measured;
+	guint p = 0;
+	guint l = 0;
+
+	while (p < measured->policies->len && !g_str_equal(measured->policies->pdata[p], policy))
+		p++;
+	while (l < measured->limits->len &&
+	       !summary_same_limit(g_array_index(measured->limits, double, l), limit))
+		l++;
+	return ((uint64_t)l * measured->policies->len + p) * RESAMPLING_REPEATS;
+}
+
+/* Returns the cell, valid until the next one, or NULL: its policy is not known. */
+static const struct resampling_cell *simulate_cell(struct resampling *noise, const char *name, double limit)
+{
+	const struct summary_cell *cell = summary_cell(noise->measured, name, limit);
+	double utilities[RESAMPLING_REPEATS];
+	double stretches[RESAMPLING_REPEATS];
+	struct resampling_cell known = {.limit = limit};
+	const uint64_t first = first_stream(noise, name, limit);
+	struct policy policy;
+	char message[256];
+
+	if (noise->recorded || !cell || policy_parse(name, &policy, message, sizeof(message)) < 0)
+		return NULL;
+	for (uint32_t i = 0; i < RESAMPLING_REPEATS; i++) {
+		struct engine_result result;
+
+		simulate(noise, &policy, cell->limit_j, first + i, &result);
+		utilities[i] = result.utility;
+		stretches[i] = result.stretch_max > 0 ? result.stretch_mean : (double)NAN;
+	}
+	known.policy = g_strdup(name);
+	known.utility_sd = stats_sd(utilities, RESAMPLING_REPEATS);
+	known.stretch_sd = stats_sd(stretches, RESAMPLING_REPEATS);
+	g_array_append_val(noise->cells, known);
+	return &g_array_index(noise->cells, struct resampling_cell, noise->cells->len - 1);
+}
+
+static const struct resampling_cell *find_cell(struct resampling *noise, const char *policy, double limit)
+{
+	for (guint i = 0; i < noise->cells->len; i++) {
+		const struct resampling_cell *cell = &g_array_index(noise->cells, struct resampling_cell, i);
+
+		if (g_str_equal(cell->policy, policy) && summary_same_limit(cell->limit, limit))
+			return cell;
+	}
+	return simulate_cell(noise, policy, limit);
+}
+
+static bool find_sd(struct compare_resampling *base, enum compare_measure measure, const char *policy,
+		    double limit, double *ret_sd, uint32_t *ret_repeats)
+{
+	const struct resampling_cell *cell = find_cell((struct resampling *)base, policy, limit);
+
+	if (!cell)
+		return false;
+	*ret_repeats = RESAMPLING_REPEATS;
+	*ret_sd = measure == COMPARE_BY_STRETCH ? cell->stretch_sd : cell->utility_sd;
+	return isfinite(*ret_sd);
+}
+
+/* The policies that can be simulated; free the array alone. The others are noted. */
+static const char **known_policies(struct resampling *noise)
+{
+	const GPtrArray *names = noise->measured->policies;
+	const char **known = g_new0(const char *, names->len + 1);
+	guint count = 0;
+
+	for (guint i = 0; i < names->len; i++) {
+		struct policy policy;
+
+		if (policy_parse(names->pdata[i], &policy, NULL, 0) == 0)
+			known[count++] = names->pdata[i];
+		else
+			g_ptr_array_add(noise->unknown, g_strdup(names->pdata[i]));
+	}
+	return known;
+}
+
+static bool prepare_experiment(struct resampling *noise, GError **error)
+{
+	g_autofree char *path = g_build_filename(noise->measured->path, "config.yaml", NULL);
+	const struct store_run *run = noise->measured->runs->pdata[0];
+	g_autofree const char **policies = known_policies(noise);
+
+	noise->config = config_load(path, error);
+	if (!noise->config)
+		return false;
+	if (!policies[0]) {
+		g_set_error(error, RESAMPLING_ERROR, RESAMPLING_ERROR_POLICIES,
+			    "%s: this build knows none of its policies", noise->measured->dir);
+		return false;
+	}
+	noise->experiment = experiment_new(noise->config, policies, error);
+	return noise->experiment &&
+	       experiment_trial_init(noise->experiment, run->seed, 1, &noise->trial, error);
+}
+
+/* What is on record. */
+
+static double number_or_nan(const json_t *value)
+{
+	return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+/* Takes the cells that are on record of these very runs. Returns whether there are such. */
+static bool read_record(struct resampling *noise)
+{
+	g_autofree char *text = store_get_meta(noise->measured->store, "noise");
+	g_autoptr(json_t) record = text ? json_loads(text, 0, NULL) : NULL;
+	const json_t *cells = json_object_get(record, "cells");
+	const json_t *cell;
+	size_t i;
+
+	if (json_integer_value(json_object_get(record, "runs")) != noise->measured->runs->len ||
+	    json_integer_value(json_object_get(record, "repeats")) != RESAMPLING_REPEATS)
+		return false;
+	json_array_foreach(cells, i, cell) {
+		const struct resampling_cell known = {
+			.policy = g_strdup(json_string_value(json_object_get(cell, "policy"))),
+			.limit = number_or_nan(json_object_get(cell, "limit")),
+			.utility_sd = number_or_nan(json_object_get(cell, "utility_sd")),
+			.stretch_sd = number_or_nan(json_object_get(cell, "stretch_sd")),
+		};
+
+		if (known.policy)
+			g_array_append_val(noise->cells, known);
+	}
+	noise->recorded = true;
+	return true;
+}
+
+static json_t *real_or_null(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* Simulates all cells. Returns their record, which the caller frees. */
+static char *make_record(struct resampling *noise)
+{
+	const struct summary *measured = noise->measured;
+	g_autoptr(json_t) record =
+		json_pack("{s:i, s:i, s:[]}", "runs", (int)measured->runs->len, "repeats",
+			  RESAMPLING_REPEATS, "cells");
+
+	for (guint i = 0; i < measured->policies->len * measured->limits->len; i++) {
+		const struct summary_cell *cell = &measured->cells[i];
+		const struct resampling_cell *known =
+			cell->runs ? find_cell(noise, cell->policy, cell->limit) : NULL;
+
+		if (known)
+			json_array_append_new(
+				json_object_get(record, "cells"),
+				json_pack("{s:s, s:f, s:o, s:o}", "policy", known->policy, "limit",
+					  known->limit, "utility_sd",
+					  real_or_null(known->utility_sd), "stretch_sd",
+					  real_or_null(known->stretch_sd)));
+	}
+	return json_dumps(record, JSON_COMPACT);
+}
+
+bool resampling_record(const char *dir, GError **error)
+{
+	g_autoptr(summary_t) measured = summary_load(dir, NULL);
+	g_autoptr(resampling_t) noise = measured && measured->measured && !measured->service
+					   ? resampling_new(measured, NULL)
+					   : NULL;
+	g_autoptr(store_t) store = NULL;
+	g_autofree char *record = NULL;
+
+	if (!noise || noise->recorded)
+		return true;
+	record = make_record(noise);
+	store = store_open(dir, false, error);
+	return store && store_set_meta(store, "noise", record, error);
+}
+
+char *resampling_unknown(const struct resampling *noise)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+	if (noise->unknown->len == 0)
+		return NULL;
+	g_ptr_array_extend(names, noise->unknown, NULL, NULL);
+	g_ptr_array_add(names, NULL);
+	return g_strjoinv(", ", (char **)names->pdata);
+}
+
+static void clear_cell(gpointer data)
+{
+	g_free(((struct resampling_cell *)data)->policy);
+}
+
+struct resampling *resampling_new(const struct summary *measured, GError **error)
+{
+	g_autoptr(resampling_t) noise = g_new0(struct resampling, 1);
+
+	noise->base.sd = find_sd;
+	noise->measured = measured;
+	noise->ratios = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	noise->paces = g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
+	noise->cells = g_array_new(FALSE, FALSE, sizeof(struct resampling_cell));
+	g_array_set_clear_func(noise->cells, clear_cell);
+	noise->unknown = g_ptr_array_new_with_free_func(g_free);
+	if (read_record(noise))
+		return g_steal_pointer(&noise);
+	if (!prepare_experiment(noise, error) || !prepare_ratios(noise, error))
+		return NULL;
+	return g_steal_pointer(&noise);
+}
+
+void resampling_free(struct resampling *noise)
+{
+	if (!noise)
+		return;
+	g_array_unref(noise->cells);
+	g_ptr_array_unref(noise->ratios);
+	g_array_unref(noise->paces);
+	g_ptr_array_unref(noise->unknown);
+	experiment_trial_clear(&noise->trial);
+	experiment_free(noise->experiment);
+	config_free(noise->config);
+	g_free(noise);
+}
+
+struct compare_resampling *resampling_compare(struct resampling *noise)
+{
+	return &noise->base;
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/executor/executor.h"
+
+const struct executor_ops *executor_find(const struct config_cluster *cluster)
+{
+	return cluster->simulated ? &executor_simulated_ops : &executor_libvirt_ops;
+}

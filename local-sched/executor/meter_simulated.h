@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "local-sched/executor/simulated_host.h"
+#include "local-sched/power/power_meter.h"
+
+/*
+ * The meter of a host of a simulated cluster: its mean watts since it was read last. `host` is borrowed
+ * until the meter is closed.
+ */
+struct power_meter *meter_simulated_new(const struct simulated_host *host);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/executor/simulated_run.h"
+
+#include <math.h>
+
+#include "common/random.h"
+
+/* No task takes less than this share of the mean, however it is drawn. */
+#define SHORTEST 0.1
+
+/* A standard normal variate (Box and Muller). */
+static double normal(struct random_stream *random)
+{
+	const double radius = sqrt(-2 * log(1 - random_stream_uniform(random)));
+
+	return radius * cos(2 * G_PI * random_stream_uniform(random));
+}
+
+/* config_expectation() of a type by its name. */
+static bool expect(const struct config *config, const struct config_cluster *cluster,
+		   const char *type, double *ret_etc_s, double *ret_eec_j)
+{
+	for (uint32_t i = 0; i < config->types_count; i++)
+		if (g_str_equal(config->types[i].name, type))
+			return config_expectation(config, &config->types[i], cluster, ret_etc_s,
+						  ret_eec_j);
+	return false;
+}
+
+bool simulated_run_find(const struct config *config, const struct config_cluster *cluster,
+			const struct task *task, struct simulated_run *ret_run)
+{
+	const struct config_estimate *estimate =
+		config_estimate(config, task->type, cluster->name);
+	const double etc_sd_s = estimate ? estimate->etc_sd_s : 0;
+	struct random_stream random;
+	double etc_s;
+	double eec_j;
+	double time_s;
+
+	if (!expect(config, cluster, task->type, &etc_s, &eec_j))
+		return false;
+	random_stream_init(&random, cluster->simulated->seed, g_str_hash(task->id));
+	time_s = fmax(etc_s + etc_sd_s * normal(&random), SHORTEST * etc_s);
+	ret_run->time_s = time_s / cluster->simulated->speed;
+	ret_run->watts = eec_j / ret_run->time_s;
+	return true;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A VM that a task has: given to it, held while the task is suspended, and given back. */
+#include "local-sched/hypervisor/vm_private.h"
+
+/* Use by tasks. */
+
+bool vm_usable_by(const struct vm *vm, int64_t owner)
+{
+	return owner < 0 || vm->owner == VM_OWNER_NONE || vm->owner == owner;
+}
+
+void vm_recycle(struct vm *vm)
+{
+	vm_fire(vm, VM_EVENT_RENEW, "it is booted anew for another user");
+}
+
+bool vm_assign(struct vm *vm, const char *task, int64_t owner,
+		    const struct vm_user *user, void *data)
+{
+	if (vm->state != VM_READY || vm->stopped)
+		return false;
+	vm->user = user;
+	vm->user_data = data;
+	vm->task = g_strdup(task);
+	vm->owner = owner;
+	vm->clean = false;
+	vm->cut_off = false;
+	vm_fire(vm, VM_EVENT_ASSIGN, NULL);
+	return true;
+}
+
+void vm_release(struct vm *vm, bool clean)
+{
+	bool whole = !vm->shared;
+
+	vm->clean = clean;
+	vm->share = 1;
+	/* With nothing to sweep that gives it its cap. */
+	vm_fire(vm, clean && whole ? VM_EVENT_RELEASE : VM_EVENT_SWEEP,
+		     vm->state == VM_HELD ? "its task ended while it was suspended" :
+						      NULL);
+}
+
+void vm_fail(struct vm *vm, const char *reason)
+{
+	vm_fire(vm, VM_EVENT_FAIL, reason);
+}
+
+/* Its share. */
+
+void vm_set_share(struct vm *vm, double share)
+{
+	vm->share = share;
+	vm->shared = true;
+}
+
+struct cpu_cap vm_cap_at(const struct vm *vm, const struct vm_place *place)
+{
+	return vm->share < 1 || vm->shared ?
+		       cpu_cap_share(place->cap, vm->share) :
+		       *place->cap;
+}
+
+struct domain_cores vm_cores_at(struct vm *vm, const struct vm_place *place)
+{
+	struct domain_cores cores = {
+		.first_core = place->first_core,
+		.first_cpu = place->first_cpu,
+		.moved = vm->spread_core >= 0 && vm->spread_core != place->first_core,
+	};
+
+	vm->spread_core = place->first_core;
+	return cores;
+}
+
+/* Suspension. */
+
+void vm_hold(struct vm *vm)
+{
+	g_clear_handle_id(&vm->agent_source, g_source_remove);
+	g_clear_handle_id(&vm->reopen_source, g_source_remove);
+	vm->frozen_us = 0;
+	vm_resumed(vm); /* from now on the suspension says whether it runs */
+	vm_fire(vm, VM_EVENT_HOLD, NULL);
+}
+
+/* Ports that were cut off meanwhile are opened now, or when the host is back (found_ours()). */
+void vm_unhold(struct vm *vm)
+{
+	vm_fire(vm, VM_EVENT_LET_GO, NULL);
+	if (vm->state == VM_BUSY)
+		vm_reopen_soon(vm);
+}
+
+void vm_set_detached(struct vm *vm, bool stowed)
+{
+	vm->stowed = stowed;
+}
+
+bool vm_is_detached(const struct vm *vm)
+{
+	return vm->stowed;
+}
+
+int64_t vm_frozen_us(const struct vm *vm)
+{
+	return vm->frozen_us;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which of our VMs are on a host: those that are wanted are adopted, others are removed, and so are
+ * those that became another vm_host's.
+ */
+#include <string.h>
+
+#include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/managed_save.h"
+#include "local-sched/hypervisor/vm_host_private.h"
+
+#define LOG_SUBSYSTEM "site"
+#include "common/log.h"
+
+/* Whose a VM is. */
+
+bool vm_host_is_numbered(const char *prefix, const char *name)
+{
+	const char *suffix = name + strlen(prefix);
+
+	return g_str_has_prefix(name, prefix) && *suffix == 'n' && suffix[1] &&
+	       strspn(suffix + 1, "0123456789") == strlen(suffix + 1);
+}
+
+bool vm_host_is_ours(const char *prefix, const char *name)
+{
+	return vm_host_is_numbered(prefix, name) ||
+	       (g_str_has_prefix(name, prefix) && g_str_equal(name + strlen(prefix), PROBE_SUFFIX));
+}
+
+struct vm *vm_host_vm(const struct vm_host *vm_host, const char *domain)
+{
+	for (guint i = 0; i < vm_host->vms->len; i++)
+		if (g_str_equal(vm_domain(vm_host->vms->pdata[i]), domain))
+			return vm_host->vms->pdata[i];
+	return NULL;
+}
+
+/* VMs of other vm_hosts. */
+
+/* A VM that is being removed because it is another vm_host's. */
+struct removal {
+	struct vm_host *vm_host;
+	struct vm *vm;
+};
+
+static void remove_awaited(struct vm_host *vm_host);
+
+static gboolean remove_again(gpointer data)
+{
+	struct vm_host *vm_host = data;
+
+	vm_host->await_source = 0;
+	remove_awaited(vm_host);
+	return G_SOURCE_REMOVE;
+}
+
+static void awaited_removed(gpointer result, const GError *error, gpointer data)
+{
+	g_autofree struct removal *removal = data;
+	struct vm_host *vm_host = removal->vm_host;
+
+	if (vm_host->frozen || !vm_host_awaits(vm_host, removal->vm))
+		return;
+	if (error) {
+		log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s",
+			       error->message, RETRY_S);
+		if (vm_host->await_source == 0)
+			vm_host->await_source = g_timeout_add_seconds(RETRY_S, remove_again, vm_host);
+		return;
+	}
+	g_ptr_array_remove(vm_host->awaiting, removal->vm);
+	vm_host->gone(removal->vm, vm_host->gone_data);
+}
+
+/* Those that came back by a migration are to stay. */
+static void keep_own(struct vm_host *vm_host)
+{
+	for (guint i = vm_host->awaiting->len; i > 0; i--) {
+		struct vm *vm = vm_host->awaiting->pdata[i - 1];
+
+		if (!vm_host_vm(vm_host, vm_domain(vm)))
+			continue;
+		g_ptr_array_remove_index(vm_host->awaiting, i - 1);
+		vm_host->gone(vm, vm_host->gone_data);
+	}
+}
+
+/* When its host comes back, it is done after VMs were listed. */
+static void remove_awaited(struct vm_host *vm_host)
+{
+	if (vm_host->step != STEP_READY || vm_host->frozen || !host_connected(vm_host->host))
+		return;
+	keep_own(vm_host);
+	for (guint i = 0; i < vm_host->awaiting->len; i++) {
+		struct vm *vm = vm_host->awaiting->pdata[i];
+		struct removal *removal = g_new0(struct removal, 1);
+
+		*removal = (struct removal){.vm_host = vm_host, .vm = vm};
+		domain_destroy(vm_host->host, vm_domain(vm), vm_host->settings.keeper, awaited_removed, removal);
+	}
+}
+
+void vm_host_await(struct vm_host *vm_host, struct vm *vm,
+		void (*gone)(struct vm *vm, void *data), void *data)
+{
+	vm_host->gone = gone;
+	vm_host->gone_data = data;
+	if (!vm_host_awaits(vm_host, vm))
+		g_ptr_array_add(vm_host->awaiting, vm);
+	remove_awaited(vm_host);
+}
+
+bool vm_host_awaits(const struct vm_host *vm_host, const struct vm *vm)
+{
+	return g_ptr_array_find(vm_host->awaiting, vm, NULL);
+}
+
+/* All that are there. */
+
+static const struct domain_info *info_of(const GPtrArray *found, const char *domain)
+{
+	for (guint i = 0; i < found->len; i++) {
+		const struct domain_info *info = found->pdata[i];
+
+		if (g_str_equal(info->name, domain))
+			return info;
+	}
+	return NULL;
+}
+
+/* After VMs that were being saved were removed. */
+static void tidy(struct vm_host *vm_host)
+{
+	g_auto(GStrv) kept = vm_host_swap_names(vm_host);
+
+	if (vm_host->removing > 0 || vm_host->frozen)
+		return;
+	if (!vm_host->tidied)
+		managed_save_tidy(vm_host->host, vm_host->settings.prefix, NULL, (const char *const *)kept, NULL, NULL);
+	vm_host->tidied = true;
+}
+
+static void leftover_removed(gpointer result, const GError *error, gpointer data)
+{
+	struct vm_host *vm_host = data;
+
+	vm_host->removing--;
+	tidy(vm_host);
+}
+
+/*
+ * Of VMs of local schedulers only those are wanted that are this one's: another one holds no claim on the host, and is gone.
+ * A VM without our metadata is left alone, whatever its name.
+ */
+static void remove_leftover(struct vm_host *vm_host, const struct domain_info *info)
+{
+	if (!info->keeper) {
+		log_warning_of(LOG_HOST(host_name(vm_host->host)), "VM '%s' is somebody else's, though named like ours: it is left alone",
+			       info->name);
+	} else if (!vm_host_vm(vm_host, info->name) || !g_str_equal(info->keeper, vm_host->settings.keeper)) {
+		vm_host->removing++;
+		domain_destroy(vm_host->host, info->name, info->keeper, leftover_removed, vm_host);
+	}
+}
+
+static void listed(gpointer result, const GError *error, gpointer data)
+{
+	struct vm_host *vm_host = data;
+	g_autoptr(GPtrArray) found = result;
+
+	if (!vm_host_stepped(vm_host, error))
+		return;
+	for (guint i = 0; i < found->len; i++) {
+		const struct domain_info *info = found->pdata[i];
+
+		if (vm_host_is_ours(vm_host->settings.prefix, info->name))
+			remove_leftover(vm_host, info);
+	}
+	for (guint i = 0; i < vm_host->vms->len; i++) {
+		struct vm *vm = vm_host->vms->pdata[i];
+		const struct domain_info *info = info_of(found, vm_domain(vm));
+
+		if (vm_is_detached(vm))
+			continue; /* it may be on its way from one host to another */
+		if (vm_host_can_boot(vm_host, vm))
+			vm_found(vm, info);
+		else
+			vm_host_add_late(vm_host, vm);
+	}
+	remove_awaited(vm_host);
+	tidy(vm_host);
+}
+
+void vm_host_list(struct vm_host *vm_host)
+{
+	domain_list(vm_host->host, vm_host->settings.prefix, listed, vm_host);
+}

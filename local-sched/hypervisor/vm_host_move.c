@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* VMs that go from one vm_host to another: to where, and what each of the two knows of them meanwhile. */
+#include "local-sched/hypervisor/domain.h"
+#include "local-sched/hypervisor/domain_xml.h"
+#include "local-sched/hypervisor/managed_save.h"
+#include "local-sched/hypervisor/vm_host_private.h"
+#include "local-sched/hypervisor/storage.h"
+#include "local-sched/hypervisor/transfer.h"
+#include "local-sched/hypervisor/virt_error.h"
+
+static const char *peer_uri(const struct vm_host *vm_host)
+{
+	const struct config_host *host = vm_host->settings.host;
+
+	return host->peer_uri ? host->peer_uri : host->uri;
+}
+
+/* A URI that means the vm that opens it, or a file there, is of no use to another one. */
+static bool names_its_host(const char *uri)
+{
+	g_autoptr(GUri) parts = g_uri_parse(uri, G_URI_FLAGS_NONE, NULL);
+
+	return parts && g_uri_get_host(parts) && *g_uri_get_host(parts);
+}
+
+bool vm_host_may_move(const struct vm_host *from, const struct vm_host *to, GError **error)
+{
+	if (!host_connected(from->host))
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_CONNECTION, "host '%s' is out of reach",
+			    host_name(from->host));
+	else if (!names_its_host(peer_uri(to)))
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
+			    "other hosts cannot reach host '%s': give it a peer_uri",
+			    host_name(to->host));
+	else if (g_strcmp0(from->type.name, to->type.name) != 0)
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
+			    "VMs of host '%s' are of type %s, those of host '%s' of type %s",
+			    host_name(from->host), from->type.name ?: "unknown",
+			    host_name(to->host), to->type.name ?: "unknown");
+	else
+		return true;
+	return false;
+}
+
+/* On their way. */
+
+/* Paths of volumes are the same on all hosts, which have the same pool. */
+static void expect_swap(struct vm_host *to, const struct vm_host *from, const char *domain)
+{
+	const char *path = g_hash_table_lookup(from->swap, domain);
+
+	if (path)
+		g_hash_table_insert(to->swap, g_strdup(domain), g_strdup(path));
+}
+
+static char **changes_between(const struct vm_host *from, const struct vm_host *to,
+			      const struct vm *vm)
+{
+	const char *domain = vm_domain(vm);
+	struct vm_host_names names[2];
+	struct domain_spec before = vm_host_specify(from, domain, vm_name(vm),
+						 vm_number(vm), NULL, &names[0]);
+	struct domain_spec after = vm_host_specify(to, domain, vm_name(vm),
+						vm_number(vm), NULL, &names[1]);
+	char **changes = domain_xml_changes(&before, &after);
+
+	vm_host_names_clear(&names[0]);
+	vm_host_names_clear(&names[1]);
+	return changes;
+}
+
+/* How a VM travels. */
+enum manner {
+	STILL = 0, /* in memory, frozen */
+	SAVED,
+	LIVE,
+};
+
+static void transfer(struct vm_host *from, struct vm_host *to, struct vm *vm,
+		     enum manner manner,
+		     void (*begin)(const struct transfer *transfer, host_done_f done, gpointer data),
+		     host_done_f done, gpointer data)
+{
+	g_auto(GStrv) changes = changes_between(from, to, vm);
+	const struct transfer transfer = {
+		.from = from->host,
+		.to = to->host,
+		.to_uri = peer_uri(to),
+		.domain = vm_domain(vm),
+		.keeper = from->settings.keeper,
+		.changes = (const char *const *)changes,
+		.saved = manner == SAVED,
+		.live = manner == LIVE,
+		.swap = vm_host_has_swap(from),
+		.tls = from->settings.cluster->migration_tls,
+		.cancel = g_hash_table_lookup(to->coming, vm_domain(vm)),
+	};
+
+	begin(&transfer, done, data);
+}
+
+static void announce(struct vm_host *from, struct vm_host *to, struct vm *vm)
+{
+	if (!vm_host_vm(to, vm_domain(vm)))
+		g_ptr_array_add(to->vms, vm);
+	expect_swap(to, from, vm_domain(vm));
+	g_hash_table_insert(to->coming, g_strdup(vm_domain(vm)), g_cancellable_new());
+}
+
+void vm_host_send(struct vm_host *from, struct vm_host *to, struct vm *vm, bool saved,
+	       host_done_f done, gpointer data)
+{
+	announce(from, to, vm);
+	transfer(from, to, vm, saved ? SAVED : STILL, transfer_start, done, data);
+}
+
+void vm_host_send_live(struct vm_host *from, struct vm_host *to, struct vm *vm, host_done_f done,
+		    gpointer data)
+{
+	announce(from, to, vm);
+	vm_expect(vm, to->host);
+	transfer(from, to, vm, LIVE, transfer_start, done, data);
+}
+
+void vm_host_find_live(struct vm_host *from, struct vm_host *to, struct vm *vm, host_done_f done,
+		    gpointer data)
+{
+	transfer(from, to, vm, LIVE, transfer_find, done, data);
+}
+
+void vm_host_abort_live(struct vm_host *from, struct vm_host *to, struct vm *vm)
+{
+	transfer(from, to, vm, LIVE, transfer_abort, NULL, NULL);
+}
+
+void vm_host_interrupt(struct vm_host *from, struct vm_host *to, struct vm *vm, bool saved)
+{
+	const struct transfer transfer = {
+		.from = from->host,
+		.domain = vm_domain(vm),
+		.keeper = from->settings.keeper,
+		.saved = saved,
+		.cancel = g_hash_table_lookup(to->coming, vm_domain(vm)),
+	};
+
+	transfer_cancel(&transfer);
+}
+
+void vm_host_find(struct vm_host *from, struct vm_host *to, struct vm *vm, host_done_f done,
+	       gpointer data)
+{
+	transfer(from, to, vm, STILL, transfer_find, done, data);
+}
+
+/* At the end of it. */
+
+/* What a VM has on a host's disk that is not its host any more, or does not become it. */
+static void remove_volumes(struct vm_host *vm_host, const char *domain)
+{
+	g_autofree char *swap = storage_volume_name(domain, vm_host->settings.keeper, STORAGE_SWAP);
+	const char *const names[] = {swap, NULL};
+
+	g_hash_table_remove(vm_host->swap, domain);
+	managed_save_remove(vm_host->host, domain, vm_host->settings.keeper, NULL, NULL);
+	if (vm_host_has_swap(vm_host))
+		image_remove_swap(vm_host->host, names, NULL, NULL);
+}
+
+void vm_host_arrived(struct vm_host *from, struct vm_host *to, struct vm *vm)
+{
+	g_ptr_array_remove(from->vms, vm);
+	g_hash_table_remove(to->coming, vm_domain(vm));
+	remove_volumes(from, vm_domain(vm));
+	vm_move(vm, to->host);
+	vm_host_prepare(to, vm);
+}
+
+void vm_host_stayed(struct vm_host *to, struct vm *vm)
+{
+	g_ptr_array_remove(to->vms, vm);
+	g_hash_table_remove(to->coming, vm_domain(vm));
+	remove_volumes(to, vm_domain(vm));
+}
+
+void vm_host_give_up(struct vm_host *to, struct vm *vm)
+{
+	vm_host_stayed(to, vm);
+	domain_destroy(to->host, vm_domain(vm), to->settings.keeper, NULL, NULL);
+}
+
+void vm_host_hand_over(struct vm_host *from, struct vm_host *to, struct vm *vm)
+{
+	g_ptr_array_remove(from->vms, vm);
+	/* Its host may have failed to remove it before. */
+	domain_destroy(from->host, vm_domain(vm), from->settings.keeper, NULL, NULL);
+	remove_volumes(from, vm_domain(vm));
+	vm_move(vm, to->host);
+	vm_disconnect(vm, "its new host does not know it yet");
+	vm_host_add_vm(to, vm);
+}

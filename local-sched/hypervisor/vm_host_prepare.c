@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is done before VMs can be booted at a vm_host, step by step; a step that fails is tried again.
+ */
+#include <string.h>
+
+#include "local-sched/hypervisor/image.h"
+#include "local-sched/hypervisor/vm_host_private.h"
+#include "local-sched/hypervisor/storage.h"
+#include "local-sched/hypervisor/virt_error.h"
+
+#define LOG_SUBSYSTEM "site"
+#include "common/log.h"
+
+void vm_host_detach_all(struct vm_host *vm_host, const char *reason)
+{
+	for (guint i = 0; i < vm_host->vms->len; i++) {
+		struct vm *vm = vm_host->vms->pdata[i];
+
+		vm_disconnect(vm, reason);
+		if (vm_is_detached(vm))
+			vm_cut_off(vm, vm_host->host);
+	}
+}
+
+/* From step to step. */
+
+static gboolean retry(gpointer data)
+{
+	struct vm_host *vm_host = data;
+
+	vm_host->retry_source = 0;
+	vm_host_step(vm_host);
+	return G_SOURCE_REMOVE;
+}
+
+void vm_host_retry_later(struct vm_host *vm_host)
+{
+	if (vm_host->retry_source == 0)
+		vm_host->retry_source = g_timeout_add_seconds(RETRY_S, retry, vm_host);
+}
+
+bool vm_host_stepped(struct vm_host *vm_host, const GError *error)
+{
+	vm_host->stepping = false;
+	if (vm_host->frozen)
+		return false;
+	if (!error)
+		return true;
+	log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s", error->message,
+		       RETRY_S);
+	vm_host_detach_all(vm_host, error->message);
+	vm_host_retry_later(vm_host);
+	return false;
+}
+
+static void next_step(struct vm_host *vm_host)
+{
+	vm_host->step++;
+	vm_host_step(vm_host);
+}
+
+/* What the host is. */
+
+static void about_known(gpointer result, const GError *error, gpointer data)
+{
+	struct vm_host *vm_host = data;
+
+	if (!vm_host_stepped(vm_host, error)) {
+		host_info_free(result);
+		return;
+	}
+	host_info_free(vm_host->about);
+	vm_host->about = result;
+	next_step(vm_host);
+}
+
+static void ask_about(struct vm_host *vm_host)
+{
+	const struct host_call call = {.work = host_info_work,
+				       .result_free = (GDestroyNotify)host_info_free,
+				       .done = about_known,
+				       .data = vm_host};
+
+	host_call(vm_host->host, HOST_LANE_CONTROL, &call);
+}
+
+/* The image. */
+
+static void image_there(gpointer result, const GError *error, gpointer data)
+{
+	struct vm_host *vm_host = data;
+
+	if (!vm_host_stepped(vm_host, error)) {
+		image_paths_free(result);
+		return;
+	}
+	image_paths_free(vm_host->paths);
+	vm_host->paths = result;
+	next_step(vm_host);
+}
+
+static void send_image(struct vm_host *vm_host)
+{
+	image_upload(vm_host->host, vm_host->settings.image, image_there, vm_host);
+}
+
+/* Those that run have what they need. */
+static void detach_waiting(struct vm_host *vm_host, const char *reason)
+{
+	for (guint i = 0; i < vm_host->vms->len; i++) {
+		struct vm *vm = vm_host->vms->pdata[i];
+		const enum vm_state state = vm_state(vm);
+
+		if (state != VM_READY && state != VM_BUSY && state != VM_HELD && state != VM_STANDBY)
+			vm_disconnect(vm, reason);
+	}
+}
+
+/* The steps begin again with it; one that is known is passed. */
+static void image_checked(gpointer result, const GError *error, gpointer data)
+{
+	struct vm_host *vm_host = data;
+
+	vm_host->checking = false;
+	image_paths_free(result);
+	if (!error || vm_host->frozen || vm_host->step != STEP_READY || !vm_host->claimed ||
+	    g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION))
+		return;
+	log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s", error->message, RETRY_S);
+	vm_host->step = STEP_IMAGE;
+	detach_waiting(vm_host, error->message);
+	vm_host_retry_later(vm_host);
+}
+
+void vm_host_suspect_image(struct vm_host *vm_host)
+{
+	if (vm_host->checking || vm_host->stepping || vm_host->frozen || vm_host->step != STEP_READY || !vm_host->claimed ||
+	    !host_connected(vm_host->host))
+		return;
+	vm_host->checking = true;
+	image_upload(vm_host->host, vm_host->settings.image, image_checked, vm_host);
+}
+
+/* The swap disks. */
+
+/* Keeps the paths of swap disks by the names of their VMs. */
+static void keep_swap(struct vm_host *vm_host, const char *const *names, const char *const *paths)
+{
+	g_autofree char *rest = storage_volume_name("", vm_host->settings.keeper, STORAGE_SWAP);
+
+	for (; *names && *paths; names++, paths++)
+		g_hash_table_insert(vm_host->swap, g_strndup(*names, strlen(*names) - strlen(rest)), g_strdup(*paths));
+}
+
+/* Swap disks that are being made. */
+struct swapping {
+	struct vm_host *vm_host;
+	GStrv names;
+	struct vm *vm; /* NULL: of all that were there */
+};
+
+static void swapping_free(struct swapping *swapping)
+{
+	g_strfreev(swapping->names);
+	g_free(swapping);
+}
+
+static void swap_there(gpointer result, const GError *error, gpointer data)
+{
+	struct swapping *swapping = data;
+	struct vm_host *vm_host = swapping->vm_host;
+	g_auto(GStrv) paths = result;
+	bool good = vm_host_stepped(vm_host, error);
+
+	if (good)
+		keep_swap(vm_host, (const char *const *)swapping->names, (const char *const *)paths);
+	swapping_free(swapping);
+	if (good)
+		next_step(vm_host);
+}
+
+static void make_swap(struct vm_host *vm_host)
+{
+	struct swapping *swapping;
+
+	if (!vm_host_has_swap(vm_host)) {
+		vm_host->stepping = false;
+		next_step(vm_host);
+		return;
+	}
+	swapping = g_new0(struct swapping, 1);
+	swapping->vm_host = vm_host;
+	swapping->names = vm_host_swap_names(vm_host);
+	image_make_swap(vm_host->host, (const char *const *)swapping->names,
+			vm_host->settings.cluster->swap_mib, swap_there, swapping);
+}
+
+/* A VM that came later has its swap disk: it can be booted. */
+static void late_swap_there(gpointer result, const GError *error, gpointer data)
+{
+	struct swapping *swapping = data;
+	struct vm_host *vm_host = swapping->vm_host;
+	g_auto(GStrv) paths = result;
+
+	if (error)
+		log_warning_of(LOG_NODE(vm_name(swapping->vm)),
+			       "%s; trying again in %d s", error->message, RETRY_S);
+	else
+		keep_swap(vm_host, (const char *const *)swapping->names, (const char *const *)paths);
+	if (!error && !vm_host->frozen) {
+		vm_host_prepare(vm_host, swapping->vm);
+		vm_found(swapping->vm, NULL);
+	} else if (!vm_host->frozen) {
+		vm_disconnect(swapping->vm, error->message);
+		vm_host_retry_later(vm_host);
+	}
+	swapping_free(swapping);
+}
+
+void vm_host_add_late(struct vm_host *vm_host, struct vm *vm)
+{
+	struct swapping *swapping;
+
+	if (vm_host_can_boot(vm_host, vm)) {
+		vm_host_prepare(vm_host, vm);
+		vm_found(vm, NULL);
+		return;
+	}
+	swapping = g_new0(struct swapping, 1);
+	swapping->vm_host = vm_host;
+	swapping->vm = vm;
+	swapping->names = g_new0(char *, 2);
+	swapping->names[0] = storage_volume_name(vm_domain(vm), vm_host->settings.keeper, STORAGE_SWAP);
+	image_make_swap(vm_host->host, (const char *const *)swapping->names,
+			vm_host->settings.cluster->swap_mib, late_swap_there, swapping);
+}
+
+/* How VMs are run. */
+
+/* The decision copies nothing: the specification lives as long as it. */
+struct probe {
+	struct vm_host *vm_host;
+	struct vm_host_names names;
+	struct domain_spec spec;
+};
+
+static void type_known(const struct virt_type *type, void *data)
+{
+	struct probe *probe = data;
+	struct vm_host *vm_host = probe->vm_host;
+
+	virt_type_clear(&vm_host->type);
+	vm_host->type = (struct virt_type){.name = g_strdup(type->name),
+					.reason = g_strdup(type->reason)};
+	g_clear_pointer(&vm_host->decision, virt_type_decision_free);
+	vm_host_names_clear(&probe->names);
+	g_free(probe);
+	if (!vm_host_stepped(vm_host, NULL))
+		return;
+	log_info_of(LOG_HOST(host_name(vm_host->host)), "VMs run as type '%s': %s", vm_host->type.name,
+		    vm_host->type.reason);
+	vm_host_prepare_all(vm_host);
+	next_step(vm_host);
+}
+
+static void decide_type(struct vm_host *vm_host)
+{
+	struct probe *probe;
+
+	if (vm_host->type.name) {
+		vm_host->stepping = false;
+		next_step(vm_host);
+		return;
+	}
+	probe = g_new0(struct probe, 1);
+	probe->vm_host = vm_host;
+	probe->spec = vm_host_specify(vm_host, vm_host->probe_name, PROBE_SUFFIX, DOMAIN_NODES_MAX - 1, NULL,
+				   &probe->names);
+	vm_host->decision = virt_type_decide(vm_host->host, vm_host->settings.virt_type, &probe->spec,
+					  type_known, probe);
+}
+
+/* The steps. */
+
+static void (*const steps[])(struct vm_host *vm_host) = {
+	[STEP_ABOUT] = ask_about,   [STEP_IMAGE] = send_image, [STEP_SWAP] = make_swap,
+	[STEP_TYPE] = decide_type,  [STEP_READY] = vm_host_list,
+};
+
+void vm_host_step(struct vm_host *vm_host)
+{
+	if (vm_host->stepping || vm_host->frozen || !host_connected(vm_host->host))
+		return;
+	vm_host->stepping = true;
+	if (vm_host->claimed)
+		steps[vm_host->step](vm_host);
+	else
+		vm_host_claim(vm_host);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-sched/launch/job_private.h"
+
+/* What the suspension asks and tells. */
+
+static bool is_quiet(void *data)
+{
+	return job_is_quiet(data);
+}
+
+/* The clock of the deadline stands still with the VMs. */
+static void on_stopped(int64_t t_ns, void *data)
+{
+	struct job *job = data;
+
+	job->given_n = 0; /* not a whole interval with the share */
+	job_end_interval(job, t_ns);
+}
+
+/* A rollback may come before the VMs had stopped. */
+static void on_runs(int64_t t_ns, void *data)
+{
+	struct job *job = data;
+
+	job_begin_interval(job, t_ns);
+	job_send_answers(job);
+	job_advance(job);
+}
+
+static int64_t last_sent_ns(void *data)
+{
+	return ((const struct job *)data)->sent_ns;
+}
+
+static void on_ended(enum suspension_end end, const char *reason, void *data)
+{
+	struct job *job = data;
+	g_autofree char *text = NULL;
+
+	if (end != SUSPENSION_END_LOST) {
+		job->events->changed(job, end, reason, job->data);
+		return;
+	}
+	text = g_strdup_printf("could not be suspended or resumed: %s",
+			       reason ? reason : "for no known reason");
+	job_kill(job, TASK_OUTCOME_LOST, TASK_CAUSE_VM, text);
+}
+
+void job_give_up(struct job *job)
+{
+	job->dirty = job->doomed = true;
+	for (uint32_t i = 0; i < job->processes; i++) {
+		struct rank *rank = &job->ranks[i];
+
+		job_rank_ended(rank, 255);
+		rank->lost_output |= !rank->collected;
+	}
+	job_advance(job);
+}
+
+static void on_doomed(void *data)
+{
+	job_give_up(data);
+}
+
+static const struct suspension_events suspension_events = {
+	.is_quiet = is_quiet,
+	.stopped = on_stopped,
+	.runs = on_runs,
+	.last_sent_ns = last_sent_ns,
+	.ended = on_ended,
+	.doomed = on_doomed,
+};
+
+/* Requests. */
+
+bool job_may_suspend(const struct job *job)
+{
+	return job->phase == PHASE_RUNNING;
+}
+
+static void create_suspension(struct job *job)
+{
+	g_autofree struct vm **vms = job_vms(job);
+	const struct suspension_settings settings = {
+		.task = job->task->id,
+		.pool = job->settings.pool,
+		.vms = vms,
+		.nodes = task_placed(job->task),
+		.count = job->task->nodes_count,
+	};
+
+	job->suspension = suspension_new(&settings, &suspension_events, job);
+}
+
+void job_suspend(struct job *job)
+{
+	if (!job->suspension)
+		create_suspension(job);
+	suspension_suspend(job->suspension, task_last_suspension(job->task));
+}
+
+bool job_match_nodes(const struct job *job, uint32_t *nodes, GError **error)
+{
+	return suspension_match_nodes(job->suspension, nodes, error);
+}
+
+void job_resume(struct job *job)
+{
+	suspension_resume(job->suspension);
+}
+
+void job_node_settled(struct job *job)
+{
+	if (job->suspension && (suspension_step(job->suspension) == SUSPENSION_LEAVING ||
+				suspension_step(job->suspension) == SUSPENSION_RETREATING))
+		suspension_go_on(job->suspension);
+	job_move_on(job);
+}
