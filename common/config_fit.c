@@ -110,20 +110,24 @@ static void fit_experiment(struct fitting *fitting)
 	struct config_workload *workload = fitting->config->workload;
 	struct config_experiment *experiment = fitting->config->experiment;
 	const double length = mean_length(fitting->config, fitting->fit->work);
-	const double factor = CONFIG_FIT_LONGER / length;
+	const double fewer_repeats = CONFIG_FIT_LONGER / length;
+	const double fewer_tasks = CONFIG_FIT_MUCH_LONGER / length;
 	const double tasks = workload ? workload->tasks : 0;
 	const uint32_t repeats = experiment ? experiment->profile_repeats : 0;
 
-	if (!(tasks > 0) || !experiment || factor >= 1)
+	if (!(tasks > 0) || !experiment || fewer_repeats >= 1)
 		return;
-	workload->tasks = fmin(tasks, fmax(CONFIG_FIT_TASKS, round(tasks * factor)));
+	workload->tasks = fmin(tasks, fmax(CONFIG_FIT_TASKS, round(tasks * fewer_tasks)));
 	experiment->profile_repeats =
-		(uint32_t)fmin(repeats, fmax(CONFIG_FIT_REPEATS, round(repeats * factor)));
+		(uint32_t)fmin(repeats, fmax(CONFIG_FIT_REPEATS, round(repeats * fewer_repeats)));
 	if (workload->tasks < tasks || experiment->profile_repeats < repeats)
 		tell(fitting,
-		     "tasks take %.1f times as long here as elsewhere: %.0f in a run instead of %.0f, and %u measurements "
-		     "of each type on each cluster instead of %u",
-		     length, workload->tasks, tasks, experiment->profile_repeats, repeats);
+		     workload->tasks < tasks ?
+			     "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
+			     "cluster instead of %u, and %.0f tasks in a run instead of %.0f" :
+			     "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
+			     "cluster instead of %u",
+		     length, experiment->profile_repeats, repeats, workload->tasks, tasks);
 }
 
 static bool choose_factors(struct fitting *fitting, GError **error)

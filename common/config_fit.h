@@ -13,19 +13,20 @@
  *                 what the metronome takes
  *   repetitions   of types are multiplied by a x speed: tasks last as long as elsewhere; at least 1
  *   experiment    where types of 1 repetition cannot shrink, and workload.tasks is given:
- *                 tasks and profile_repeats shrink by what tasks last longer than CONFIG_FIT_LONGER times, in the
- *                 mean of those that arrive; to CONFIG_FIT_TASKS and CONFIG_FIT_REPEATS, or what the configuration
- *                 has if less
+ *                 profile_repeats shrinks where tasks last more than CONFIG_FIT_LONGER times as long, in the mean of
+ *                 those that arrive, and tasks where they last more than CONFIG_FIT_MUCH_LONGER times as long; to
+ *                 CONFIG_FIT_REPEATS and CONFIG_FIT_TASKS, or what the configuration has if less
  *   patience      is 1 / (a x speed), at least 1: boots and others of the machine's own take so much longer
  *
  * Memory stays as it is.
  */
 
-/* So much longer an experiment may take before it shrinks. */
+/* Tasks may last so many times as long before fewer of them are measured, and before fewer arrive in a run. */
 #define CONFIG_FIT_LONGER 1.5
+#define CONFIG_FIT_MUCH_LONGER 3.0
 
-/* Fewer tasks in a run, or measurements of a pair of type and cluster, tell too little. */
-#define CONFIG_FIT_TASKS 30
+/* The fewest tasks in a run, and measurements of a pair of type and cluster, that still tell policies apart. */
+#define CONFIG_FIT_TASKS 36
 #define CONFIG_FIT_REPEATS 3
 
 /* What fitting did. */

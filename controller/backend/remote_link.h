@@ -53,7 +53,7 @@ struct remote_listener {
 		      void *data);
 	/* Its tasks may be gone: it was away, or has lost its state. To be asked one by one. */
 	void (*doubt)(struct remote_link *link, void *data);
-	/* Something worth recording: `kind` is a word (docs/run.md), `text` one line. */
+	/* Something worth recording: `kind` is a word (docs/how-to/run.md), `text` one line. */
 	void (*note)(struct remote_link *link, const char *kind, const char *text, void *data);
 	void *data;
 };

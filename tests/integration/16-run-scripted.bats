@@ -77,11 +77,11 @@ add_lab_to_fit() {
 		s/^workload: .*/workload: {load: 1.2, tasks: 60, seed: 1, utility_max: [1, 2, 3, 4]}/
 		s/mapping_interval_s: .*/mapping_interval: 0.2/; s/ duration_s: .*/ duration: 1.2/' "$config"
 	add_lab_to_fit "$config"
-	echo '{"cores": 2, "speed": 0.5}' >"$BATS_TEST_TMPDIR/probe.json"
+	echo '{"cores": 2, "speed": 0.25}' >"$BATS_TEST_TMPDIR/probe.json"
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out" \
 		--probe "$BATS_TEST_TMPDIR/probe.json"
-	run_wait_for "2.0 times as long here as elsewhere: 45 in a run instead of 60, and 9 measurements"
-	within 60 jq -e ".profile_repeats == 9" "$out/plan.json"
+	run_wait_for "4.0 times as long here as elsewhere: 5 measurements of each type on each cluster instead of 12, and 45 tasks in a run"
+	within 60 jq -e ".profile_repeats == 5" "$out/plan.json"
 	kill -TERM "$run_pid"
 	run_wait
 }

@@ -139,9 +139,16 @@ static void test_what_shrinks_and_what_cannot_is_told(void)
 	g_assert_true(says(fit.notices, "CPU quotas and budgets are 0.2"));
 	g_assert_true(says(fit.notices, "IS.S.2 "));
 	g_assert_true(says(fit.notices, "type 'IS_CG.S.2': 1 repetition is the least"));
-	g_assert_true(says(fit.notices, "37 in a run instead of 45, and 4 measurements"));
-	g_assert_cmpfloat(config->workload->tasks, ==, 37);
+	g_assert_true(says(fit.notices, "4 measurements of each type on each cluster instead of 5"));
+	g_assert_cmpfloat(config->workload->tasks, ==, 45);
 	g_assert_cmpuint(config->experiment->profile_repeats, ==, 4);
+	config_fit_clear(&fit);
+	config_free(config);
+	config = load("one-machine");
+	g_assert_true(config_fit(config, &(struct machine_probe){.cores = 0.3, .speed = 0.5}, &fit, NULL));
+	g_assert_true(says(fit.notices, "3 measurements of each type on each cluster instead of 5, and 36 tasks in a run "
+					"instead of 45"));
+	g_assert_cmpfloat(config->workload->tasks, ==, 36);
 	config_fit_clear(&fit);
 	config_free(config);
 	config = load("one-machine");
