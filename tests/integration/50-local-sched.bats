@@ -219,7 +219,7 @@ grep_output() {
 	local_put c2 good "$(echo 'head -c 3000000 /dev/zero | tr "\0" x; echo; echo end' | local_script 1234 '[0]')"
 	local_assert_outcome c2 good completed
 	[ "$(local_get c2 /v1/tasks/good | jq '.output | length')" -lt 1100000 ]
-	[[ $(local_get c2 /v1/tasks/good | jq -j .output | tail -n 1) == "virtbed: the output goes on, but only its first MiB"* ]]
+	[[ $(local_get c2 /v1/tasks/good | jq -j .output | tail -n 1) == "virtbed: the output continues, but only its first MiB"* ]]
 	within 120 local_all_ready c2
 	local_put c2 bad "$(echo 'echo so; exit 3' | local_script 1234 '[0]')"
 	local_assert_outcome c2 bad failed
