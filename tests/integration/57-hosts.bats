@@ -165,7 +165,10 @@ hosts_go_round() {
 		hosts_is_capped b2 "$vm" || exit 1
 	done
 	hosts_suspend "$id" 2 disk || return 1
-	hosts_resume "$id" 2 '{"nodes": [2, 1]}' || exit 1
+	if ! hosts_resume "$id" 2 '{"nodes": [2, 1]}'; then
+		hosts_is "$id" '^ended$' && return 1
+		exit 1
+	fi
 	[ "$(hosts_last "$id" '[.vms[] | select(.move_ns > 0)] | length')" = 1 ] || exit 1
 	[ "$(hosts_last "$id" '[.vms[].restore_ns > 0] | all')" = true ] || exit 1
 
