@@ -2,7 +2,7 @@
 /*
  * On the way up each level does three to four things one after the other: interpolate the
  * correction z from below, take its effect off the residual r, smooth z and, on the finest level,
- * compute the residual anew.  Done as sweeps over the cube each would fetch all points from
+ * compute the residual again.  Done as sweeps over the cube each would fetch all points from
  * memory again.  So one sweep does them all, each some planes behind the one before, where what it
  * needs is still in the cache:
  *

@@ -2,7 +2,7 @@
 /*
  * libudev comes as a shared library only, and our programs are linked without any.  hwloc, which
  * MPICH links, calls it for one thing, the model names of disks; it takes NULL from udev_new()
- * for "no udev here" and goes on without those names.
+ * for "no udev here" and continues without those names.
  */
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The worker is what UCX's progress hangs on. MPICH keeps its handle to itself, so that it is taken
- * down when it is created. The blocking barrier itself goes on in a thread of its own, which
- * touches nothing but PMI, while this one looks after UCX.
+ * down when it is created. The blocking barrier itself runs in a thread of its own, which
+ * touches nothing but PMI, while this thread looks after UCX.
  */
 #include "benchmarks/npb/npb_finalize.h"
 

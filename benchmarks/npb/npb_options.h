@@ -16,7 +16,7 @@ struct npb_options {
 
 /* What to do after parsing. */
 enum npb_options_status {
-	NPB_OPTIONS_RUN = 0,  /* options are complete: go on */
+	NPB_OPTIONS_RUN = 0,  /* options are complete: run */
 	NPB_OPTIONS_HELP = 1, /* --help was given: print the usage to stdout and end with 0 */
 	NPB_OPTIONS_BAD = 2,  /* bad usage: the message was written, end with status 2 */
 };

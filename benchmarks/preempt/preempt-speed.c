@@ -72,7 +72,7 @@ struct witness {
 	double oracle_s;
 };
 
-/* Decides a snapshot anew. Returns how long it took. */
+/* Decides a snapshot again. Returns how long it took. */
 static double time_decision(struct witness *witness, const struct policy *policy,
 			    const struct sched_snapshot *snapshot, struct sched_plan *ret_plan)
 {

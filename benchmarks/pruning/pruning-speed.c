@@ -8,7 +8,7 @@
  * same. Trials run side by side.
  *
  * A mapper that defers keeps queues short. What it costs where they are full: PAM and MOC also decide
- * the events of MM's runs at which no queue lacks more than one task ("full"); nobody carries that out.
+ * the events of MM's runs at which no queue lacks more than one task ("full"); these decisions are not carried out.
  */
 #include <glib.h>
 #include <jansson.h>
@@ -42,7 +42,7 @@ static const char *const mappers[] = { "pam", "pamf", "moc", "mm", "msd", "mmu" 
 #define SPAN (250000.0 * 800 / 34000)
 #define SLACK 1.7
 
-/* Who decides the events with full queues. */
+/* The policy that decides the events with full queues. */
 static const char *const guests[] = { "pam", "moc" };
 #define GUESTS G_N_ELEMENTS(guests)
 #define HOST "mm"

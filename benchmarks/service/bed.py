@@ -236,7 +236,7 @@ def drive(path, next_request, rate, connections, seconds, on_answer):
             due_at, about = due.popleft()
             try:
                 connection = Connection(path, Connection.request(*about))
-            except OSError:  # nobody listens at the moment, or somebody has just died
+            except OSError:  # no daemon listens at the moment, or it has just died
                 errors += 1
                 time.sleep(0.001)
                 continue

@@ -35,7 +35,7 @@
 struct acceleration {
 	double faster; /* 0: this process goes by the clocks of the machine */
 	int64_t from_ns;
-	const char *heap; /* NULL: nobody wants to know */
+	const char *heap; /* NULL: not wanted */
 };
 
 static int real_clock(clockid_t clock, struct timespec *ret_time)
@@ -121,7 +121,7 @@ int clock_gettime(clockid_t clock, struct timespec *ret_time)
 	return 0;
 }
 
-/* Nobody asks for the zone any more. */
+/* The zone is not used any more. */
 int gettimeofday(struct timeval *restrict ret_time, void *restrict zone)
 {
 	struct timespec now;

@@ -28,7 +28,7 @@ def read_daemon(pid, heaps):
         with open(os.path.join(heaps, str(pid))) as file:
             values["heap_kib"] = int(file.read()) / 1024
     except (OSError, ValueError):
-        pass  # `virtbed serve` tells nothing, and who writes just now is asked again
+        pass  # `virtbed serve` writes no file, and a file that is being written is read again
     return values
 
 

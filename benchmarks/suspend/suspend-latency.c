@@ -238,7 +238,7 @@ static void measure(struct http_client *client)
 	init(&bare);
 	init(&scheduled);
 	start_task(client, path);
-	/* Who is first alternates; the first round opens connections and is not counted. */
+	/* The two sides take turns in being first; the first round opens connections and is not counted. */
 	for (int i = 0; i <= option_count; i++) {
 		if (i % 2)
 			run_bare(client, &bare);

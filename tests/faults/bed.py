@@ -108,7 +108,7 @@ ACCOUNT = {
         " WHERE step_s < 0.3",
 }
 
-# The same of the samples at the ends of intervals, since local schedulers began that live on and can be asked.
+# The samples at the ends of intervals, since the start of local schedulers that live on and can be asked.
 SAMPLES = {
     "a sample is missing":
         "energy_interval AS i WHERE coalesce(mark, '') NOT IN ('unserved', 'new-counter') AND NOT EXISTS"
@@ -203,7 +203,7 @@ class Bed:
 
     def write_one(self, path, cluster):
         text = LAB_CONFIG if self.real else SIMULATED_CONFIG
-        new = path.with_suffix(".new")  # who is starting may be reading the old one
+        new = path.with_suffix(".new")  # a starting process may be reading the old one
         service = "".join(f", {key}: {value}" for key, value in self.service_keys.items())
         clusters = {name: cluster.format(address=self.schedulers.get(name, [None])[0], host=f"h-{name}")
                     for name in ("c1", "c2")}
@@ -281,7 +281,7 @@ class Bed:
                 self.began_s = store.execute("SELECT max(to_s) FROM energy_interval").fetchone()[0]
 
     def keep_serving(self):
-        """Whoever looks after the service starts it again where it ended."""
+        """Starts the service again where it ended, as its operator would."""
         if self.service.poll() is not None:
             self.start(wait=False)
 
@@ -325,7 +325,7 @@ class Bed:
         return self.take_numbers(count, self.try_submit(kind, count, timeout))
 
     def submit_surely(self, kind, count=1):
-        """The same by who goes on asking, by the same key, whoever dies: it is the same submission."""
+        """As submit(), by a client that repeats the request with the same key, whichever process dies: one submission."""
         key = str(uuid.uuid4())
 
         def ask():
@@ -351,7 +351,7 @@ class Bed:
                        capture_output=True, text=True, timeout=300, check=True)
 
     def post(self, path, body=None):
-        """Whether a person's order is granted: False where it is refused, or nobody answers."""
+        """Whether a person's order is granted: False where it is refused, or not answered."""
         connection = UnixConnection(self.socket, 10 * PATIENCE)
         try:
             connection.request("POST", path, json.dumps(body or {}))
@@ -362,7 +362,7 @@ class Bed:
             connection.close()
 
     def check_output_refused(self, number, seconds):
-        """Who asks for output that cannot be had is told so soon, by whom it cannot."""
+        """A request for output that cannot be had is refused soon, with the name of its local scheduler."""
         since = time.monotonic()
         connection = UnixConnection(self.socket, 60 * PATIENCE)
         try:

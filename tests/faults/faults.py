@@ -102,7 +102,7 @@ def stopped(pid):
 
 
 def controller_stopped(times):
-    """Everything; who asks waits."""
+    """Everything; requests wait."""
     result = Result(times)
     with Bed(long=5) as bed:
         for _ in range(times):
@@ -190,7 +190,7 @@ def scheduler_stopped_more(times):
 # The network, in a namespace of its own.
 
 def in_network(name, times):
-    """Runs one of the faults below where the loopback interface is nobody else's."""
+    """Runs one of the faults below where no other process uses the loopback interface."""
     here = pathlib.Path(__file__).resolve().parent
     done = subprocess.run(["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", here / "run",
                            "--raw", str(times), name], stdout=subprocess.PIPE, text=True)
@@ -357,12 +357,12 @@ def disk_full(times):
 
 
 def fail(path):
-    """As if the disk had had an error: it is read-only from now on, whoever writes."""
+    """As if the disk had had an error: it is read-only from now on, for every process."""
     subprocess.run(["mount", "-o", "remount,abort", f"{path}/disk"], check=True)
 
 
 def take_out(path):
-    """What is on it goes on in a copy: mounts that others' namespaces have of the disk that failed keep that as it is. Who was
+    """Replaces the disk by a copy: mounts of the failed disk in other namespaces keep it as it is. A process that was
     killed may still have files open for a moment."""
     within(30, "the disk can be taken out",
            lambda: subprocess.run(["umount", f"{path}/disk"], capture_output=True).returncode == 0)
@@ -424,19 +424,19 @@ def mend_and_start(path, bed, start, started):
 
 
 def fail_later(path):
-    """The same of a disk that has what was written before."""
+    """As fail(), for a disk that has all former writes."""
     subprocess.run(["sync", "-f", f"{path}/disk"], check=True)
     fail(path)
 
 
 def scheduler_disk_full(times):
-    """All: it goes on, and stores what was done meanwhile once there is room. Tasks that it cannot store it refuses,
+    """All: it continues, and stores what was done meanwhile once there is room. Tasks that it cannot store it refuses,
     and they wait."""
     return scheduler_disk(times, fill, empty, False)
 
 
 def scheduler_disk_readonly(times):
-    """The same, once the file system was checked and mounted, and it was started again: who asked heard of the ends."""
+    """The same, once the file system was checked and mounted, and it was started again: the controller learned of the ends."""
     return scheduler_disk(times, fail_later, mend_and_start, True)
 
 
@@ -518,7 +518,7 @@ def power_loss(times):
 
 def power_loss_controller(times):
     """All that people were told. Local schedulers that live on are asked what became of what ran; of the last second's starts
-    some may be made anew."""
+    some may be repeated."""
     with small_disk() as path, tempfile.TemporaryDirectory(prefix="virtbed-ls-") as sockets:
         addresses = {name: f"unix:{sockets}/{name}" for name in ("c1", "c2")}
         with apart(addresses, state=f"{path}/disk/state", long=8) as (bed, _, _), bed:

@@ -13,7 +13,7 @@ LIFE = {"energy_limit_j": 1e9, "energy_window_s": 10, "retention_days": 60 / 864
 
 
 def window(bed):
-    """Which one it is; 0: nobody says."""
+    """The beginning of the window; 0: not known."""
     return ((bed.ask("/v1/energy") or {}).get("window") or {}).get("begin_s", 0)
 
 
@@ -29,7 +29,7 @@ def reload(bed):
 
 
 def hold(bed, number):
-    """A task that waits stays where it is; one that was started meanwhile, since others were lost, cannot be held."""
+    """A waiting task stays where it is; a task that was started meanwhile, since others were lost, cannot be held."""
     path = f"/v1/tasks/{number}"
     return bed.insist(f"{path}/hold", lambda: bed.task(number).get("state") in ("starting", "running", *ENDED))
 
@@ -45,7 +45,7 @@ def suspend(bed, number):
         task = bed.task(number)
         if task.get("state") in ("suspended", *ENDED):
             return task["state"]
-        if task.get("state") == "running":  # anew, where its local scheduler died
+        if task.get("state") == "running":  # again, where its local scheduler died
             bed.post(f"/v1/tasks/{number}/suspend")
         return None
     return within(120, f"task {number} is suspended", is_there) == "suspended"
@@ -94,7 +94,7 @@ def live(bed, goes_on):
 
 
 def arm(bed, program, step, when):
-    """It kills itself at that commit from now on; the name of the round lets it count anew."""
+    """It kills itself at that commit from now on; the name of the round lets it count from 1."""
     armed = bed.faults / "kill"
     armed.with_suffix(".new").write_text(f"{program} {step} {when} {time.monotonic_ns()}")
     armed.with_suffix(".new").rename(armed)
@@ -177,12 +177,12 @@ def kill_at_steps(program, every):
         bed.wait_metered()
         result.count(bed, samples=program == "virtbed-controller", cancelled=cancelled)
         if program == "virtbed-controller" and any(bed.task(number)["attempts"] > 1 for number in bed.numbers):
-            raise Failed("what ran did not go on: a task had two attempts")
+            raise Failed("what ran did not run on: a task had two attempts")
     return result
 
 
 def controller_steps(every):
-    """Tasks, submissions, what was told: all of it. What runs goes on."""
+    """Tasks, submissions, answers: all of them. Running tasks run on."""
     return kill_at_steps("virtbed-controller", every)
 
 

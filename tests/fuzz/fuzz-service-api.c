@@ -100,7 +100,7 @@ static void clear_service(struct run_service *service)
 	fuzz_check(store_exec(bed.session.store,
 			      "DELETE FROM submission; DELETE FROM drain; DELETE FROM task; DELETE FROM event;"
 			      "DELETE FROM decision; DELETE FROM suspension; DELETE FROM suspension_vm;",
-			      "begin anew", NULL));
+			      "begin again", NULL));
 }
 
 /* What its local scheduler would be sent can be read, if it is a script. */

@@ -31,7 +31,7 @@ void fuzz_silence(void);
 /* Aborts, naming the line: what must hold does not. Unlike assert() it is never compiled out. */
 #define fuzz_check(condition) g_assert_true(condition)
 
-/* A parser that refused has said why; one that did not has not. */
+/* A parser that refused has set an error; a parser that did not has not. */
 #define fuzz_check_error(good, error) \
 	do { \
 		const bool fuzz_good = (good); /* first: it may be what sets the error */ \

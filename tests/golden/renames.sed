@@ -1,4 +1,4 @@
-# Words of results that were renamed, for those who compare results of two versions byte by byte: sed -E -f renames.sed
+# Words of results that were renamed, to compare results of two versions byte by byte: sed -E -f renames.sed
 # on the older ones.
 s/\b[Pp]aper 000\b/Machovec 2017/g
 s/\b[Pp]aper 002\b/Machovec 2018/g

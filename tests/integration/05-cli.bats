@@ -340,7 +340,7 @@ refused() {
 	run -1 grep -nE '>[^<]*/v1/' "$ROOT"/controller/api/page/*.html
 }
 
-@test "nodes of nobody are no table" {
+@test "nodes without a scheduler are no table" {
 	run -1 --separate-stderr virtbed nodes --at "unix:$BATS_TEST_TMPDIR/none.sock"
 	[ -z "$output" ]
 	run -1 --separate-stderr virtbed nodes --json --at "unix:$BATS_TEST_TMPDIR/none.sock"
@@ -1071,7 +1071,7 @@ compiled() {
 	(cd "$BUILD" && eval "${command/ -I/ -I$3 -I} -o $1.o -c $1")
 }
 
-@test "the policy in the README is one that the build takes and that keeps the rules" {
+@test "the policy in the README is taken by the build and keeps the rules" {
 	local tree=$BATS_TEST_TMPDIR/tree target=tests/unit/sched/test-sched-conformance
 	local policies=$tree/controller/sched/policies name
 	mkdir -p "$policies"

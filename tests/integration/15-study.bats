@@ -65,7 +65,7 @@ refused() {
 }
 
 @test "a study shows the policies asked for and nothing else" {
-	# Among what is stored of others, in the order asked for, and of one that is not configured.
+	# Among stored results of other policies, in the order asked for, and with a policy that is not configured.
 	cp -r "$BATS_FILE_TMPDIR/whole" some
 	virtbed study "$CONFIG" --trials 2 --policy random,easy+drop:0.5 --out some
 	for table in some/results.csv some/summary.csv; do
@@ -87,7 +87,7 @@ refused() {
 	grep -q "set xlabel 'energy constraint, MJ'" "$BATS_FILE_TMPDIR/whole/energy.gp"
 }
 
-@test "an interrupted study goes on where it was" {
+@test "an interrupted study continues where it was" {
 	virtbed study "$CONFIG" --jobs 1 --out part 2>message &
 	local pid=$! deadline=$((SECONDS + 180))
 	until [ "$(sqlite3 part/study.sqlite 'SELECT count(*) FROM result' 2>/dev/null || echo 0)" -gt 0 ]; do
@@ -304,7 +304,7 @@ sharing_config() {
 	[ "$(wc -l <one/sharing.csv)" -eq $(((2 + 1) * 5 + 1)) ]
 	[ "$(cut -d, -f3 one/sharing.csv | sort -u | tr '\n' ' ')" = "0.5 0.75 all value " ]
 	grep -q '<svg' one/degradation.svg
-	# Somebody is the best of every trial, nobody is better, and without sharing nothing is paused.
+	# Every trial has a best policy, no policy is better than it, and without sharing nothing is paused.
 	# Of a pause both ways count, of a migration one.
 	python3 - one/sharing.csv one/results.csv <<-'END'
 		import csv, sys
@@ -352,7 +352,7 @@ assert study["sharing"][0]["degradation_mean"] >= 1'
 	refused "goes by energies" virtbed study bad.yaml
 }
 
-@test "a study of tasks with deadlines shows who is on time, and bad ones are refused with their key" {
+@test "a study of tasks with deadlines shows which are on time, and bad ones are refused with their key" {
 	local figure=$BATS_TEST_DIRNAME/../../configs/papers/pruning-fig9.yaml
 	cp -r "${figure%/*}/pets" .
 	sed 's/trials: 30/trials: 4/; s/values: .*/values: [10000, 17500]/' "$figure" >video.yaml

@@ -363,7 +363,7 @@ measurements_of() {
 	local before
 	before=$(run_query "$out" "SELECT * FROM measurement ORDER BY n")
 	write_cells "c1 IS.S.2 stalled" "c2 CG.S.2 deadline"
-	# One that is killed meanwhile goes on with it, and tries nothing a third time.
+	# A profile that is killed meanwhile continues with it, and tries nothing a third time.
 	run_start run "$config" --out "$out" --resume
 	run_wait_row "$out" "SELECT 1 FROM measurement WHERE type = 'IS.S.2' AND cluster = 'c2'"
 	[ ! -e "$out/estimates.yaml" ]
@@ -438,7 +438,7 @@ kill_all_of_run() {
 	within 30 run_assert_nobody "$out"
 }
 
-@test "a profile that is killed goes on with the rest: nothing is measured twice or missing" {
+@test "a profile that is killed continues with the rest: nothing is measured twice or missing" {
 	sed -i 's/profile_repeats: 2/profile_repeats: 3/' "$config"
 	run_start run "$config" --profile --policy easy --limit 0.3 --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM measurement WHERE n = 3"
@@ -447,7 +447,7 @@ kill_all_of_run() {
 	before=$(run_query "$out" "SELECT * FROM measurement ORDER BY n")
 	[ ! -e "$out/estimates.yaml" ]
 	run_start run "$config" --out "$out" --resume
-	# The controller alone, too: it is started again, and the profile goes on.
+	# The controller alone, too: it is started again, and the profile continues.
 	run_wait_row "$out" "SELECT 1 FROM measurement WHERE n = 2 + $(wc -l <<<"$before")"
 	kill -9 "$(run_process virtbed-controller "$out")"
 	run_wait
@@ -537,7 +537,7 @@ kill_all_of_run() {
 	[ "$(run_query "$out-none" "SELECT value FROM meta WHERE key = 'overheads'")" -eq 0 ]
 }
 
-@test "a controller that is killed is started again and its run goes on" {
+@test "a controller that is killed is started again and its run continues" {
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'"
 	kill -9 "$(run_process virtbed-controller "$out")"
@@ -606,7 +606,7 @@ write_preemption() {
 	sed -i 's/etc_s: 2/etc_s: 10/; s/etc_s: 4/etc_s: 2/' "$estimates"
 }
 
-@test "critical tasks preempt others, a controller that is killed meanwhile goes on, and all is compared" {
+@test "critical tasks preempt others, a controller that is killed meanwhile continues, and all is compared" {
 	write_preemption
 	run_start run "$config" --estimates "$estimates" --policy max-util-preempt-greedy --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM suspension WHERE suspended_s IS NOT NULL"
@@ -618,7 +618,7 @@ write_preemption() {
 	[ "$(run_query "$out" "SELECT max(attempts) FROM task")" -eq 1 ]
 	run_query "$out" "SELECT * FROM suspension"
 	run_query "$out" "SELECT task, type, state, started_s, ended_s, exec_s FROM task"
-	# Whoever was suspended and completed executed in stretches only, together at least as long as its task takes.
+	# A task that was suspended and completed executed in intervals only, together at least as long as it takes.
 	# A suspension lasts 2 s at least, so half a second tells time that was counted twice or not at all from
 	# the 20 ms that resuming takes and the moments until an end is told.
 	[ -n "$(run_query "$out" "SELECT 1 FROM task JOIN suspension USING (run, task) WHERE state = 'completed'")" ]
@@ -683,7 +683,7 @@ files_of() {
 	(cd "$1" && find . -type f -printf '%p %T@ %s\n' | sort && find . -type f -print0 | sort -z | xargs -0 sha256sum)
 }
 
-@test "a finished experiment that is resumed changes nothing, and goes on where more is asked for" {
+@test "a finished experiment that is resumed changes nothing, and continues where more is asked for" {
 	run_start run "$config" --estimates "$estimates" --limit 1 --policy easy --out "$out" --json
 	run_wait
 	[ "$run_status" -eq 0 ]
@@ -769,10 +769,10 @@ rows_of() {
 	[[ "$output" == *"over 2 repeats of one workload"* ]]
 }
 
-@test "an experiment is resumed after a reboot: what was cut off is done anew" {
+@test "an experiment is resumed after a reboot: the interrupted run is repeated" {
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM task WHERE run = 1 AND state = 'running'"
-	# As a loss of power does: nobody says anything any more. The children die with their parent.
+	# As a loss of power does: no process reports anything any more. The children die with their parent.
 	kill -KILL "$(run_process virtbed-controller "$out")" "$run_pid"
 	wait "$run_pid" || true
 	within 30 run_assert_nobody "$out"
@@ -863,7 +863,7 @@ rows_of() {
 	[ "$run_status" -eq 0 ]
 }
 
-@test "a local scheduler that hangs is away, and the run goes on without it" {
+@test "a local scheduler that hangs is away, and the run continues without it" {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
 	sed -i 's/duration_s: 12/duration_s: 60/; s/duration_s: 8/duration_s: 50/; s/budget_j: 420/budget_j: 42000/' "$config"
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out"
@@ -877,7 +877,7 @@ rows_of() {
 	run_assert_counts "$out"
 }
 
-@test "a full disk ends the run with a line, and nobody is left" {
+@test "a full disk ends the run with a line, and no process is left" {
 	[ "$(id -u)" -eq 0 ] || skip "needs root to make a small file system"
 	mkdir "$out"
 	mount -t tmpfs -o size=300k tmpfs "$out" || skip "cannot mount"

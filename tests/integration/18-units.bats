@@ -31,7 +31,7 @@ serve_managed() {
 	"$BATS_TEST_DIRNAME/service-manager.py" "$BATS_TEST_TMPDIR/notify" >"$told" 3>&- &
 	manager=$!
 	within 60 test -S "$BATS_TEST_TMPDIR/notify"
-	# The tests may themselves run below a service manager, which means somebody else.
+	# The tests may themselves run below a service manager, which is not theirs.
 	unset SYSTEMD_EXEC_PID WATCHDOG_PID JOURNAL_STREAM
 	NOTIFY_SOCKET=$BATS_TEST_TMPDIR/notify WATCHDOG_USEC=2000000 \
 		run_start serve "$config" --estimates "$estimates" --state "$state" --listen "unix:$socket"
@@ -73,7 +73,7 @@ is_starting() {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "takes two minutes: ./testbed check --long"
 	serve_managed
 	kill -STOP "$(run_process virtbed-controller "$state")"
-	# It does not say what becomes of a reload either, and who asked for that is told so.
+	# It does not answer a reload either, and systemd is notified of that.
 	sed -i 's/^service:.*/service: {policy: fcfs, mapping_interval_s: 60, tasks_max: 9}/' "$config"
 	kill -HUP "$run_pid"
 	within 30 told_more '^RELOADING=1' 0
@@ -150,7 +150,7 @@ is_starting() {
 	within 60 told_more '^STATUS=serving .* policy fcfs' 0
 	[ "$(api /v1/tasks | jq -c '[.tasks[] | [.task, .type, .user]]')" = "$before" ]
 	[ "$(api /v1/status | jq -r .policy)" = fcfs ]
-	# One that starts again has read the configuration, and is told again as soon as it serves.
+	# A controller that starts again has read the configuration, and gets it again as soon as it serves.
 	scheduler=$(run_process virtbed-local-sched "$state")
 	kill -STOP "$scheduler"
 	kill -9 "$(run_process virtbed-controller "$state")"

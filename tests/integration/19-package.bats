@@ -32,7 +32,7 @@ teardown() {
 		usr/share/doc/virtbed/examples/one-machine.yaml; do
 		grep -q " \./$path\$" contents || { echo "no $path"; return 1; }
 	done
-	# All of it is root's, and nobody else may write to it.
+	# All of it is root's, and no other user may write to it.
 	! grep -v ' root/root ' contents || return 1
 	! grep -E '^-.{4}w|^-.{7}w|^d.{7}w|^-..s|^-.....s' contents || return 1
 	! grep -vE ' \./$| \./(etc|etc/virtbed|usr)/|^d.* \./(etc|usr)/$' contents || return 1

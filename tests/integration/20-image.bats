@@ -123,7 +123,7 @@ qemu_cpu_s() {
 	agent ping
 	[ "$status" -eq 0 ] || { cat "$BATS_TEST_TMPDIR/console"; false; }
 	used_s=$(qemu_cpu_s)
-	# Who shares a processor's caches makes the same work take longer: the best of three counts.
+	# Other work on a processor's caches makes the same work take longer: the best of three counts.
 	until awk "BEGIN { exit !($used_s < 5) }"; do
 		echo "boot $tries: $used_s s"
 		[ $tries -lt 3 ]

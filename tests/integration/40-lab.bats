@@ -88,7 +88,7 @@ supervisor() {
 	lab_get "$1" .pid
 }
 
-# Where blade N's control group of a controller is: below ours, or those of whoever started the lab.
+# Where blade N's control group of a controller is: below ours, or below those of the process that started the lab.
 # group NAME CONTROLLER N
 group() {
 	find "$(lab_mount_of "$2")/" -path "*/virtbed-$1/b$3" -type d | head -n 1
@@ -227,7 +227,7 @@ mounts() {
 	assert_nothing_left "$lab"
 }
 
-@test "up over a lab that died starts it anew" {
+@test "up over a lab that died starts it again" {
 	lab_up "$config" "$lab"
 	kill -9 "$(supervisor "$lab")"
 	within 20 lab_is "$lab" dead
@@ -256,7 +256,7 @@ mounts() {
 		"$virtbed_lab" down --name "$lab"
 		assert_nothing_left "$lab" || { echo "killed after $delay s"; return 1; }
 	done
-	# One that is killed while it probes the machine leaves a group to the next probe.
+	# A probe that is killed leaves a group to the next probe.
 	"$virtbed_lab" check
 	within 10 no_probes
 }
@@ -298,7 +298,7 @@ mounts() {
 	assert_nothing_left "$lab"
 }
 
-@test "a lab whose record somebody removed is still found" {
+@test "a lab whose record was removed is still found" {
 	lab_up "$config" "$lab"
 	rm "/run/virtbed/lab/$lab/lab.json"
 	"$virtbed_lab" down --name "$lab"
@@ -460,7 +460,7 @@ has_no_pace() {
 	! has_pace "$1"
 }
 
-@test "what bounds whoever starts a lab bounds its VMs, and down finds it from anywhere" {
+@test "limits of the process that starts a lab bound its VMs, and down finds it from anywhere" {
 	local share
 	lab_make_limited 20000
 	sed 's/^lab:/lab:\n  overcommit: yes/' "$config" >"$config.over"
@@ -493,7 +493,7 @@ has_no_pace() {
 	[ "$share" -ge 190 ]
 }
 
-@test "a configuration that takes more than whoever starts it may have is refused, or fitted" {
+@test "a configuration that takes more than its process may have is refused, or fitted" {
 	lab_make_limited 50000
 	lab_register "$lab"
 	run lab_in_limited "$virtbed_lab" up "$config" --name "$lab"

@@ -43,7 +43,7 @@ bmc_is_gone() {
 	[ "$(lab_get "$lab" '.blades[1].bmc_pid')" = null ]
 }
 
-# A configuration of a host with the BMC as somebody with a real blade would write it. write_plain FILE AUTH
+# A configuration of a host with the BMC as the owner of a real blade would write it. write_plain FILE AUTH
 write_plain() {
 	local meter="kind: redfish, address: 127.0.0.1, port: $(bmc port), user: $(bmc user), auth: $2"
 	meter="$meter, password_file: $(bmc password_file), ca_file: $(bmc ca_file)"
@@ -92,7 +92,7 @@ END
 	[ "$(ours "$config" b2 --lab "$lab")" = 73.25 ]
 }
 
-@test "energy --live shows both kinds of BMC, and what is wrong with one that died" {
+@test "energy --live shows both kinds of BMC, and the reason of a meter that died" {
 	lab_up "$config" "$lab"
 	run "$virtbed" energy --live "$config" --lab "$lab"
 	echo "$output"

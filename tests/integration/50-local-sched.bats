@@ -57,7 +57,7 @@ teardown_file() {
 	local_task_is c2 printing running
 	local_get c2 /v1/tasks/printing/output >"$BATS_TEST_TMPDIR/now"
 	jq -e ".from == 0 and .next >= $(jq .next "$BATS_TEST_TMPDIR/second")" "$BATS_TEST_TMPDIR/now"
-	# Who waits for more than there is learns of the end.
+	# A client that waits for more than there is learns of the end.
 	local_get c2 '/v1/tasks/printing/output?from=2000000&wait_s=60' >"$BATS_TEST_TMPDIR/end" &
 	reader=$!
 	[ "$(local_status c2 DELETE /v1/tasks/printing)" = 200 ]
@@ -219,7 +219,7 @@ grep_output() {
 	local_put c2 good "$(echo 'head -c 3000000 /dev/zero | tr "\0" x; echo; echo end' | local_script 1234 '[0]')"
 	local_assert_outcome c2 good completed
 	[ "$(local_get c2 /v1/tasks/good | jq '.output | length')" -lt 1100000 ]
-	[[ $(local_get c2 /v1/tasks/good | jq -j .output | tail -n 1) == "virtbed: the output goes on, but only its first MiB"* ]]
+	[[ $(local_get c2 /v1/tasks/good | jq -j .output | tail -n 1) == "virtbed: the output continues, but only its first MiB"* ]]
 	within 120 local_all_ready c2
 	local_put c2 bad "$(echo 'echo so; exit 3' | local_script 1234 '[0]')"
 	local_assert_outcome c2 bad failed
@@ -231,7 +231,7 @@ grep_output() {
 	[ "$(local_status c2 PUT /v1/tasks/x "$(echo x | local_script 7 '[0]' | jq -c '.script.files[0].name = "/job"')")" = 400 ]
 }
 
-@test "a VM that was one user's is booted anew before it is another's" {
+@test "a VM that was one user's is booted again before it is another's" {
 	local_put c2 mine "$(echo 'echo secret >/tmp/secret; echo secret >mine; sleep 1000 & exit 0' | local_script 1234 '[0]')"
 	local_assert_outcome c2 mine completed
 	within 120 local_all_ready c2
@@ -433,7 +433,7 @@ local_waits_to_start() {
 	[ "$(local_logged "$1" "not started yet: ")" -ge 2 ]
 }
 
-@test "keeps a task whose VMs somebody pauses for a while" {
+@test "keeps a task whose VMs are paused from outside for a while" {
 	vms=$(local_get c1 /v1/nodes | jq -r '.nodes[].vm')
 	lines=$(wc -l <"$BATS_FILE_TMPDIR/c1.log")
 	local_put c1 paused "$(local_long_task)"
@@ -450,7 +450,7 @@ local_waits_to_start() {
 	within 120 local_all_ready c1
 }
 
-@test "starts a task when its VMs, which somebody paused, go on" {
+@test "starts a task when its VMs, paused from outside, run again" {
 	vms=$(local_get c1 /v1/nodes | jq -r '.nodes[].vm')
 	lines=$(wc -l <"$BATS_FILE_TMPDIR/c1.log")
 	for vm in $vms; do local_virsh b1 suspend "$vm"; done
@@ -462,7 +462,7 @@ local_waits_to_start() {
 	local_assert_outcome c1 waits completed
 }
 
-# Starts c2's local scheduler anew: its VM lives on, and nothing is asked of it in the next seconds. local_renew_c2 ARGUMENT...
+# Restarts c2's local scheduler: its VM lives on, and nothing is asked of it in the next seconds. local_renew_c2 ARGUMENT...
 local_renew_c2() {
 	local_end KILL c2
 	local_start c2 "$@"
@@ -508,7 +508,7 @@ local_ask_c2_on() {
 	while local_ask_c2 '{"execute": "guest-ping"}' --timeout 300; do :; done >/dev/null
 }
 
-@test "waits for its turn at an agent that takes long to answer somebody else" {
+@test "waits for its turn at an agent that takes long to answer another client" {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
 	local_renew_c2 --boot-timeout 1800
 	local_ask_c2 '{"execute": "guest-exec", "arguments": {"path": "/bin/sh", "arg": ["-c",
@@ -547,7 +547,7 @@ local_libvirtd_is_new() {
 	pid=$(local_libvirtd "$1") && [ "$pid" != "$2" ]
 }
 
-# Its VMs go on; all connections to it break while several calls wait.
+# Its VMs run on; all connections to it break while several calls wait.
 @test "outlives a libvirtd that stands still for a while" {
 	lines=$(wc -l <"$BATS_FILE_TMPDIR/c1.log")
 	local_put c1 still "$(local_task is W 2 5 '[0, 1]' 600)"
@@ -658,7 +658,7 @@ END
 	rm "$(local_pool b1)/$name."{swap,save}
 }
 
-@test "nodes whose network is cut lose their task and are booted anew, from an image that is sent anew" {
+@test "nodes whose network is cut lose their task and are booted again, from an image that is sent again" {
 	before=$(local_qemus c1)
 	nic=$(local_virsh b1 domiflist "virtbed-$local_lab-c1-n1" | awk '/bridge/ {print $1}')
 	local_virsh b1 domif-setlink "virtbed-$local_lab-c1-n1" "$nic" down

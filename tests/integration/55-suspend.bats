@@ -101,8 +101,8 @@ suspend_nothing_left() {
 		[ "$paused" -le "$2" ] && suspend_no_image "$1"
 }
 
-# Every stretch of the task is where it should be, and the kernel's own clock saw none of the pauses: at
-# most what the other VMs took to go on after its own.
+# Every interval of the task is where it should be, and the kernel's own clock saw none of the pauses: at
+# most the time until the other VMs ran after its own.
 suspend_assert_times() {
 	jq -e '. as $task | .suspensions as $s |
 		all($s[]; .requested_ns <= .frozen_ns and .frozen_ns <= .suspended_ns and

@@ -20,7 +20,7 @@ teardown() {
 
 # Two blades, three VMs, a spare for each. By its seed two ordinary tasks come before 0.3 s, so that at 1 s
 # one goes to each cluster, and two critical ones between 4.2 and 4.5 s: at 5 s, when both ordinary tasks
-# have more than half of their estimates left and nothing is idle, each takes the nodes of one. What they
+# have more than half of their estimates left and nothing is idle, each takes the nodes of an ordinary task. What they
 # earn falls with their delay, so overheads cost something. A run ends when its tasks have.
 write_config() {
 	name=$(lab_name preempt)
@@ -93,7 +93,7 @@ assert_reported() {
 		any(.steps[]; .cluster == "c2" and .step == "restore" and .median_s > 0)' "$out/report.json"
 }
 
-@test "critical tasks take the nodes of ordinary ones, which go on; simulated and compared" {
+@test "critical tasks take the nodes of ordinary ones, which are resumed; simulated and compared" {
 	run_start run "$config" --estimates "$estimates" --out "$out" --json
 	run_wait
 	show_record

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A cluster of two hosts under one local scheduler: its nodes, its meters, tasks over both, and suspended tasks
-# that go on at the other host.
+# that are resumed at the other host.
 
 bats_require_minimum_version 1.5.0
 load lab
@@ -174,7 +174,7 @@ hosts_go_round() {
 
 }
 
-@test "a suspended task goes on at another host, from memory and from disk, and verifies" {
+@test "a suspended task is resumed at another host, from memory and from disk, and verifies" {
 	local repetitions=2 id=round
 	local_put c1 $id "$(local_task cg S 2 "$repetitions" '[0, 1]' 900)"
 	within 120 local_task_is c1 $id running
@@ -187,7 +187,7 @@ hosts_go_round() {
 		within 120 local_task_is c1 $id running
 	done
 	local_assert_outcome c1 $id completed
-	# The kernel's own clock saw none of the pauses: at most what the other VM took to go on after its own.
+	# The kernel's own clock saw none of the pauses: at most the time until the other VM ran after its own.
 	local_get c1 /v1/tasks/$id | jq -e '.suspensions as $s | ($s | length) == 2 and
 		($s | map(.running_ns - .frozen_ns) | add) as $still |
 		($s | map([.vms[].resume_ns] | max) | add) as $early |
@@ -230,7 +230,7 @@ hosts_go_round() {
 	hosts_ask killed suspensions 1 '{"keep": "memory"}'
 	within 180 local_task_is c1 killed suspended
 	within 180 local_all_ready c1
-	# One that stands still does not move: the migration hangs until its limit of ten minutes.
+	# A VM whose QEMU stands still does not move: the migration hangs until its limit of ten minutes.
 	kill -STOP "$qemu"
 	hosts_ask killed resumptions 1 '{"nodes": [2, 3]}'
 	within 120 hosts_one_has_come

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# VMs of MPI jobs that run go from host to host and the jobs go on: alone, two jobs in opposite directions, and
+# VMs of running MPI jobs go from host to host and the jobs continue: alone, two jobs in opposite directions, and
 # where it fails.
 
 bats_require_minimum_version 1.5.0
@@ -275,7 +275,7 @@ migrate_share_is_measured() {
 	migrate_ask shares 1 '[0, 4]'
 	within 120 migrate_has_come shares 1
 	migrate_quota_is b2 "$vm" 30
-	# The last of many is the one that holds.
+	# The last of many holds.
 	for n in 2 3 4 5; do
 		[ "$(local_status c1 PUT /v1/tasks/shares/shares/$n "{\"share\": 0.$n}")" = 201 ]
 	done
@@ -326,7 +326,7 @@ migrate_certify() {
 	cp "$pki/server-cert.pem" "$pki/client-cert.pem"
 }
 
-# Has a blade's libvirtd read its configuration anew; what ends in a blade is started again.
+# Makes a blade's libvirtd read its configuration again; a process that ends in a blade is started again.
 migrate_restart_libvirtd() {
 	local old
 	old=$(local_libvirtd "$1")
@@ -346,7 +346,7 @@ migrate_reasons() {
 		jq -r ".events[] | select(.task == \"$1\" and .kind == \"task-migrate-failed\") | .detail.reason"
 }
 
-@test "memory goes by TLS where that is configured, and not to a host whose certificate is somebody else's" {
+@test "memory goes by TLS where that is configured, and not to a host whose certificate is of another CA" {
 	local blade
 	local_end TERM c1
 	for blade in b1 b2; do
@@ -449,7 +449,7 @@ migrate_none_twice() {
 		grep -o " guest=[^,]*" | sort | uniq -d)" ]
 }
 
-# That a task that was hit goes on, or has ended with a reason that is not its own fault. migrate_has_reason CLUSTER ID
+# That a task that was hit runs on, or has ended with a reason that is not its own fault. migrate_has_reason CLUSTER ID
 migrate_has_reason() {
 	local_get "$1" "/v1/tasks/$2" |
 		jq -e '.state == "running" or (.outcome == "lost" and (.reason | length) > 0)' ||
@@ -468,7 +468,7 @@ migrate_has_had() {
 }
 
 # Starts a task of local_long_task() and has the VM at its first node move slowly, when its ranks have found one
-# another: one that waits for an answer when its port is cut off aborts. That takes 2 s of a CPU.
+# another: a rank that waits for an answer when its port is cut off aborts. That takes 2 s of a CPU.
 # migrate_begin CLUSTER ID FROM TO BLADE
 migrate_begin() {
 	local vm node
@@ -498,7 +498,7 @@ migrate_is_over() {
 		(.kind | test(\"task-migrated|task-migrate-failed|task-ended\")))" >/dev/null
 }
 
-@test "a VM of the task that dies while another one moves ends the task, and is nobody's when it is back" {
+@test "a VM of the task that dies while another one moves ends the task, and is free when it is back" {
 	migrate_slow_test
 	within 180 migrate_nothing_left
 	migrate_begin c1 widow '[0, 1]' '[3, 1]' b1
@@ -512,7 +512,7 @@ migrate_is_over() {
 	local_assert_works c1 '[3, 4]'
 }
 
-@test "the libvirtd of the host that a VM leaves dies: it is on one host, and its task goes on or says why not" {
+@test "the libvirtd of the host that a VM leaves dies: it is on one host, and its task runs on or has a reason" {
 	migrate_slow_test
 	within 180 migrate_nothing_left
 	local_put c1 other "$(local_task cg S 2 12 '[4, 5]' 300)"
@@ -566,7 +566,7 @@ migrate_is_free() {
 	local_get c2 /v1/nodes | jq -e ".nodes[$1].state == \"ready\"" >/dev/null
 }
 
-# ... with another VM than VM. migrate_has_another N VM
+# Whether node N is ready with another VM than VM. migrate_has_another N VM
 migrate_has_another() {
 	local_get c2 /v1/nodes | jq -e ".nodes[$1] | .state == \"ready\" and .vm != \"$2\"" >/dev/null
 }
@@ -593,7 +593,7 @@ migrate_has_another() {
 	local_assert_works c2 '[0, 2]'
 }
 
-@test "the whole host that a VM leaves dies: its task ends when it is asked to, the others go on" {
+@test "the whole host that a VM leaves dies: its task ends when it is asked to, the others run on" {
 	migrate_slow_test
 	local_put c2 near2 "$(local_task cg S 1 12 '[3]' 300)"
 	migrate_begin c2 leaves '[0, 1]' '[2, 1]' b3

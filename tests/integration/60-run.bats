@@ -125,7 +125,7 @@ assert_by_hand() {
 		END { exit !(n && w * 1000 >= low - 20000 && w * 1000 <= high + 20000) }' "$BATS_TEST_TMPDIR/around"
 }
 
-@test "a killed controller: the run goes on, no task runs twice" {
+@test "a killed controller: the run continues, no task runs twice" {
 	start_run
 	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'" 240
 	kill -9 "$(run_process virtbed-controller "$out")"

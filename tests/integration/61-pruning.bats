@@ -82,7 +82,7 @@ assert_recorded() {
 		WHERE a.queued_n < b.queued_n AND a.ended_s > b.started_s")" = 0 ]
 }
 
-# Stored decisions can be made again, and explained: here one that was taken while a machine executed. There is
+# Stored decisions can be made again, and explained: here a decision that was taken while a cluster executed. There is
 # one on a machine of any speed: the long task waits until its deadline, and PAM is asked whenever a task ends.
 assert_decided() {
 	local id snapshot
@@ -125,7 +125,7 @@ assert_simulated() {
 	[ -z "$remains" ] || { echo "$remains"; return 1; }
 }
 
-# The queues go on where the controller is dead, and its start again is put off until all deadlines have passed.
+# The queues are executed while the controller is dead, and its start again is put off until all deadlines have passed.
 @test "what was on time while the controller was dead counts" {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "slow: ./testbed check --long"
 	sed -i '/type: long, arrival_s/d; s/deadline_s: 90/deadline_s: 60/; s/policies: .*/policies: [mm]/' "$config"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A service's limit of energy per window on a real lab: the VM of a task stands still when the limit is reached, and
-# goes on when the window turns. 68-energy-limit.bats has more of it, on simulated clusters.
+# runs again when the window turns. 68-energy-limit.bats has more of it, on simulated clusters.
 
 bats_require_minimum_version 1.5.0
 load lab
@@ -92,7 +92,7 @@ assert_windows_add_up() {
 		jq -e --slurpfile intervals intervals '$intervals[0] - [.samples[].energy_uj] == [] and ($intervals[0] | length > 9)'
 }
 
-@test "on real VMs: a task stands still at the limit of a window, and goes on when it turns" {
+@test "on real VMs: a task stands still at the limit of a window, and runs again when it turns" {
 	run_use_lab
 	write_config
 	lab_of_test=$run_name

@@ -46,7 +46,7 @@ scripts_work() {
 	ok GET /v1/tasks/0/files 200 | jq -e '.files == [] and .skipped == []'
 	ok GET '/v1/tasks/4/output?from=x' 400
 	[ "$(stat -c %a "$state/scripts" "$state/scripts/4.json")" = $'700\n600' ]
-	# Nobody needs those any more whose tasks have all ended.
+	# Scripts whose tasks have all ended are not needed any more.
 	kill -9 "$(run_process virtbed-controller "$state")"
 	within 120 no_scripts_left
 }
@@ -75,7 +75,7 @@ no_scripts_left() {
 	scripts_work
 	assert_energy 0 1
 	ok GET '/v1/energy?by=rubbish' 400
-	# Of both daemons: the counters go on, and what nobody could tell is an interval of its own.
+	# Of both daemons: the counters continue, and energy without a report is an interval of its own.
 	kill -9 "$(run_process virtbed-local-sched "$state")"
 	run_wait_for "cluster 'c1' died .signal 9.*starting it again" 120
 	last=$(submit '{"type": "IS.S.1"}' | jq '.[0]')

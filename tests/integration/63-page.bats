@@ -42,7 +42,7 @@ estimates: [{type: job, cluster: c1, etc_s: 600, eec_j: 6000}]
 END
 }
 
-# fetch [OPTION...] PATH...: as somebody with a token
+# fetch [OPTION...] PATH...: as a user with a token
 fetch() {
 	curl -sf -H "@$BATS_TEST_TMPDIR/header" "$@"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Who may do what with a controller that is reached over TCP: tokens and their roles, from the commands and from the
+# What users may do with a controller that is reached over TCP: tokens and their roles, from the commands and from the
 # outside. With local schedulers that have no VMs.
 
 bats_require_minimum_version 1.5.0
@@ -43,7 +43,7 @@ token() {
 	grep -Eq '^vbt_[A-Za-z0-9_-]{43}$' "$file"
 }
 
-# status FILE METHOD PATH: of the answer to who has the token in FILE
+# status FILE METHOD PATH: of the answer to the user of the token in FILE
 status() {
 	curl -sS -o answer -w '%{http_code}' -X "$2" -H "Authorization: Bearer $(cat "$1")" "$address$3"
 }
@@ -66,7 +66,7 @@ is_cut_off() {
 	head -n 1 polled | grep -F "HTTP/1.1 401 " && ! grep -F "not for all" polled
 }
 
-@test "tokens are made, listed and revoked; their file tells nobody" {
+@test "tokens are made, listed and revoked; their file gives them to no reader" {
 	mkdir -m 700 "$state"
 	token mine
 	token theirs --role viewer --user nobody --expires never
@@ -108,7 +108,7 @@ is_cut_off() {
 	[[ $output == *"others can read"*"chmod 600"* ]]
 }
 
-@test "over TCP every endpoint asks who it is, and tells others nothing" {
+@test "over TCP every endpoint asks for a token, and answers others nothing" {
 	serve "user_requests_per_s: 100000"
 	token viewer --role viewer --user nobody
 	token user --user nobody
@@ -121,23 +121,23 @@ is_cut_off() {
 	is_not_good revoked
 	within 20 is_not_good expired
 	within 60 is_cut_off # another event may have been first
-	# nobody's task, which is held so that it stays.
+	# A task of the token's account, which is held so that it stays.
 	[ "$(status user POST /v1/tasks)" = 400 ]
 	curl -sSf -H "Authorization: Bearer $(cat user)" "$address/v1/tasks" -d '{"type": "IS.S.2", "held": true, "name": "secret"}' |
 		jq -e '.tasks == [0]'
 	curl -sSf -H "Authorization: Bearer $(cat viewer)" "$address/v1/tasks/0" | jq -e '.user == "nobody"'
 	"$BATS_TEST_DIRNAME/check-access.py" "$address" "$document" viewer=viewer user=user other=other operator=operator \
 		expired=expired revoked=revoked task=0 cluster=c1 node=0
-	# And what a service answers to those who may ask is what the document says.
+	# And the answers of a service to users with the right role are those of the document.
 	VIRTBED_TOKEN_FILE=operator "$BATS_TEST_DIRNAME/check-api.py" "$address" task=0 cluster=c1 node=0 >answers || {
 		cat answers
 		return 1
 	}
 	grep -qx "ok /v1/energy: 200" answers
-	# Neither the log nor anybody who looks at processes has a token.
+	# Neither the log nor a list of processes has a token.
 	run ! grep -rF -f user -f operator "$state"
 	run ! grep -F -f user -f operator "$run_words"
-	# A file that is not to be gone by makes nobody known, until it is again.
+	# A file that others can read makes no token good, until its mode is right again.
 	chmod 640 "$state/tokens.json"
 	is_not_good operator
 	chmod 600 "$state/tokens.json"
@@ -150,7 +150,7 @@ is_cut_off() {
 	[ "$(status operator GET /v1/status)" = 200 ]
 }
 
-# The answer to who has the token in FILE. as FILE PATH
+# The answer to the user of the token in FILE. as FILE PATH
 as() {
 	curl -sSf -H "Authorization: Bearer $(cat "$1")" "$address$2"
 }
@@ -163,7 +163,7 @@ is_told_why() {
 	"$virtbed" show 0 --run "$state" | grep -E "^reason +ran longer than its deadline of 2 s$"
 }
 
-@test "how a task failed is told to its owner and to who runs the service, not to other users" {
+@test "its owner and the operator see how a task failed, other users do not" {
 	run_name=failing-$BASHPID
 	sed "s|^name:.*|name: $run_name|; s|task_deadline_s:.*|task_deadline_s: 2|; s|^service:|&\n  listen: 'http://127.0.0.1:0'|" \
 		"$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
@@ -184,7 +184,7 @@ is_told_why() {
 	as other '/v1/events?after=0' >answer
 	jq -e '.events[] | select(.kind == "ended") | .task == 0 and .detail.state == "failed" and .hidden' answer
 	run ! grep "deadline" answer
-	# Texts of tasks are kept, whole and hidden ones: nobody is given another's.
+	# Texts of tasks are kept, whole and hidden ones: no user gets another's.
 	for asker in operator other user other viewer; do
 		as $asker /v1/tasks >answer
 		if [ $asker = other ]; then
@@ -213,13 +213,13 @@ is_told_why() {
 	within 120 is_told_why
 }
 
-# Who asks nobody in particular does not come to this service; there may be another one on this machine.
+# A command without an address does not come to this service; there may be another one on this machine.
 is_not_found() {
 	"$virtbed" clusters --json >found 2>&1 || true
 	! grep -F "$run_name" found
 }
 
-@test "commands take their token from a file that nobody else reads" {
+@test "commands take their token from a file that no other user reads" {
 	serve
 	run -1 "$virtbed" queue --uri "$address"
 	[[ $output == *"wants a token"*"VIRTBED_TOKEN_FILE"* ]]
@@ -232,7 +232,7 @@ is_not_found() {
 	cp user "$XDG_CONFIG_HOME/virtbed/token"
 	[ "$("$virtbed" submit IS.S.2 --hold --uri "$address" | tail -n 1)" = 0 ] || "$virtbed" queue --uri "$address"
 	"$virtbed" show 0 --json --uri "$address" | jq -e '.user == "nobody"'
-	# Another's task is as one that is not there.
+	# Another's task is as a task that is not there.
 	token other --user daemon
 	for task in 0 99; do
 		for command in show explain output cancel hold suspend; do
@@ -255,7 +255,7 @@ is_not_found() {
 	chmod 600 "$XDG_CONFIG_HOME/virtbed/token"
 	run -2 "$virtbed" queue --uri http://192.0.2.1:1
 	[[ $output == *"\"http://192.0.2.1:1\": what is sent there could be read on its way"*"use https"* ]]
-	# A directory that somebody left there does not say where a token goes, nor who the controller is.
+	# A directory that was left there does not say where a token goes, nor which the controller is.
 	mkdir -p runs/left
 	jq --arg api "$address" '.api = $api' "$state/plan.json" >runs/left/plan.json
 	run -2 "$virtbed" queue --run runs/left
@@ -273,7 +273,7 @@ is_not_found() {
 	"$virtbed" drain c1/0 --reason x --run "$state"
 }
 
-@test "nobody takes more than a share" {
+@test "no user takes more than a share" {
 	serve "user_tasks_max: 3, user_requests_per_s: 2"
 	token user --user nobody
 	token other --user daemon
@@ -295,7 +295,7 @@ is_not_found() {
 	for i in $(seq 30); do "$virtbed" queue --run "$state" >/dev/null; done
 }
 
-@test "who says nothing is hung up on" {
+@test "a client that sends nothing is hung up on" {
 	[ -n "${VIRTBED_LONG:-}" ] || skip "takes half a minute; set VIRTBED_LONG"
 	serve
 	exec 5<>"/dev/tcp/127.0.0.1/${address##*:}"

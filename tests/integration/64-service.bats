@@ -164,7 +164,7 @@ has_completed() {
 	wait_state 0 running
 	ok GET '/v1/events?after=0' 200 | jq -e '[.events[] | select(.task == 0) | .kind] ==
 		["submitted", "launched", "suspend", "suspended", "resume", "resumed"]'
-	# The controller dies: the clusters go on, and so do their tasks.
+	# The controller dies: the clusters and their tasks run on.
 	kill -KILL "$(run_process virtbed-controller "$state")"
 	run_wait_for "serving at unix:$socket" 60 2
 	wait_state 1 running
@@ -296,7 +296,7 @@ refuse_queries() {
 	done
 }
 
-# What a request says that nobody reads it did not mean for nothing.
+# A member of a request that has no meaning is refused.
 refuse_bodies() {
 	local path
 	for path in tasks/0/{suspend,resume,cancel,hold,release} nodes/s2/0/undrain stop; do
@@ -345,7 +345,7 @@ refuse_what_is_not_shown() {
 	[ "$("$virtbed" suspend 0-0 --json | jq -c '[.tasks[].task]')" = "[0]" ]
 	[ "$("$virtbed" resume 0,0 0-1 --json --wait 0 2>/dev/null | jq -c '[.tasks[].task]')" = "[0]" ]
 	wait_state 0 running
-	# One that cannot be suspended does not keep the others from it.
+	# A task that cannot be suspended does not keep the others from it.
 	refused_as "task 3 cannot be suspended" suspend 3,1
 	[[ $output == *"task 1 is suspended"* ]]
 	refused_as "task 0 cannot be resumed: it is not suspended" resume 0-1
@@ -430,13 +430,13 @@ has_lines() {
 	done
 }
 
-# Who asks with the tag of the nodes, left in `tag`, is told that they are the same; `nodes` has them.
+# A request with the tag of the nodes, left in `tag`, is answered that they are the same; `nodes` has them.
 nodes_are_as_they_were() {
 	tag=$(curl -sS -D - -o nodes --unix-socket "$socket" http://x/v1/nodes | tr -d '\r' | sed -n 's/^ETag: //p')
 	[ "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" -H "If-None-Match: $tag" http://x/v1/nodes)" = 304 ]
 }
 
-# A list has the same of TASK as its own answer, but for when its expected end moves on meanwhile.
+# A list has TASK as its own answer has it, except for its expected end, which may move meanwhile.
 is_listed_as_it_is() {
 	ok GET "/v1/tasks?limit=1&after=$(($1 - 1))" 200 >listed
 	ok GET "/v1/tasks/$1" 200 | jq -e --slurpfile listed listed '. as $it | $listed[0].tasks[0] | del(.expected_end_s) |
@@ -465,7 +465,7 @@ is_listed_as_it_is() {
 	[ "$(grep -cE '^110[012] .* running ' top)" = 3 ]
 	grep -qx '+ 900 more tasks; virtbed queue lists all' top
 	ok GET '/v1/tasks?state=waiting&limit=200' 200 | jq -e '.more == 900 and (.tasks | length == 200)'
-	# Who has seen the nodes is told of them again when one has changed.
+	# A client that has seen the nodes gets them again when one has changed.
 	within 60 nodes_are_as_they_were
 	jq -e '.nodes | length == 28' nodes
 	ok POST /v1/nodes/s1/15/drain 202 '{"reason": "fan"}'
@@ -502,7 +502,7 @@ is_listed_as_it_is() {
 		'^region: Decisions about it' '^table: Decisions about it' \
 		'^columnheader: Reason' '^region: Events of it' '← all tasks'
 
-	# Who has seen a task in a list is told of it anew when it has changed.
+	# A client that has seen a task in a list gets it again when it has changed.
 	is_listed_as_it_is 3
 	ok POST /v1/tasks/3/hold 202 '{}'
 	ok POST /v1/tasks/3/cancel 202 '{}'
@@ -529,7 +529,7 @@ is_listed_as_it_is() {
 	has_lines overview '^0$' "1100.*LONG .$(id -un)’s.*running" '^Task 1100 is none of yours'
 	run ! grep -E '(Queue|Arrived|Decisions)' overview
 
-	# What Prometheus and Grafana are told of is there, and all of it is written down.
+	# The metrics for Prometheus and Grafana are there, and all of them are documented.
 	curl -sf --unix-socket "$socket" http://x/metrics | sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' | sort >families
 	grep -q virtbed_window_limit_joules families
 	grep -oE '\b(virtbed|process)_[a-z_]+' "$docs/grafana.json" | sort -u >drawn
@@ -624,7 +624,7 @@ shown() {
 zeros='[to_entries[] | select(.key | endswith("_utc")) | select(.value) | .key] as $keys | . as $it |
 	[$keys[] | ($it[.] | sub("[.][0-9]+"; "") | fromdate) - $it[sub("_utc$"; "_s")]] | (max - min) < 1.1 and length'
 
-@test "what is shown of a task that stands still and of one that waits again: its times, in UTC too, and all its places" {
+@test "what is shown of a task that stands still and of a task that waits again: its times, in UTC too, and all its places" {
 	local page before
 	run_name=simulated-times-$BASHPID
 	sed "s/^name:.*/name: $run_name/" "$BATS_TEST_DIRNAME/../../configs/simulated.yaml" >"$config"
@@ -638,7 +638,7 @@ zeros='[to_entries[] | select(.key | endswith("_utc")) | select(.value) | .key] 
 	within 20 later_than "$(ok GET /v1/tasks/0 200 | jq .since_s)"
 	ok POST /v1/tasks/0/suspend 202 '{}'
 	wait_state 0 suspended
-	# Suspended, its time run and its time left stand still, while the clock goes on.
+	# Suspended, its time run and its time left stand still, while the clock runs.
 	ok GET /v1/tasks/0 200 >first
 	jq -e '.since_s == null and .expected_end_s == null and .executed_s > 2 and .left_s > 300' first
 	jq -e "$zeros" first
@@ -772,7 +772,7 @@ later_than() {
 
 @test "tasks are submitted once, run, held, cancelled, and explained; nodes are drained" {
 	use_scripted
-	sed -i 's/repetitions: 10/repetitions: 600/' "$config" # what is to be looked at while it runs is not over before
+	sed -i 's/repetitions: 10/repetitions: 600/' "$config" # the task is looked at while it runs
 	serve
 	[ "$(submit '{"type": "IS.S.2", "count": 4, "key": "a", "name": "four"}')" = "[0,1,2,3]" ]
 	[ "$(submit '{"type": "IS.S.2", "count": 4, "key": "a", "name": "four"}')" = "[0,1,2,3]" ]
@@ -824,7 +824,7 @@ later_than() {
 	ok POST /v1/tasks/4/cancel 202 '{}'
 	wait_state 4 killed
 	ok GET /v1/status 200 | jq -e '.completed == 4 and .waiting == 0 and .running == 0'
-	# Whoever follows the events learns all of that, of an array at once.
+	# A client that follows the events learns all of that, of an array at once.
 	ok GET '/v1/events?after=0' 200 | jq -e --arg user "$(id -un)" '[.events[] | select(.kind == "submitted") |
 		[.task, .detail.count, .detail.type, .detail.user, .detail.held]] == [[0, 4, "IS.S.2", $user, false],
 		[4, 1, "CG.S.2", $user, true], [5, 1, "IS.S.2", $user, false]] and
@@ -911,7 +911,7 @@ run_assert_decisions_of_service() {
 	diff stored decided
 }
 
-@test "whoever is killed: no task is lost, none runs twice, and what was told is kept" {
+@test "whichever process is killed: no task is lost, none runs twice, and answers are kept" {
 	use_scripted
 	# Half a minute, so that it still runs when all is stopped; and four seconds.
 	sed -i '/CG.S.2/s/repetitions: 10/repetitions: 60/; /IS.S.2/s/repetitions: 5/repetitions: 10/' "$config"
@@ -929,7 +929,7 @@ run_assert_decisions_of_service() {
 	wait_state 1 running
 	within 30 has_used 1
 	ok GET /v1/tasks/0 200 | jq -e '.attempts == 1'
-	# In order: what ran begins anew at the next start, what waits waits, what is held is held.
+	# In order: running tasks begin again at the next start, waiting ones wait, held ones are held.
 	stop_service
 	[ "$(run_query "$state" "SELECT state FROM task WHERE task = 1")" = unfinished ]
 	sed -i '/CG.S.2/s/repetitions: 60/repetitions: 10/' "$config"

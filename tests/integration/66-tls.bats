@@ -44,7 +44,7 @@ use_scripted() {
 	run_write_estimates "$estimates"
 }
 
-# A port of loopback on which nobody listens now; none that the kernel gives to others meanwhile.
+# A port of loopback on which no process listens now; none that the kernel gives to others meanwhile.
 free_port() {
 	python3 - <<-'END'
 		import random, socket
@@ -111,7 +111,7 @@ listen: 'https://127.0.0.1:0', certificate: $PWD/server.pem, key: $PWD/server.ke
 		other=other operator=operator task=0 cluster=c1 node=0
 	export VIRTBED_TOKEN_FILE=$PWD/user
 	VIRTBED_CA_FILE=$PWD/ca.pem "$virtbed" queue --uri "$address"
-	# Whom nobody vouches for gets no token, nor does another name than the certificate's.
+	# A server with a certificate of an unknown CA gets no token, nor does another name than the certificate's.
 	run -1 "$virtbed" queue --uri "$address"
 	[[ $output == *certificate* ]]
 	make_ca another

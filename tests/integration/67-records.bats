@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A service is started again where something is wrong with its record, its configuration or a local scheduler:
-# it starts, says what is wrong, and everything else goes on.
+# it starts, says what is wrong, and everything else continues.
 
 load lab
 load run
@@ -51,7 +51,7 @@ break_store() {
 	sqlite3 "$state/run.sqlite" "$1"
 }
 
-@test "a record that makes no sense is quarantined and named, and all others go on" {
+@test "a record that makes no sense is quarantined and named, and all others continue" {
 	serve
 	"$virtbed" submit IS.S.2 --count 4 --hold
 	"$virtbed" submit IS.S.2 --count 2 --wait
@@ -72,7 +72,7 @@ break_store() {
 	"$virtbed" submit IS.S.2 --wait
 	run "$virtbed" hold 1
 	[ "$status" -eq 1 ]
-	# A person decides: started anew, or ended.
+	# A user decides: started again, or ended.
 	"$virtbed" release 1
 	within 60 task_is 1 completed
 	"$virtbed" cancel 2 3
@@ -114,7 +114,7 @@ break_store() {
 	"$virtbed" submit CG.S.2        # runs there meanwhile
 	within 60 task_is 1 running
 	"$virtbed" submit IS.S.2 --hold
-	# Nobody has the time to record that all ends.
+	# No process has the time to record that all ends.
 	controller=$(run_process virtbed-controller "$state")
 	kill -STOP "$controller"
 	kill -9 "$run_pid" "$controller"
@@ -136,7 +136,7 @@ break_store() {
 	"$virtbed" submit CG.S.2 --wait
 	stop_service
 	[ "$(stored 1)" = running ]
-	# All is there again: what ran there is started anew, what was held is held.
+	# All is there again: running tasks are started again, held ones are held.
 	cp "$config.whole" "$config"
 	run_write_estimates "$estimates"
 	serve
@@ -174,7 +174,7 @@ estimates_on_record() {
 	[ "$(estimates_on_record)" = "$on_record" ]
 	task_is 2 waiting
 	stop_service
-	# One that is taken is on record.
+	# A task that is taken is on record.
 	serve
 	[ "$(estimates_on_record)" != "$on_record" ]
 	grep -q "etc_s: 3" "$state/config.yaml"

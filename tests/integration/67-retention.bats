@@ -86,7 +86,7 @@ is_over() {
 	run "$virtbed" output 0
 	[ "$status" -ne 0 ]
 	[[ $output == *"no local scheduler has output of task 0 any more"* ]]
-	# So it is after a restart of both, and numbers of events go on.
+	# So it is after a restart of both, and numbers of events continue.
 	last=$(local_sched '/v1/events?after=0' | jq .last)
 	[ "$last" -gt 8 ]
 	kill -9 "$(run_process virtbed-local-sched "$state")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A service's limit of energy per window, in real time, on a simulated cluster: tasks wait and are suspended for it, and
-# go on when the window turns; and what was used stays used, whoever is killed.
+# are resumed when the window turns; and what was used stays used, whichever process is killed.
 
 bats_require_minimum_version 1.5.0
 load lab
@@ -69,7 +69,7 @@ wait_task() {
 	done
 }
 
-# The same of the window under way. wait_window FILTER [SECONDS]
+# As wait_task(), for the window under way. wait_window FILTER [SECONDS]
 wait_window() {
 	wait_power ".window | $1" "${2:-60}" || { cat "$run_words"; return 1; }
 }
@@ -79,7 +79,7 @@ wait_turn() {
 	wait_window ".end_s > $(api /v1/power | jq .window.end_s)"
 }
 
-# The same of the meters. wait_power FILTER [SECONDS]
+# As wait_task(), for the meters. wait_power FILTER [SECONDS]
 wait_power() {
 	local end=$((SECONDS + ${2:-60}))
 	until api /v1/power | jq -e "$1" >/dev/null; do
@@ -142,7 +142,7 @@ curve_holds() {
 	[[ $output == *"service.energy_limit_j: host 'h1' of cluster 's1' has no meter"* ]]
 }
 
-@test "tasks wait for energy, and go on when the window turns" {
+@test "tasks wait for energy, and are resumed when the window turns" {
 	write_config "energy_limit_j: 1000, energy_window_s: 12"
 	serve
 	wait_turn # what is looked at below is all of one window
@@ -185,7 +185,7 @@ curve_holds() {
 	details exhausted | holds -s 'length >= 2 and all(.limit_j == 1000)'
 }
 
-@test "what a window lets go on does so after the controller has died, too" {
+@test "a window resumes its tasks after the controller has died, too" {
 	write_config "energy_limit_j: 1000, energy_window_s: 10" 10
 	serve
 	[ "$(submit '{"type": "DENSE"}')" = "[0]" ]
@@ -224,7 +224,7 @@ curve_holds() {
 	wait_window ".exhausted and (.spent_j - $spent | fabs) < 60"
 	wait_task 0 '.state == "suspended" and (.why | test("^energy: "))'
 	wait_task 1 '.why == "a person suspended it"'
-	# All of it: what stood still begins anew, when it may.
+	# All of it: suspended tasks begin again, when they may.
 	kill -TERM "$run_pid"
 	run_wait
 	[ "$run_status" -eq 0 ]

@@ -56,7 +56,7 @@ CONTRAST = """((ratio) => {
   return [...weak.values()];
 })(%s)"""
 
-# Notes what gets the focus, until it is one that had it: the nearest id, the element, and what it says.
+# Lists the elements that get the focus, until one gets it again: the nearest id, the element, its text.
 WALK = """(() => {
   const seen = new Set();
   const say = (node) => node.getAttribute('aria-label') || node.innerText || node.getAttribute('aria-labelledby') || '';
@@ -143,7 +143,7 @@ class Browser:
             raise RuntimeError(expression + ": " + json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    # A document that goes away meanwhile, for another one or for itself anew, says neither yes nor no.
+    # A document that goes away meanwhile, for another one or for a reload, says neither yes nor no.
     def holds(self, expression):
         try:
             return self.value(expression)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asks a controller for all that its OpenAPI document names, as everybody who may not have it, and as those who may.
+"""Asks a controller for all that its OpenAPI document names, as all users without the right, and as users with it.
 
 usage: check-access.py ADDRESS DOCUMENT ASKER=FILE... NAME=VALUE...
 
@@ -8,8 +8,8 @@ ASKER=FILE: a file with a token. viewer, user, other (another user) and operator
 use. NAME=VALUE stand for the parameters in paths, e.g. task=0, which is user's and has a name. What is not good must be answered with
 the same 401, whatever is asked for; a role that is not enough with the same 403. What has {task} in its path must be
 answered to the other user with the same 403, whatever comes with it, and whether there is such a task or not. An operation
-of the document that does not say who may ask for it fails the test, and so does what the document says otherwise than the
-controller does.
+of the document without a role fails the test, and so does a difference between the document and the
+controller.
 """
 import json
 import os
@@ -26,7 +26,7 @@ RANKS = ["anybody", "viewer", "user", "operator"]
 UNKNOWN = b'{"error":"give a token that is good"}'
 NOT_ENOUGH = b'{"error":"that is not for you to do"}'
 NOT_YOURS = '{"error":"you have no task \'%s\'; `virtbed queue` tells whose tasks are whose"}'
-# Numbers that are nobody's, and none.
+# Numbers that no task has, and texts that are no number.
 NO_TASKS = ["99999", "4294967296", "-1", "x"]
 # What would end the service that is asked.
 NEVER = {("post", "/v1/stop")}
@@ -109,7 +109,7 @@ def check_document(document, check):
     for method, path, operation in operations(document):
         role = operation.get("x-role")
         wanted = [] if role == "anybody" else [{"token": []}]
-        check(role in RANKS and operation.get("security") == wanted, "%s %s declares who may ask" % (method, path), role)
+        check(role in RANKS and operation.get("security") == wanted, "%s %s declares its role" % (method, path), role)
         check("429" in operation["responses"], "%s %s documents 429" % (method, path))
         check(role == "anybody" or {"401", "403"} <= set(operation["responses"]), "%s %s documents 401, 403" % (method, path))
 
@@ -131,7 +131,7 @@ def check_roles(controller, method, path, filled, role, tokens, check):
         if allowed and (method, path) in NEVER:
             continue
         status, headers, body = controller.ask(method, filled, tokens[asker])
-        # What has a tag may be kept by whoever asked, who asks each time whether it is still so.
+        # An answer with a tag may be kept by the client, which asks each time whether it is still so.
         kept = "private, no-cache" if headers["ETag"] else "no-store"
         check(headers["Cache-Control"] == kept, "%s as %s is not to be kept" % (what, asker), headers["Cache-Control"])
         if not allowed:

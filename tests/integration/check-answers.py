@@ -64,12 +64,12 @@ FORMS = {
 }
 FEW = ["another document", "302 with a document", "null", "silence"]
 
-# Those that ask nobody, or whom their controller and local schedulers tell: why.
+# Commands that send no request, or only to their own controller and local schedulers: why.
 OTHERS = {
-    "run": "starts the controller, which goes on asking local schedulers (tests/unit/run)",
+    "run": "starts the controller, which asks local schedulers again (tests/unit/run)",
     "serve": "as run",
     "profile": "as run",
-    "config": "check --live starts local schedulers, or goes on asking one until its --timeout",
+    "config": "check --live starts local schedulers, or asks one again until its --timeout",
     "lab": "its daemons have no such API",
     "simulate": "files alone", "replay": "files alone", "study": "files alone", "compare": "files alone",
     "report": "files alone", "decide": "files alone", "policies": "nothing", "completion": "nothing",
@@ -162,7 +162,7 @@ class Peer:
         return True
 
     def reply(self, connection):
-        """Whether the connection goes on."""
+        """Whether the connection stays open."""
         if self.name == "hanging up":
             return False
         if self.name == "silence":

@@ -82,7 +82,7 @@ run_use_lab() {
 	export VIRTBED_VIRT_TYPE=qemu
 }
 
-# For teardown(): ends what was started on lab NAME. A run takes its lab down itself; this is for one that a
+# For teardown(): ends what was started on lab NAME. A run takes its lab down itself; this is for a lab that a
 # failed test left behind.
 run_end_lab() {
 	run_end_all "$1"

@@ -71,7 +71,7 @@ stop_service() {
 	[ ! -e "$socket" ]
 }
 
-# What the command says while somebody serves: it checks all sums itself. assert_energy TASK...
+# The answer of the command while a service runs: it checks all sums itself. assert_energy TASK...
 assert_energy() {
 	local by task
 	for by in user task type cluster host policy day; do
@@ -90,7 +90,7 @@ has_used() {
 		'[.sums[] | select(.task == $task) | .tasks_uj > 0] == [true]' >/dev/null
 }
 
-# The same of the stored intervals, one by one: whole, without a hole, from sample to sample of the meter.
+# Checks the stored intervals, one by one: whole, without a hole, from sample to sample of the meter.
 assert_account() {
 	local sql
 	[ "$(run_query "$state" "SELECT count(*) FROM energy_interval WHERE tasks_uj > 0")" -gt 0 ]

@@ -243,7 +243,7 @@ static void pack_directory(struct packing *packing, int fd, const char *path, in
 	closedir(directory);
 }
 
-/* O_NONBLOCK: nobody may ever write to a pipe that lies there. */
+/* O_NONBLOCK: a pipe that lies there may have no writer. */
 static void pack_at(struct packing *packing, int parent, const char *name, const char *path,
 		    int depth)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Files that go into a guest and out of it again, as one stream of bytes: of each file a line
- * "file SIZE MODE NAME" (MODE in octal) and then its SIZE bytes; of one that is left out a line
+ * "file SIZE MODE NAME" (MODE in octal) and then its SIZE bytes; of a file that is left out a line
  * "skip NAME: REASON"; at the end the line "end".  Names are paths below a directory.  The host's
  * side is common/task_script.h.
  */

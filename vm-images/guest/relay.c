@@ -11,7 +11,7 @@
 #define CHUNK 16384
 #define RELAYS_MAX 2
 #define PIPE_SIZE 65536
-#define CUT_LINE "\nvirtbed: the output goes on, but only its first MiB is kept\n"
+#define CUT_LINE "\nvirtbed: the output continues, but only its first MiB is kept\n"
 
 bool relay_write(int fd, const char *bytes, size_t length)
 {
@@ -82,7 +82,7 @@ void relay_until_end(struct relay *relays, size_t count, pid_t pid)
 
 	for (size_t i = 0; i < count; i++)
 		fcntl(relays[i].from, F_SETFL, O_NONBLOCK);
-	/* A process that cannot be watched has ended when nobody holds its pipes any more. */
+	/* A process that cannot be watched has ended when no process holds its pipes any more. */
 	while (process >= 0 || any_open(relays, count)) {
 		for (size_t i = 0; i < count; i++)
 			fds[i] = (struct pollfd){.fd = relays[i].from, .events = POLLIN};
@@ -99,7 +99,7 @@ void relay_until_end(struct relay *relays, size_t count, pid_t pid)
 		close(process);
 }
 
-/* No more than a pipe holds: somebody who got away may still write. */
+/* No more than a pipe holds: a process that got away may still write. */
 void relay_finish(struct relay *relay)
 {
 	for (int i = 0; relay->from >= 0 && i < PIPE_SIZE / CHUNK; i++)

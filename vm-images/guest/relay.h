@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a program writes, passed on to whoever started it through the agent, and copied to a file
+ * The output of a program, passed on to the client of the agent that started it, and copied to a file
  * that the agent can read meanwhile.  At most RELAY_MAX bytes of a stream are passed on; the rest is
- * read and thrown away, so that the program goes on, and a line says so.
+ * read and thrown away, so that the program can continue, and a line says so.
  */
 #ifndef VIRTBED_GUEST_RELAY_H
 #define VIRTBED_GUEST_RELAY_H

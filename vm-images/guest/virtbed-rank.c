@@ -13,7 +13,7 @@
  *                       (bundle.h); standard error goes where standard output does.  It is for a
  *                       program that has the guest for itself: at its end all of the user's
  *                       processes are killed.
- *         --result NAME what is to come of the directory in the end, on standard error (bundle.h);
+ *         --result NAME a file or folder of it to write at the end, on standard error (bundle.h);
  *                       may be repeated
  *   virtbed-rank kill N
  *       Kill what "run N" started and wait until it is gone; 0 also when nothing ran.  A "run N"

@@ -445,7 +445,7 @@ static void test_killed_and_stopped_ipmitool_is_replaced(struct fixture *fixture
 	second = find_ipmitool();
 	g_assert_cmpint(second, >, 0);
 	g_assert_cmpint(second, !=, first);
-	/* One that hangs is given up at the deadline, and killed for it will not exit. */
+	/* A program that hangs is given up at the deadline, and killed because it does not exit. */
 	kill(second, SIGSTOP);
 	await_loss(fixture);
 	await_return(fixture);
