@@ -5,9 +5,10 @@
 #include "controller/run/run_session.h"
 
 /*
- * GET /v1/nodes in the controller's API (docs/reference/controller-api.json). Everybody who watches asks for all nodes every
- * second or two, of thousands of which few have changed: each one's text is kept until it stands otherwise, and the
- * whole until one does. Who shows the ETag of the whole is told that it is the same (304).
+ * GET /v1/nodes in the controller's API (docs/reference/controller-api.json). Everybody who watches
+ * asks for all nodes every second or two, of thousands of which few have changed: each one's text
+ * is kept until it stands otherwise, and the whole until one does. Who shows the ETag of the whole
+ * is told that it is the same (304).
  */
 struct nodes_api;
 

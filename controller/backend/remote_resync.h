@@ -10,9 +10,10 @@
 #include <stdbool.h>
 
 /*
- * A copy of a task object (docs/reference/api.md) or a part of it with null for each quantity that cannot be (members whose
- * names end with _s, _uj or _cores), and with `times` for each instant and length of time in nanoseconds (_ns) as
- * well. What was replaced is appended to `doubts`, for people. A new reference, also of what is no object.
+ * A copy of a task object (docs/reference/api.md) or a part of it with null for each quantity that
+ * cannot be (members whose names end with _s, _uj or _cores), and with `times` for each instant and
+ * length of time in nanoseconds (_ns) as well. What was replaced is appended to `doubts`, for
+ * people. A new reference, also of what is no object.
  */
 json_t *remote_resync_settle(const json_t *value, bool times, GString *doubts);
 

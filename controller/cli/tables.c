@@ -240,7 +240,10 @@ struct table *table_of_power(const json_t *document)
 
 /* Decisions. */
 
-/* The numbers that an action may have (docs/reference/snapshot.md); those that are times of the run, and what their UTC is called. */
+/*
+ * The numbers that an action may have (docs/reference/snapshot.md); those that are times of the run, and
+ * what their UTC is called.
+ */
 static const struct number {
 	const char *key;
 	const char *title;

@@ -209,8 +209,9 @@ void store_close(struct store *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_t, store_close)
 
 /*
- * What the policy that was called `name` when the file was made is called now (docs/reference/store.md, `run`): another name
- * for policies of Pair in a file before version 10. The caller frees; NULL with `error` set.
+ * What the policy that was called `name` when the file was made is called now
+ * (docs/reference/store.md, `run`): another name for policies of Pair in a file before version 10.
+ * The caller frees; NULL with `error` set.
  */
 char *store_policy_now(struct store *store, const char *name, GError **error);
 

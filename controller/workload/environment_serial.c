@@ -168,8 +168,9 @@ static struct utility draw_utility(struct maker *maker, const struct type *type)
 }
 
 /*
- * A burst: tasks of one type with one utility function, alike in their flags, too. With flags for each task on its own
- * the gain of preemption is not linear in their share, as it is in the paper (V, Fig. 5; docs/explanation/reproduction.md, 12).
+ * A burst: tasks of one type with one utility function, alike in their flags, too. With flags for
+ * each task on its own the gain of preemption is not linear in their share, as it is in the paper
+ * (V, Fig. 5; docs/explanation/reproduction.md, 12).
  */
 static void draw_burst(struct maker *maker, uint32_t index, double time_s)
 {

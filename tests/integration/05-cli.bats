@@ -1001,7 +1001,8 @@ at = socket.socket(socket.AF_UNIX); at.bind("busy"); at.listen(); print(flush=Tr
 
 # The words that begin with -- in the OPTIONS of the page of daemon $1, or in its help.
 page_options() {
-	sed -n '/^\.SH OPTIONS/,/^\.SH SIGNALS/p' "$ROOT/docs/reference/$1.8" | tr -d '\\' | sed -n 's/^\.B \(--[a-z-]*\).*/\1/p' | sort
+	sed -n '/^\.SH OPTIONS/,/^\.SH SIGNALS/p' "$ROOT/docs/reference/$1.8" | tr -d '\\' |
+		sed -n 's/^\.B \(--[a-z-]*\).*/\1/p' | sort
 }
 
 help_options() {

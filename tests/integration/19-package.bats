@@ -28,7 +28,8 @@ teardown() {
 		usr/lib/sysusers.d/virtbed.conf usr/lib/tmpfiles.d/virtbed.conf usr/share/man/man1/virtbed.1.gz \
 		usr/share/man/man5/virtbed.yaml.5.gz usr/share/man/man8/virtbed-{controller,local-sched}.8.gz \
 		usr/share/bash-completion/completions/virtbed usr/share/virtbed/image/{vmlinuz,initramfs,root.squashfs,manifest.json} \
-		usr/share/virtbed/vm-images/build usr/lib/virtbed/guest/linked usr/share/doc/virtbed/{docs/how-to/service.md,copyright,changelog.gz} \
+		usr/share/virtbed/vm-images/build usr/lib/virtbed/guest/linked \
+		usr/share/doc/virtbed/{docs/how-to/service.md,copyright,changelog.gz} \
 		usr/share/doc/virtbed/examples/one-machine.yaml; do
 		grep -q " \./$path\$" contents || { echo "no $path"; return 1; }
 	done

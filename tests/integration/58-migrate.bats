@@ -60,7 +60,8 @@ migrate_crashes() {
 
 # Carries a BODY out with a task of its own whose repetitions are doubled until it does not end too early for it:
 # the body then returns 2. QEMU's emulator before 9.0 may forget what a guest writes just when its migration begins
-# (docs/explanation/migrate.md): where a guest has crashed the body is carried out again, twice at most. migrate_with BODY [REPETITIONS]
+# (docs/explanation/migrate.md): where a guest has crashed the body is carried out again, twice at most.
+# migrate_with BODY [REPETITIONS]
 migrate_with() {
 	local status crashes try=1
 	migrate_repetitions=${2:-4}

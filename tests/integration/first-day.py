@@ -4,15 +4,15 @@
 
 usage: first-day.py PAGE [--long]
 
-A page has two kinds of fenced blocks. ```LANGUAGE FILE is the contents of FILE, in the folder that the
-commands before it have gone to. ```console is a session: `$ ` begins a command, the lines below it are
-what it prints. All commands of a page run in one shell, must succeed, and must print what the page
-says: numbers, paths, names of users and widths of columns may differ, and a line `...` stands for any
-number of lines. A command that only asks is repeated until it prints that, since a reader takes seconds
-from one command to the next.
+A page has two kinds of fenced blocks. ```LANGUAGE FILE is the contents of FILE, in the folder
+that the commands before it have gone to. ```console is a session: `$ ` begins a command, the
+lines below it are what it prints. All commands of a page run in one shell, must succeed, and must
+print what the page says: numbers of more than one digit, paths, names of users and widths of
+columns may differ, and a line `...` stands for any number of lines. A command that only asks is
+repeated until it prints that, since a reader takes seconds from one command to the next.
 
-Words behind `console`: `varies`, where what is printed differs from time to time and is not compared;
-`long`, for more than a minute: without --long the page ends there.
+Words behind `console`: `varies`, where what is printed differs from time to time and is not
+compared; `long`, for more than a minute: without --long the page ends there.
 Exit status 0: the page holds; 1: it does not, or the usage is bad.
 """
 import getpass
@@ -117,7 +117,7 @@ def plain(line):
     """A line without what may differ from one session to the next."""
     line = re.sub(r"\+[0-9a-f]{12}(\.dirty)?\b", "", line)
     line = re.sub(rf"\b{re.escape(getpass.getuser())}\b", "root", line)
-    line = re.sub(r"\b[0-9a-f]{8}\b|\d+", "#", line)
+    line = re.sub(r"\b[0-9a-f]{8}\b|\b\d[\d.:]*[.:]\d+\b|\d{2,}", "#", line)
     line = re.sub(r"/[^ :']*/", "", line)
     return re.sub(r"-{3,}", "---", " ".join(line.split()))
 
@@ -165,7 +165,8 @@ def main():
                 printed, wrong = carry_out(shell, command, None if "varies" in words else expected)
                 print(f"$ {command}", *printed, f"[{time.monotonic() - began:.1f} s]", sep="\n")
                 if wrong:
-                    print(f"{page}:{number}: {command}: {wrong}; the page:", *expected, sep="\n")
+                    print(f"{page}:{number}: {command}: {wrong}; the page:", *expected,
+                          sep="\n")
                     return 1
         return 0
     finally:

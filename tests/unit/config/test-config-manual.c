@@ -6,8 +6,9 @@
 #include <string.h>
 
 /*
- * The manual of configurations (docs/reference/virtbed.yaml.5) against the schema that they are read by: the same sections with
- * the same keys, every key's kind, whether it is needed, the words that it takes, and its default, as it is filled in.
+ * The manual of configurations (docs/reference/virtbed.yaml.5) against the schema that they are
+ * read by: the same sections with the same keys, every key's kind, whether it is needed, the words
+ * that it takes, and its default, as it is filled in.
  */
 
 static const char *source_root;
