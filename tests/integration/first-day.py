@@ -130,7 +130,7 @@ def same(expected, printed):
 
 
 def carry_out(shell, command, expected):
-    """What the command printed last, and what is wrong with it; None: it does what the page says."""
+    """What the command printed last, and what is wrong with it, or None."""
     until = time.monotonic() + ASKS_MAX_S
     while True:
         status, printed = shell.run(command)
@@ -139,7 +139,7 @@ def carry_out(shell, command, expected):
         if not ASKS.match(command + " ") or time.monotonic() > until:
             break
         time.sleep(0.5)
-    return printed, f"exit status {status}" if status else "it printed something else than the page says"
+    return printed, f"exit status {status}" if status else "it printed something else"
 
 
 def main():
