@@ -253,7 +253,7 @@ static void test_saved_configuration_reads_back_equal(void)
 	}
 }
 
-/* Types that hosts can run, and whose execution times nobody has measured yet. */
+/* Types that hosts can run, and whose execution times are not measured yet. */
 static void test_execution_times_can_be_measured_later(void)
 {
 	static const char types[] =
