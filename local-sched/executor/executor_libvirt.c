@@ -462,8 +462,8 @@ static json_t *libvirt_describe(const struct executor *base)
 
 	libvirt_about(executor->vm_hosts, executor->sites_count, object);
 	json_object_set_new(object, "boot_timeout_s", json_real(executor->settings.boot_timeout_s));
-	json_object_set_new(object, "cpu_cap", json_string(executor->cap.ops->name));
-	json_object_set_new(object, "cpu_cap_note", json_string(executor->cap.ops->note));
+	json_object_set_new(object, "cpu_cap", json_string(cpu_cap_name(&executor->cap)));
+	json_object_set_new(object, "cpu_cap_note", json_string(cpu_cap_note(&executor->cap)));
 	json_object_set_new(object, "cpu_cap_fraction", json_real(executor->cap.fraction));
 	json_object_set_new(object, "caps_effective",
 			    json_string(host_caps_effective(executor->caps)));
