@@ -41,7 +41,7 @@ enum scheduler_error {
 
 /*
  * Starts: connects to the hosts, ends tasks that a predecessor left running as lost, adopts its VMs
- * or boots new ones. Returns NULL with `error` (SCHEDULER_ERROR_CONFIG, POWER_METER_ERROR) set.
+ * or boots new ones. Returns NULL with `error` (SCHEDULER_ERROR_CONFIG, EXECUTOR_ERROR, POWER_METER_ERROR) set.
  */
 struct scheduler *scheduler_new(const struct scheduler_settings *settings, GError **error);
 

@@ -22,6 +22,12 @@
  */
 struct executor;
 
+#define EXECUTOR_ERROR (executor_error_quark())
+GQuark executor_error_quark(void);
+enum executor_error {
+	EXECUTOR_ERROR_CONFIG = 1, /* the executor cannot serve this configuration */
+};
+
 /* What came of what a task was asked for. */
 enum executor_end {
 	EXECUTOR_END_SUSPENDED = 0,
@@ -85,7 +91,7 @@ typedef void (*executor_cpu_f)(GArray *uses, int64_t others_ns, void *data);
  */
 struct executor_ops {
 	const char *name;
-	/* Nothing is begun yet. NULL with `error` (SCHEDULER_ERROR_CONFIG): not with this configuration. */
+	/* Nothing is begun yet. NULL with `error` (EXECUTOR_ERROR_CONFIG): not with this configuration. */
 	struct executor *(*open)(const struct executor_settings *settings, GError **error);
 	/* The meter of host number `host`, the caller's to close; NULL: the configured one. */
 	struct power_meter *(*meter)(struct executor *executor, uint32_t host);

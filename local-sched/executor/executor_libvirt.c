@@ -9,7 +9,6 @@
 #include "local-sched/hypervisor/pool.h"
 #include "local-sched/hypervisor/vm_host.h"
 #include "local-sched/launch/job.h"
-#include "local-sched/scheduler.h"
 
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"
@@ -161,7 +160,7 @@ static bool check_hosts(const struct config_cluster *cluster, GError **error)
 	for (uint32_t i = 0; i < cluster->hosts_count; i++) {
 		if (cluster->hosts[i].uri)
 			continue;
-		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
+		g_set_error(error, EXECUTOR_ERROR, EXECUTOR_ERROR_CONFIG,
 			    "cluster '%s': host '%s' has no libvirt URI; give `uri`, or "
 			    "bring the lab up",
 			    cluster->name, cluster->hosts[i].name);
