@@ -18,10 +18,10 @@
 #include "common/version/build_version.h"
 #include "common/visible.h"
 #include "local-sched/api/api.h"
+#include "local-sched/core/scheduler.h"
 #include "local-sched/executor/executor.h"
 #include "local-sched/hypervisor/boot_watch.h"
 #include "local-sched/hypervisor/virt_error.h"
-#include "local-sched/scheduler.h"
 
 #define LOG_SUBSYSTEM "local-sched"
 #include "common/log.h"

@@ -4,7 +4,7 @@
 #include <glib.h>
 
 #include "common/http_listener.h"
-#include "local-sched/scheduler.h"
+#include "local-sched/core/scheduler.h"
 
 /*
  * The HTTP API of docs/reference/api.md over a scheduler: translates requests and answers, and lets readers

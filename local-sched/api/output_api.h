@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/http_server.h"
-#include "local-sched/scheduler.h"
+#include "local-sched/core/scheduler.h"
 
 /*
  * What tasks print, as it comes (docs/reference/api.md, Output): readers who wait for more of it. While there

@@ -7,11 +7,11 @@
  * scheduler_retention.c (how long ended ones are kept) and scheduler_answers.c (what is asked about the
  * rest).
  */
+#include "local-sched/core/host_usage.h"
+#include "local-sched/core/scheduler.h"
 #include "local-sched/executor/executor.h"
-#include "local-sched/host_usage.h"
 #include "local-sched/launch/task_queue.h"
 #include "local-sched/power/power.h"
-#include "local-sched/scheduler.h"
 #include "local-sched/store/retention.h"
 
 struct scheduler {
