@@ -7,16 +7,16 @@
 #include "common/config.h"
 
 /*
- * The cap on a VM's CPU that stands for a P-state (Machovec 2018, Table 4: each cluster has a highest
- * frequency). There are two means of holding "max_mhz of base_mhz". Where the host is this machine and
- * has cpufreq, the host's own cap does it (host_caps.h), and its VMs need none. Elsewhere each VM has a
- * CPU quota (hypervisor/cpu_quota.h), which works everywhere.
+ * The cap on a VM's CPU that stands for a P-state (Machovec 2018, Table 4: each cluster has a
+ * highest frequency). There are two means of holding "max_mhz of base_mhz". Where the host is this
+ * machine and has cpufreq, the host's own cap does it (host_caps.h), and its VMs need none.
+ * Elsewhere each VM has a CPU quota (hypervisor/cpu_quota.h), which works everywhere.
  *
  * A quota caps throughput, not a frequency. One quota holds for the whole VM, its emulator threads
- * included, over a period of about 100 ms. A quota per VM, rather than per core, throttles its ranks
- * together. Shorter periods were measured and brought no gain. Each VM has a period of its own: with
- * equal periods, the moments at which two VMs run would stay in phase for the whole life of a task,
- * and on CPUs that share a core that phase alone would decide the task's speed.
+ * included, over a period of about 100 ms. A quota per VM, rather than per core, throttles its
+ * ranks together. Shorter periods were measured and brought no gain. Each VM has a period of its
+ * own: with equal periods, the moments at which two VMs run would stay in phase for the whole life
+ * of a task, and on CPUs that share a core that phase alone would decide the task's speed.
  */
 
 /* What holds a cap. */
@@ -57,7 +57,8 @@ struct cpu_cap cpu_cap_for_vm(const struct cpu_cap *cap, uint32_t vm);
 
 /*
  * A cap that leaves a VM the part `share`, in (0, 1], of the CPU that `cap` leaves it. It is a CPU
- * quota whatever the kind of `cap`; at a share of 1 it is the quota of `cap`, or none if `cap` has none.
+ * quota whatever the kind of `cap`; at a share of 1 it is the quota of `cap`, or none if `cap` has
+ * none.
  */
 struct cpu_cap cpu_cap_share(const struct cpu_cap *cap, double share);
 

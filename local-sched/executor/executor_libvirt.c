@@ -441,7 +441,7 @@ static json_t *node_json(const struct executor *executor, uint32_t index)
 
 	json_object_set_new(item, "index", json_integer(index));
 	json_object_set_new(item, "name", json_string(node_name(node)));
-	json_object_set_new(item, "host", json_string(host_name(vm_host_host(node_site(node)))));
+	json_object_set_new(item, "host", json_string(host_name(vm_host_host(node_vm_host(node)))));
 	json_object_set_new(item, "state", json_string(node_public_state(node)));
 	json_object_set_new(item, "step", json_string(vm_state_name(node_state(node))));
 	json_object_set_new(item, "vm", json_string_or_null(vm ? vm_domain(vm) : NULL));
