@@ -18,9 +18,10 @@
 #include "common/version/build_version.h"
 #include "common/visible.h"
 #include "local-sched/api/api.h"
+#include "local-sched/core/scheduler.h"
+#include "local-sched/executor/executor.h"
 #include "local-sched/hypervisor/boot_watch.h"
 #include "local-sched/hypervisor/virt_error.h"
-#include "local-sched/scheduler.h"
 
 #define LOG_SUBSYSTEM "local-sched"
 #include "common/log.h"
@@ -221,7 +222,8 @@ static int serve(const struct scheduler_settings *settings, const char *address)
 			      scheduler, &error);
 	if (!api) {
 		log_error("%s", error->message);
-		return error->domain == SCHEDULER_ERROR ? STATUS_USAGE : STATUS_FAILED;
+		return error->domain == SCHEDULER_ERROR || error->domain == EXECUTOR_ERROR ?
+			       STATUS_USAGE : STATUS_FAILED;
 	}
 	program.loop = loop;
 	program.scheduler = scheduler;

@@ -4,18 +4,19 @@
 #include <glib.h>
 
 #include "common/http_listener.h"
-#include "local-sched/scheduler.h"
+#include "local-sched/core/scheduler.h"
 
 /*
- * The HTTP API of docs/reference/api.md over a scheduler: translates requests and answers, and lets readers
- * of the event stream wait.
+ * The HTTP API of docs/reference/api.md for a scheduler. It translates requests and responses, and
+ * lets readers of the event stream wait.
  */
 struct api;
 typedef struct api api_t;
 
 /*
- * Serves `scheduler` (borrowed) on `address` ("unix:/path", "http://127.0.0.1:port" or, with `tls`, which
- * is NULL otherwise, "https://address:port"). Returns NULL with `error` if it cannot listen there.
+ * Serves `scheduler` (borrowed) on `address`: "unix:/path", "http://127.0.0.1:port" or
+ * "https://address:port", the last with `tls`, which is NULL otherwise. Returns NULL with `error`
+ * if it cannot listen there.
  */
 struct api *api_new(const char *address, const struct http_tls *tls, struct scheduler *scheduler,
 		    GError **error);

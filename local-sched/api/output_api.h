@@ -2,37 +2,37 @@
 #pragma once
 
 #include "common/http_server.h"
-#include "local-sched/scheduler.h"
+#include "local-sched/core/scheduler.h"
 
 /*
- * What tasks print, as it comes (docs/reference/api.md, Output): readers who wait for more of it. While there
- * are any, the guests of their tasks are asked every now and then.
+ * The output of tasks while they run (docs/reference/api.md, Output), for clients that wait for
+ * more of it. While such clients wait, the guests of their tasks are read from time to time.
  */
 struct output_api;
 typedef struct output_api output_api_t;
 
 /* `scheduler` is borrowed. */
 struct output_api *output_api_new(struct scheduler *scheduler);
-/* After the server whose requests wait. NULL is allowed. */
+/* Call it after the server was freed, whose requests wait here. NULL is allowed. */
 void output_api_free(struct output_api *api);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(output_api_t, output_api_free)
 
 /*
- * Answers with the output of task `id` from byte `from` on: when there is more than that, or after
- * wait_s seconds; with wait_s = 0, what there is now.
+ * Responds with the output of task `id` from byte `from` on: as soon as there is more than that, or
+ * after wait_s seconds; with wait_s = 0, with the output so far.
  */
 void output_api_get(struct output_api *api, struct http_request *request, const char *id,
 		    uint64_t from, uint64_t wait_s);
 
-/* Answers that there is no task `id`, or that it is kept no more. */
+/* Responds that there is no task `id`, or that it is not kept any more. */
 void output_api_unknown(const struct scheduler *scheduler, struct http_request *request,
 			const char *id);
 
-/* Tasks have ended, or were looked at. */
+/* Reports that tasks have ended, or that their output was read. */
 void output_api_changed(struct output_api *api);
 
 /*
- * Of `length` bytes as many as make whole characters, where more may follow: what is no UTF-8 at all
- * counts as whole.
+ * The number of the first of `length` bytes that form whole UTF-8 characters, where more bytes may
+ * follow. Bytes that are not UTF-8 count as whole characters.
  */
 size_t output_api_whole(const char *bytes, size_t length);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/sysfs.h"
+#include "local-sched/cpu/sysfs.h"
 
 #define LOG_SUBSYSTEM "caps"
 #include "common/log.h"

@@ -6,45 +6,51 @@
 #include <stdint.h>
 
 /*
- * CPU time of all VMs of one host as a counter that never falls: a VM that is gone keeps what it
- * was last seen to have used, one that was started again under the same name adds to it. Pure.
+ * The CPU time of all VMs of a host as a counter that never falls. A VM that is gone keeps its last
+ * reading, and a VM that is started again under the same name adds to it. Pure.
  */
 struct cpu_account;
 
-/* An account of no VM yet. */
+/* Creates an account without VMs. */
 struct cpu_account *cpu_account_new(void);
 /* NULL is allowed. */
 void cpu_account_free(struct cpu_account *account);
 
-/* Who has a VM at this moment: a text that lives at least until the next call, or NULL: nobody. */
+/*
+ * The owner of a VM at this moment: a text that is valid at least until the next call, or NULL:
+ * none.
+ */
 typedef const char *(*cpu_account_owner_f)(const char *domain, void *data);
 
 /*
- * From now on what VMs use is also noted by owner (cpu_account_take()). What a VM used between two
- * readings was its owner's at the first of them: there is to be a reading whenever that changes.
+ * Begins to count by owner (cpu_account_take()). What a VM uses between two readings counts for its
+ * owner at the first of them, so make a reading whenever the owner changes.
  */
 void cpu_account_set_owner(struct cpu_account *account, cpu_account_owner_f owner, void *data);
 
-/* What one owner's VMs used. */
+/* The CPU time of an owner's VMs. */
 struct cpu_account_use {
-	char *owner; /* NULL: those that nobody had */
+	char *owner; /* NULL: of VMs without an owner */
 	uint64_t cpu_ns;
 };
 
-/* Notes what an owner used that is of no VM. */
+/* Adds CPU time of an owner that no VM has used. */
 void cpu_account_note(struct cpu_account *account, const char *owner, uint64_t cpu_ns);
 
 /*
- * What all VMs used since the last call, by owner, in no order and without those that used nothing:
- * GArray of struct cpu_account_use, the caller's. Each nanosecond is told once.
+ * The CPU time of all VMs since the last call, by owner, in no order, without owners that used
+ * none: GArray of struct cpu_account_use, which the caller frees. Each nanosecond is returned once.
  */
 GArray *cpu_account_take(struct cpu_account *account);
 
-/* Takes the reading of one VM, in nanoseconds since its start; a lower one is a new start. */
+/*
+ * Adds the reading of a VM, in nanoseconds since its start. A lower value than before means a new
+ * start.
+ */
 void cpu_account_add(struct cpu_account *account, const char *domain, uint64_t cpu_ns);
 
 /* CPU time of all VMs since the account was opened, nanoseconds. */
 uint64_t cpu_account_total_ns(const struct cpu_account *account);
 
-/* The same of one VM, over all its starts; 0: never seen. */
+/* CPU time of a VM over all its starts, nanoseconds; 0: unknown VM. */
 uint64_t cpu_account_domain_ns(const struct cpu_account *account, const char *domain);

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/cpu/cpu_cap.h"
 
-#include <inttypes.h>
 #include <math.h>
 
-#include "local-sched/cpu/cpu_quota.h"
+static const struct {
+	const char *name;
+	const char *note;
+} kinds[] = {
+	[CPU_CAP_NONE] = {"none", "no P-state cap is asked for"},
+	[CPU_CAP_CPUFREQ] = {"cpufreq", "the highest frequency of the host's CPUs, and no boost"},
+	[CPU_CAP_QUOTA] = {"quota",
+			   "emulated P-state: a CPU quota per VM, a cap on throughput, not a frequency; "
+			   "no more than the control groups above the VM have"},
+};
 
-static bool none_apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
+const char *cpu_cap_name(const struct cpu_cap *cap)
 {
-	return true;
+	return kinds[cap->kind].name;
 }
 
-static const struct cpu_cap_ops none_ops = {
-	.name = "none",
-	.note = "no P-state cap is asked for",
-	.apply = none_apply,
-};
-
-/* The host's cap holds for all its VMs. */
-static const struct cpu_cap_ops cpufreq_ops = {
-	.name = "cpufreq",
-	.note = "the highest frequency of the host's CPUs, and no boost",
-	.apply = none_apply,
-};
+const char *cpu_cap_note(const struct cpu_cap *cap)
+{
+	return kinds[cap->kind].note;
+}
 
 void cpu_cap_use_cpufreq(struct cpu_cap *cap)
 {
-	if (cap->ops != &none_ops)
-		cap->ops = &cpufreq_ops;
+	if (cap->kind != CPU_CAP_NONE)
+		cap->kind = CPU_CAP_CPUFREQ;
 }
 
-/* What the VM's cores may use together in one period; the kernel takes no less than 1 ms. */
+/* The CPU time of all cores of the VM in one period. The kernel's minimum is 1 ms. */
 static int64_t quota_us(const struct cpu_cap *cap)
 {
 	const double quota = round(cap->cores * cap->fraction * (double)cap->period_us);
@@ -41,21 +41,21 @@ static int64_t quota_us(const struct cpu_cap *cap)
 void cpu_cap_init(struct cpu_cap *cap, const struct config_cluster *cluster)
 {
 	*cap = (struct cpu_cap){
-		.ops = &none_ops,
+		.kind = CPU_CAP_NONE,
 		.fraction = 1,
 		.cores = cluster->cores,
 		.period_us = CPU_CAP_PERIOD_US,
 	};
 	if (cluster->max_mhz == 0 || cluster->base_mhz == 0)
 		return;
-	cap->ops = &cpu_quota_ops;
+	cap->kind = CPU_CAP_QUOTA;
 	cap->fraction = (double)cluster->max_mhz / cluster->base_mhz;
 	cap->quota_us = quota_us(cap);
 }
 
 struct cpu_cap cpu_cap_for_vm(const struct cpu_cap *cap, uint32_t vm)
 {
-	/* Primes: no two of them are in step before their product. */
+	/* Primes: two of these periods are in phase again only after their product. */
 	static const uint32_t periods_ms[CPU_CAP_PERIODS] = {
 		101, 79, 113, 89, 127, 97, 73, 107, 83, 131, 103, 71,
 	};
@@ -70,16 +70,11 @@ struct cpu_cap cpu_cap_for_vm(const struct cpu_cap *cap, uint32_t vm)
 
 struct cpu_cap cpu_cap_share(const struct cpu_cap *cap, double share)
 {
-	const bool by_quota = cap->ops == &cpu_quota_ops;
+	const bool by_quota = cap->kind == CPU_CAP_QUOTA;
 	struct cpu_cap own = *cap;
 
-	own.ops = &cpu_quota_ops;
+	own.kind = CPU_CAP_QUOTA;
 	own.fraction = by_quota ? cap->fraction * share : share;
 	own.quota_us = by_quota || share < 1 ? quota_us(&own) : CPU_CAP_NO_QUOTA;
 	return own;
-}
-
-bool cpu_cap_apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
-{
-	return cap->ops->apply(cap, domain, error);
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/read_number.h"
-#include "common/sysfs.h"
+#include "local-sched/cpu/sysfs.h"
 
 enum { KHZ_PER_MHZ = 1000 };
 

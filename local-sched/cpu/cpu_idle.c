@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/sysfs.h"
+#include "local-sched/cpu/sysfs.h"
 
 /*
  * A CPU that was in a state when that was disabled leaves it once more: one entry per CPU is not

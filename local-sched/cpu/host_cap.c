@@ -18,7 +18,7 @@ struct host_cap {
 	struct cpu_idle *idle; /* NULL: not asked for */
 	bool frequency;        /* asked for */
 	struct host_knob knobs[KNOBS];
-	bool told[KNOBS]; /* it was said that this one is not effective */
+	bool reported[KNOBS]; /* it was said that this one is not effective */
 	double check_s;
 	guint timer_id;
 };
@@ -34,9 +34,9 @@ static void tell(struct host_cap *cap)
 	for (int i = 0; i < KNOBS; i++) {
 		const struct host_knob *knob = &cap->knobs[i];
 
-		if (!is_asked(cap, i) || cap->told[i] || knob->effect != HOST_KNOB_NOT_EFFECTIVE)
+		if (!is_asked(cap, i) || cap->reported[i] || knob->effect != HOST_KNOB_NOT_EFFECTIVE)
 			continue;
-		cap->told[i] = true;
+		cap->reported[i] = true;
 		log_warning_of(LOG_HOST(cap->host), "cap of %s at %s is not effective: %s",
 			       knob->name, knob->requested, knob->reason ? knob->reason : "");
 	}

@@ -110,7 +110,7 @@ static json_t *quota_json(const struct host_caps *caps, const struct cpu_cap *ca
 	/* The driver reads each quota back, and a VM whose quota differs does not get ready. */
 	return json_pack("{s:s, s:s, s:s, s:s?, s:s, s:s}", "knob", "frequency", "requested",
 			 requested, "set", quota, "read_back", applied ? quota : NULL, "effective",
-			 "emulated", "reason", cap->ops->note);
+			 "emulated", "reason", cpu_cap_note(cap));
 }
 
 /* Whether the idle states of a host are to be capped and cannot be. */
@@ -125,7 +125,7 @@ json_t *host_caps_json(const struct host_caps *caps, uint32_t index, const struc
 	const struct host_cap *host = caps->hosts[index];
 	json_t *rows = host ? host_cap_json(host) : json_array();
 
-	if (strcmp(cap->ops->name, "quota") == 0)
+	if (cap->kind == CPU_CAP_QUOTA)
 		json_array_insert_new(rows, 0, quota_json(caps, cap, applied));
 	if (idle_is_out_of_reach(caps, index))
 		json_array_append_new(rows, json_pack("{s:s, s:s, s:n, s:n, s:s, s:s}", "knob",

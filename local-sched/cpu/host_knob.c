@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/cpu/host_knob.h"
 
-#include "common/sysfs.h"
+#include "local-sched/cpu/sysfs.h"
 
 const char *host_knob_effect_name(enum host_knob_effect effect)
 {

@@ -4,35 +4,41 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* A knob of a machine's CPUs as people and the API see it: four columns and a reason. */
+/* A knob of a machine's CPUs for people and the API: four columns and a reason. */
 
-/* Whether a knob does what it says. Read-back is no proof: haltpoll reads back and ignores. */
+/*
+ * Whether a knob has its effect. Reading it back is no proof: haltpoll returns the setting and
+ * ignores it.
+ */
 enum host_knob_effect {
-	HOST_KNOB_UNKNOWN = 0, /* nothing was seen that tells */
+	HOST_KNOB_UNKNOWN = 0, /* no evidence yet */
 	HOST_KNOB_EFFECTIVE,
 	HOST_KNOB_NOT_EFFECTIVE,
 };
 
 struct host_knob {
 	const char *name; /* "frequency", "boost", "idle" */
-	char *requested;  /* as the configuration asks: "1596 MHz", "C1" */
-	char *set;        /* what was written; NULL: nothing could be */
-	char *read_back;  /* what it reads now; NULL: cannot be read */
+	char *requested;  /* the configured value: "1596 MHz", "C1" */
+	char *set;        /* the value that was written; NULL: none */
+	char *read_back;  /* the value that is read now; NULL: not readable */
 	enum host_knob_effect effect;
-	char *reason; /* why it is not effective, or not known to be; NULL: nothing to say */
+	char *reason; /* why it is not effective, or not known to be; NULL: no reason */
 };
 
 /* "yes", "no", "unknown". */
 const char *host_knob_effect_name(enum host_knob_effect effect);
 
-/* Sets a text of the knob, which takes it over. */
+/* Sets a text of the knob; takes `value` over. */
 void host_knob_set_text(char **text, char *value);
 
-/* Sets effect and reason; the reason is taken over and may be NULL. */
+/* Sets effect and reason; takes the reason over, which may be NULL. */
 void host_knob_judge(struct host_knob *knob, enum host_knob_effect effect, char *reason);
 
 /* Frees the texts. */
 void host_knob_clear(struct host_knob *knob);
 
-/* The CPUs below `sys_root` ("cpu0" ...): their directories, NULL-terminated; the caller frees. */
+/*
+ * The directories of the CPUs below `sys_root` ("cpu0" ...), NULL-terminated; the caller frees
+ * them.
+ */
 char **host_knob_cpus(const char *sys_root);

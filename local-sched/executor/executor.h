@@ -15,50 +15,64 @@
 #include "local-sched/store/task_store.h"
 
 /*
- * What carries tasks out on the nodes of a cluster: VMs that libvirt runs (executor_libvirt.c), or none
- * at all, where the cluster is simulated behind the local scheduler's API (executor_simulated.c). All
- * that is asked and answered over the API, what is stored, and in which order, is the scheduler's and
- * the same for both. Main loop only.
+ * The executor carries tasks out on the nodes of a cluster. executor_libvirt.c does so with VMs
+ * under libvirt. executor_simulated.c has no VMs: the cluster is simulated behind the local
+ * scheduler's API. The scheduler handles requests, responses, storage and their order, equally for
+ * both. Main loop only.
  */
 struct executor;
 
-/* What came of what a task was asked for. */
+#define EXECUTOR_ERROR (executor_error_quark())
+GQuark executor_error_quark(void);
+enum executor_error {
+	EXECUTOR_ERROR_CONFIG = 1, /* the executor cannot serve this configuration */
+};
+
+/* The result of a request about a task. */
 enum executor_end {
 	EXECUTOR_END_SUSPENDED = 0,
 	EXECUTOR_END_RESUMED,
 	EXECUTOR_END_STAYED, /* rolled back: the task runs, or is suspended, as before */
 };
 
-/* What a executor tells. All are required; of a task nothing is told before `start` returns. */
+/*
+ * The events of an executor. All are required. No event about a task comes before `start` returns.
+ */
 struct executor_events {
-	/* Takes a task from now on; `boot_s` is what it took to get there. */
+	/* The node takes a task from now on; `boot_s` is how long it took to boot. */
 	void (*node_ready)(uint32_t node, double boot_s, void *data);
-	/* Takes none any more. Told only after `node_ready`. */
+	/* The node takes no task any more. Comes only after `node_ready`. */
 	void (*node_down)(uint32_t node, const char *reason, void *data);
-	/* What was waited for at some node has come to an end: tasks may have their turn. */
+	/* The wait for some node has ended: the turn of queued tasks may have come. */
 	void (*settled)(void *data);
 	/* The task is TASK_RUNNING with its started_ns. */
 	void (*started)(struct task *task, void *data);
-	/* Before `ended`: the stream of files that came out of a script, if any did. */
+	/* The stream of files that a script has produced, if any. Comes before `ended`. */
 	void (*results)(struct task *task, GBytes *stream, void *data);
 	/*
-	 * The task is TASK_ENDED with its outcome, its nodes are ready again or known to be down, and the
-	 * executor knows it no more. `output` is for people.
+	 * The task is TASK_ENDED with its outcome, its nodes are ready again or known to be down,
+	 * and the executor has forgotten it. `output` is for people.
 	 */
 	void (*ended)(struct task *task, const char *output, size_t length, void *data);
-	/* What came of suspending and resuming it; its state is the owner's to bring up to date. */
+	/* The end of a suspension or resumption. The owner updates the task's state. */
 	void (*changed)(struct task *task, enum executor_end how, const char *reason, void *data);
-	/* Its VMs were moved as its last migration says, or not all of them because of `reason`. */
+	/*
+	 * The end of the task's last migration: its VMs were moved, or not all of them because of
+	 * `reason`.
+	 */
 	void (*moved)(struct task *task, const char *reason, void *data);
-	/* A `look` at what some task has printed is over. */
+	/* A `look` at the output of some task has ended. */
 	void (*printed)(void *data);
-	/* Its share is in force, or not because of `reason`. */
+	/* The task's CPU share is in force, or is not because of `reason`. */
 	void (*shared)(struct task *task, const char *reason, void *data);
-	/* The cluster is another local scheduler's, as `reason` says: this one is to end. May be told again. */
+	/*
+	 * Another local scheduler serves the cluster, as `reason` says: this one has to end. May be
+	 * repeated.
+	 */
 	void (*refused)(const char *reason, void *data);
 };
 
-/* What a executor is made of; all borrowed until it is freed. */
+/* The parts of an executor; all borrowed until it is freed. */
 struct executor_settings {
 	const struct config *config;
 	uint32_t cluster; /* index */
@@ -66,87 +80,105 @@ struct executor_settings {
 	struct task_store *store;
 	const struct image *image;          /* NULL: the cluster is simulated */
 	enum virt_type_choice virt_type;
-	double boot_timeout_s; /* of a node, for one try */
+	double boot_timeout_s; /* limit of one boot of a node */
 	const struct executor_events *events;
 	void *data;
 };
 
 /*
- * The CPU time that was used on a host since it was read last with success: GArray of struct
- * cpu_account_use, the callee's, by the task that a VM worked for then; NULL: it could not be read.
- * `others_ns` is that of what is no VM; -1: not known.
+ * The CPU time used on a host since the last successful reading: GArray of struct cpu_account_use,
+ * which the callee owns, by the task that had each VM at that time; NULL: it could not be read.
+ * `others_ns` is the CPU time of processes outside VMs; -1: not known.
  */
 typedef void (*executor_cpu_f)(GArray *uses, int64_t others_ns, void *data);
 
 /*
- * What a kind of executor does. All are required but for `meter`, `suits`, `update`, `look` and `printed`. `task` is
- * one that it was given with `start` and has not told the end of; nodes are numbers below those of the
- * cluster.
+ * The operations of a kind of executor. All are required but `meter`, `suits`, `update`, `look` and
+ * `printed`. `task` is a task that was given to `start` and whose end was not reported yet. Nodes
+ * are numbers below the cluster's number of nodes.
  */
 struct executor_ops {
 	const char *name;
-	/* Nothing is begun yet. NULL with `error` (SCHEDULER_ERROR_CONFIG): not with this configuration. */
+	/*
+	 * Creates the executor without starting anything. NULL with `error`
+	 * (EXECUTOR_ERROR_CONFIG): it cannot serve this configuration.
+	 */
 	struct executor *(*open)(const struct executor_settings *settings, GError **error);
-	/* The meter of host number `host`, the caller's to close; NULL: the configured one. */
+	/*
+	 * The meter of host number `host`, which the caller closes; NULL: use the configured meter.
+	 */
 	struct power_meter *(*meter)(struct executor *executor, uint32_t host);
-	/* Brings the nodes up; `power` has the hosts' counters and outlives the executor's life. */
+	/* Brings the nodes up. `power` has the hosts' counters and outlives the executor. */
 	void (*begin)(struct executor *executor, const struct power *power);
-	/* Ends all activity of the nodes for good. Tasks are told of no more. */
+	/* Ends all activity of the nodes for good. No event about a task follows. */
 	void (*stop)(struct executor *executor);
-	/* Then: removes what is there, and tells whether all of it could be. */
+	/* After `stop`: removes all VMs and their disks. `clean`: everything could be removed. */
 	void (*clean)(struct executor *executor, void (*done)(bool clean, void *data), void *data);
-	/* NULL is allowed; also without the two before it: what is there lives on. */
+	/* NULL is allowed. Without `stop` and `clean` before it, the VMs run on. */
 	void (*free)(struct executor *executor);
 
-	/* Whether a node takes a task now. */
+	/* Whether the node takes a task now. */
 	bool (*node_is_ready)(const struct executor *executor, uint32_t node);
-	/* As the API calls its state, and the task that it has or NULL. */
+	/* The node's state as the API names it; and the task that it has, or NULL. */
 	const char *(*node_state)(const struct executor *executor, uint32_t node);
 	const char *(*node_task)(const struct executor *executor, uint32_t node);
-	/* The node object of docs/reference/api.md, and the capabilities that are the executor's; new references. */
+	/*
+	 * The node object of docs/reference/api.md; and the executor's part of the capabilities.
+	 * New references.
+	 */
 	json_t *(*node_json)(const struct executor *executor, uint32_t node);
 	json_t *(*describe)(const struct executor *executor);
 	/*
-	 * Reads what was used on host number `host`; one at a time of each host. `done` may come at once, and
-	 * does not once the executor is freed.
+	 * Reads the CPU time used on host number `host`; one reading of a host at a time. `done`
+	 * may be called at once, and is not called after the executor was freed.
 	 */
 	void (*read_cpu)(struct executor *executor, uint32_t host, executor_cpu_f done, void *data);
-	/* VMs on their way to be spares. */
+	/* How many VMs are on their way to be spares. */
 	uint32_t (*spares_booting)(const struct executor *executor);
 
 	/*
-	 * Whether the VMs on the nodes of a task that is still to be started, which are ready, may be its
-	 * user's as they are; with `renew` those that may not are made anew. NULL: all may.
+	 * Whether the VMs on the nodes of a task that is not started yet, which are ready, may be
+	 * used by its user as they are. With `renew`, VMs that may not are replaced by freshly
+	 * booted ones. NULL: they may.
 	 */
 	bool (*suits)(struct executor *executor, const struct task *task, bool renew);
-	/* Starts a task on its nodes, which are ready; ends with `started`, `ended` or both. */
+	/* Starts a task on its nodes, which are ready. Ends with `started`, `ended` or both. */
 	void (*start)(struct executor *executor, struct task *task);
-	/* Ends it with `outcome` and `reason` if nothing else ended it already. */
+	/* Ends a task with `outcome` and `reason`, unless it is ending already. */
 	void (*kill)(struct executor *executor, struct task *task, enum task_outcome outcome,
 		     const char *reason);
-	/* Whether it may be suspended, moved or given a share: all its ranks run as far as is known. */
+	/*
+	 * Whether the task may be suspended, migrated or given a share: all its ranks run as far as
+	 * known.
+	 */
 	bool (*may_step)(const struct executor *executor, const struct task *task);
-	/* As its last suspension says; ends with `changed` or `ended`. */
+	/*
+	 * Suspend and resume the task as its last suspension says. End with `changed` or `ended`.
+	 */
 	void (*suspend)(struct executor *executor, struct task *task);
 	void (*resume)(struct executor *executor, struct task *task);
 	/*
-	 * Brings `nodes` (as many as the task has) into an order in which as many VMs as possible stay,
-	 * for a resumption, and for a migration; false with `error`: not to these.
+	 * Order `nodes` (as many as the task has) such that as many VMs as possible stay where they
+	 * are: for a resumption, and for a migration. False with `error`: these nodes are not
+	 * possible.
 	 */
-	bool (*match_nodes)(const struct executor *executor, const struct task *task, uint32_t *nodes,
+	bool (*match_nodes)(const struct executor *executor, const struct task *task,
+			    uint32_t *nodes,
 			    GError **error);
-	bool (*match_targets)(const struct executor *executor, const struct task *task, uint32_t *nodes,
+	bool (*match_targets)(const struct executor *executor, const struct task *task,
+			      uint32_t *nodes,
 			      GError **error);
-	/* As its last migration says; ends with `moved` or `ended`. */
+	/* Migrates the task's VMs as its last migration says. Ends with `moved` or `ended`. */
 	void (*migrate)(struct executor *executor, struct task *task);
-	/* Brings its progress up to date; NULL: it always is. */
+	/* Updates the task's progress; NULL: it is always up to date. */
 	void (*update)(const struct executor *executor, struct task *task);
-	/* Gives it the share that it has on record; ends with `shared` or `ended`. */
+	/* Applies the task's recorded CPU share. Ends with `shared` or `ended`. */
 	void (*share)(struct executor *executor, struct task *task);
 	/*
-	 * Reads what the task has printed since the last look, if that can be done now; then ends with
-	 * `printed` of the events. And what is known of it, *ret_length bytes after *ret_looks looks,
-	 * borrowed; NULL: there is nothing before its end. A task that was not started yet printed nothing.
+	 * `look` reads what the task has printed since the last read, if that is possible now; it
+	 * ends with the event `printed`. The operation `printed` returns the output known so far:
+	 * *ret_length bytes after *ret_looks reads, borrowed; NULL: none before the task's end. A
+	 * task that was not started yet has no output.
 	 */
 	void (*look)(struct executor *executor, const struct task *task);
 	const char *(*printed)(const struct executor *executor, const struct task *task,
@@ -158,7 +190,7 @@ struct executor {
 	const struct executor_ops *ops;
 };
 
-/* The one that `cluster` asks for. */
+/* The kind of executor for `cluster`. */
 const struct executor_ops *executor_find(const struct config_cluster *cluster);
 
 extern const struct executor_ops executor_libvirt_ops;

@@ -9,7 +9,6 @@
 #include "local-sched/hypervisor/pool.h"
 #include "local-sched/hypervisor/vm_host.h"
 #include "local-sched/launch/job.h"
-#include "local-sched/scheduler.h"
 
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"
@@ -161,7 +160,7 @@ static bool check_hosts(const struct config_cluster *cluster, GError **error)
 	for (uint32_t i = 0; i < cluster->hosts_count; i++) {
 		if (cluster->hosts[i].uri)
 			continue;
-		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
+		g_set_error(error, EXECUTOR_ERROR, EXECUTOR_ERROR_CONFIG,
 			    "cluster '%s': host '%s' has no libvirt URI; give `uri`, or "
 			    "bring the lab up",
 			    cluster->name, cluster->hosts[i].name);
@@ -442,7 +441,7 @@ static json_t *node_json(const struct executor *executor, uint32_t index)
 
 	json_object_set_new(item, "index", json_integer(index));
 	json_object_set_new(item, "name", json_string(node_name(node)));
-	json_object_set_new(item, "host", json_string(host_name(vm_host_host(node_site(node)))));
+	json_object_set_new(item, "host", json_string(host_name(vm_host_host(node_vm_host(node)))));
 	json_object_set_new(item, "state", json_string(node_public_state(node)));
 	json_object_set_new(item, "step", json_string(vm_state_name(node_state(node))));
 	json_object_set_new(item, "vm", json_string_or_null(vm ? vm_domain(vm) : NULL));
@@ -462,8 +461,8 @@ static json_t *libvirt_describe(const struct executor *base)
 
 	libvirt_about(executor->vm_hosts, executor->sites_count, object);
 	json_object_set_new(object, "boot_timeout_s", json_real(executor->settings.boot_timeout_s));
-	json_object_set_new(object, "cpu_cap", json_string(executor->cap.ops->name));
-	json_object_set_new(object, "cpu_cap_note", json_string(executor->cap.ops->note));
+	json_object_set_new(object, "cpu_cap", json_string(cpu_cap_name(&executor->cap)));
+	json_object_set_new(object, "cpu_cap_note", json_string(cpu_cap_note(&executor->cap)));
 	json_object_set_new(object, "cpu_cap_fraction", json_real(executor->cap.fraction));
 	json_object_set_new(object, "caps_effective",
 			    json_string(host_caps_effective(executor->caps)));

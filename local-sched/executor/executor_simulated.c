@@ -14,7 +14,6 @@
 #include "local-sched/executor/meter_simulated.h"
 #include "local-sched/executor/simulated_host.h"
 #include "local-sched/executor/simulated_run.h"
-#include "local-sched/scheduler.h"
 
 /* What is under way with a task and is over when its timer comes. */
 enum step { STEP_START = 0, STEP_RUN, STEP_SUSPEND, STEP_NONE, STEP_RESUME, STEP_MIGRATE, STEP_END };

@@ -5,18 +5,18 @@
 #include "local-sched/launch/job_usage.h"
 
 /*
- * CPU time on a host as its libvirt tells: of all VMs, and where `whole_vm` of what is none of them,
- * which is all that the host used less theirs. Emulated blades share one vm, whose libvirt would tell
- * of that.
+ * CPU time on a host as its libvirt reports it: that of all VMs and, with `whole_vm`, that of
+ * everything else, which is the host's CPU time less that of its VMs. Emulated blades share a
+ * machine, whose whole CPU time the libvirt of each blade would report.
  */
 struct libvirt_cpu {
 	const struct usage_source *source;
 	bool whole_vm;
 	uint64_t vms_ns;  /* of all VMs, when the host's time was read last */
-	uint64_t host_ns; /* all of the host's CPU time, then; 0: not read */
+	uint64_t host_ns; /* the host's whole CPU time at that reading; 0: not read */
 	executor_cpu_f done; /* of the reading under way */
 	void *data;
 };
 
-/* As executor_ops.read_cpu; `cpu` stays until the host is freed. */
+/* Like executor_ops.read_cpu. `cpu` has to exist until the host is freed. */
 void libvirt_cpu_read(struct libvirt_cpu *cpu, executor_cpu_f done, void *data);

@@ -5,7 +5,7 @@
 #include "local-sched/power/power_meter.h"
 
 /*
- * The meter of a host of a simulated cluster: its mean watts since it was read last. `host` is borrowed
- * until the meter is closed.
+ * The meter of a host of a simulated cluster: the mean watts since the last reading. `host` is
+ * borrowed until the meter is closed.
  */
 struct power_meter *meter_simulated_new(const struct simulated_host *host);

@@ -4,11 +4,11 @@
 #include <stdint.h>
 
 /*
- * What a host of a simulated cluster draws and computes: sums of what the tasks on it do, integrated
- * over time. Pure.
+ * Power and CPU use of a host of a simulated cluster: the sums over its tasks, integrated over
+ * time. Pure.
  */
 
-/* Energy and CPU time up to some moment, or over a stretch. */
+/* Energy and CPU time up to a moment, or over an interval. */
 struct simulated_use {
 	double energy_j;
 	double cpu_s;
@@ -16,18 +16,18 @@ struct simulated_use {
 
 struct simulated_host {
 	double watts;
-	double cores; /* that are busy */
+	double cores; /* busy cores */
 	struct simulated_use use; /* up to at_ns */
 	int64_t at_ns;
 };
 
-/* A host that draws `idle_w` and has nothing to do, from now on (clock_now_ns()). */
+/* Initialises an idle host that draws `idle_w` from now on (clock_now_ns()). */
 void simulated_host_init(struct simulated_host *host, double idle_w, int64_t now_ns);
 
-/* From now on it draws `watts` more (or less) and so many `cores` more (or fewer) are busy. */
+/* Adds `watts` and busy `cores` to the host's load from now on; negative values subtract. */
 void simulated_host_load(struct simulated_host *host, int64_t now_ns, double watts, double cores);
 
-/* What it has used since it was made. */
+/* The host's use since its initialisation. */
 struct simulated_use simulated_host_use(const struct simulated_host *host, int64_t now_ns);
 
 /* Adds `factor` times `more`. */

@@ -7,19 +7,19 @@
 #include "local-sched/hypervisor/host.h"
 
 /*
- * A virtio-serial port of a VM as a stream of bytes on the main loop (virDomainOpenChannel). The
- * guest's end waits while ours is closed, so a channel can be opened again after libvirtd was
- * restarted; bytes that were in libvirtd's hands then are gone.
+ * A virtio-serial port of a VM as a stream of bytes on the main loop (virDomainOpenChannel). While
+ * the host's end is closed the guest's end waits, so a channel can be opened again after libvirtd
+ * was restarted. Bytes that libvirtd held at that moment are lost.
  */
 struct channel;
 
-/* What a channel tells its owner. All are required. */
+/* The events of a channel, for its owner. All are required. */
 struct channel_events {
-	/* channel_open() is done; `error` is NULL if it worked. */
+	/* channel_open() has ended; `error` is NULL if the channel is open. */
 	void (*opened)(struct channel *channel, const GError *error, void *data);
 	/* Bytes from the guest. */
 	void (*input)(struct channel *channel, const char *bytes, size_t length, void *data);
-	/* The stream ended: the VM or libvirtd is gone, or someone else took the port. */
+	/* The stream ended: the VM or libvirtd is gone, or another program opened the port. */
 	void (*broken)(struct channel *channel, const char *reason, void *data);
 };
 
@@ -27,23 +27,26 @@ struct channel_events {
 struct channel *channel_new(struct host *host, const char *domain, const char *port,
 			    const struct channel_events *events, void *data);
 
-/* Closes and frees; to be called after host_free() or when no channel_open() is under way. */
+/*
+ * Closes and frees the channel. Call it after host_free(), or when no channel_open() is under way.
+ */
 void channel_free(struct channel *channel);
 
 /*
- * Opens the channel; one that is open is closed first, and what QEMU still held for the guest is
- * thrown away by that; one that is being opened is left alone. Ends with `opened`.
+ * Opens the channel and reports the end by `opened`. An open channel is closed first, and with that
+ * the bytes that QEMU still held for the guest are dropped. A channel that is being opened is left
+ * alone.
  */
 void channel_open(struct channel *channel);
 
-/* Closes the channel; nothing is told. What is to be opened is closed when it is. */
+/* Closes the channel without an event. A channel that is being opened is closed once it is open. */
 void channel_close(struct channel *channel);
 
-/* Closes it; from now on it is a port of the same VM on another host. */
+/* Closes the channel and sets it to the same port of the VM on another host. */
 void channel_move(struct channel *channel, struct host *host);
 
-/* Whether bytes can be sent: `opened` was told, and neither close nor `broken` since. */
+/* Whether bytes can be sent: the channel is open. */
 bool channel_is_open(const struct channel *channel);
 
-/* Sends bytes; those to a closed channel are dropped. */
+/* Sends bytes; on a closed channel they are dropped. */
 void channel_send(struct channel *channel, const char *bytes, size_t length);

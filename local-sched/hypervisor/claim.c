@@ -37,8 +37,8 @@ struct claim *claim_new(const char *keeper)
 	g_autoptr(GDateTime) now = g_date_time_new_now_local();
 
 	claim->keeper = g_strdup(keeper);
-	claim->vm = g_strdup(g_get_host_name());
-	claim->vm_id = line_of("/etc/machine-id");
+	claim->machine = g_strdup(g_get_host_name());
+	claim->machine_id = line_of("/etc/machine-id");
 	claim->boot_id = line_of("/proc/sys/kernel/random/boot_id");
 	claim->pids = pids_here();
 	claim->pid = getpid();
@@ -52,8 +52,8 @@ void claim_free(struct claim *claim)
 	if (!claim)
 		return;
 	g_free(claim->keeper);
-	g_free(claim->vm);
-	g_free(claim->vm_id);
+	g_free(claim->machine);
+	g_free(claim->machine_id);
 	g_free(claim->boot_id);
 	g_free(claim->pids);
 	g_free(claim->since);
@@ -73,7 +73,7 @@ char *claim_text(const struct claim *claim)
 {
 	g_autoptr(json_t) document =
 		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I}", "keeper", claim->keeper, "machine",
-			  claim->vm, "machine_id", claim->vm_id, "boot_id", claim->boot_id, "pids", claim->pids,
+			  claim->machine, "machine_id", claim->machine_id, "boot_id", claim->boot_id, "pids", claim->pids,
 			  "pid", (json_int_t)claim->pid, "start_ticks", (json_int_t)claim->start_ticks, "since",
 			  claim->since, "beat", (json_int_t)claim->beat);
 	char *compact = json_dumps(document, JSON_COMPACT);
@@ -87,19 +87,19 @@ struct claim *claim_parse(const char *text, GError **error)
 {
 	g_autoptr(json_t) document = json_parse(text, strlen(text), "claim", NULL);
 	g_autoptr(claim_t) claim = g_new0(struct claim, 1);
-	const char *keeper, *vm, *vm_id, *boot_id, *pids, *since;
+	const char *keeper, *machine, *machine_id, *boot_id, *pids, *since;
 	json_int_t pid, start_ticks, beat;
 
 	if (!document || json_unpack(document, "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I}", "keeper", &keeper, "machine",
-				     &vm, "machine_id", &vm_id, "boot_id", &boot_id, "pids", &pids, "pid", &pid,
+				     &machine, "machine_id", &machine_id, "boot_id", &boot_id, "pids", &pids, "pid", &pid,
 				     "start_ticks", &start_ticks, "since", &since, "beat", &beat) < 0) {
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN, "no local scheduler wrote it");
 		return NULL;
 	}
 	*claim = (struct claim){
 		.keeper = g_strdup(keeper),
-		.vm = g_strdup(vm),
-		.vm_id = g_strdup(vm_id),
+		.machine = g_strdup(machine),
+		.machine_id = g_strdup(machine_id),
 		.boot_id = g_strdup(boot_id),
 		.pids = g_strdup(pids),
 		.pid = pid,
@@ -121,7 +121,7 @@ bool claim_volume_number(const char *volume, const char *name, uint64_t *ret_num
 
 char *claim_who(const struct claim *claim)
 {
-	return g_strdup_printf("pid %" G_GINT64_FORMAT " on machine '%s', since %s", claim->pid, claim->vm, claim->since);
+	return g_strdup_printf("pid %" G_GINT64_FORMAT " on machine '%s', since %s", claim->pid, claim->machine, claim->since);
 }
 
 /* Whether the ids of both one's processes mean the same. */
@@ -131,16 +131,16 @@ static bool same_processes(const struct claim *found, const struct claim *own)
 	       g_str_equal(found->pids, own->pids);
 }
 
-/* Whether a process with this state directory was on this vm before it was booted. Clones may share an id. */
+/* Whether a process with this state directory was on this machine before it was booted. Clones may share an id. */
 static bool was_before_boot(const struct claim *found, const struct claim *own)
 {
-	return *own->vm_id && *own->boot_id && g_str_equal(found->keeper, own->keeper) &&
-	       g_str_equal(found->vm_id, own->vm_id) && g_str_equal(found->vm, own->vm) &&
+	return *own->machine_id && *own->boot_id && g_str_equal(found->keeper, own->keeper) &&
+	       g_str_equal(found->machine_id, own->machine_id) && g_str_equal(found->machine, own->machine) &&
 	       !g_str_equal(found->boot_id, own->boot_id);
 }
 
 /*
- * What became of a process of this vm. /proc may hide other users' processes (hidepid): one that is there and has
+ * What became of a process of this machine. /proc may hide other users' processes (hidepid): one that is there and has
  * no start that can be read may be the one, or a later one of its number.
  */
 static enum claim_standing standing_of(int64_t pid, int64_t start_ticks)

@@ -8,11 +8,12 @@
 #include "local-sched/hypervisor/host.h"
 
 /*
- * A local scheduler's claim on a host: that the VMs of one cluster of one experiment there are its own. It is a volume of
- * the host's storage pool, which whoever asks that host's libvirt sees before there is any VM, and which libvirt lets
- * only one make. It names the process that holds it, and changes every CLAIM_RENEW_S, as a sign of life. Who finds
- * another one's knows on the same vm whether that process lives, and elsewhere watches it: one that has not
- * changed for CLAIM_LAPSE_S is replaced.
+ * A local scheduler's claim on a host: the VMs of one cluster of one experiment there are its own.
+ * The claim is a volume in the host's storage pool. Every client of that host's libvirt sees it
+ * before there is any VM, and libvirt lets only one client create it. The volume names the process
+ * that holds the claim, and changes every CLAIM_RENEW_S as a sign of life. A local scheduler that
+ * finds another's claim on the same machine checks whether the process lives. From another machine
+ * it watches the volume, and replaces a claim that has not changed for CLAIM_LAPSE_S.
  */
 
 #define CLAIM_RENEW_S 10
@@ -21,71 +22,82 @@
 
 /* A process that holds a claim. Strings are owned. */
 struct claim {
-	char *keeper;     /* id of its state directory; whom VMs belong to */
-	char *vm;    /* host name, for people */
-	char *vm_id; /* of /etc/vm-id; "": not known */
-	char *boot_id;    /* of the kernel that it runs on */
-	char *pids;       /* its namespace of process ids */
+	char *keeper;     /* id of its state directory: the owner of its VMs */
+	char *machine;    /* host name of its machine, for people */
+	char *machine_id; /* contents of /etc/machine-id; "": not known */
+	char *boot_id;    /* boot id of the kernel that it runs on */
+	char *pids;       /* its pid namespace */
 	int64_t pid;
-	int64_t start_ticks; /* when it started (lab_state.h) */
+	int64_t start_ticks; /* start time of the process (lab_state.h) */
 	char *since;         /* local date and time, for people */
-	int64_t beat;        /* raised each time that it is written */
+	int64_t beat;        /* raised each time that the claim is written */
 };
 typedef struct claim claim_t;
 
-/* That of this process, for the state directory `keeper`; claim_free() frees it. */
+/* A claim of this process for the state directory `keeper`. claim_free() frees it. */
 struct claim *claim_new(const char *keeper);
 /* NULL is allowed. */
 void claim_free(struct claim *claim);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(claim_t, claim_free)
 
-/* As text, which the caller frees, and from it; NULL with `error` (VIRT_ERROR_FOREIGN): no local scheduler wrote that. */
+/*
+ * Writes a claim as text, which the caller frees, and reads it. claim_parse() returns NULL with
+ * `error` (VIRT_ERROR_FOREIGN) for a text that no local scheduler wrote.
+ */
 char *claim_text(const struct claim *claim);
 struct claim *claim_parse(const char *text, GError **error);
 
-/* "pid 4711 on vm 'blade7', since 2026-03-01 12:00:00"; the caller frees it. */
+/*
+ * The holder for people: "pid 4711 on machine 'blade7', since 2026-03-01 12:00:00". The caller
+ * frees the text.
+ */
 char *claim_who(const struct claim *claim);
 
 /*
- * Whether `volume` is one of those of claim `name`: NAME, NAME.1, NAME.2 and so on; *ret_number is 0, 1, 2, ... The
- * one of the highest number counts (claim_take.c). Pure.
+ * Whether `volume` belongs to the claim `name`: NAME, NAME.1, NAME.2 and so on. *ret_number is 0,
+ * 1, 2, ... The volume with the highest number counts (claim_take.c). Pure.
  */
 bool claim_volume_number(const char *volume, const char *name, uint64_t *ret_number);
 
-/* What a claim that was found is to the one who found it. */
+/* The state of a claim that a local scheduler has found. */
 enum claim_standing {
-	CLAIM_OWN = 0,  /* its own */
-	CLAIM_ENDED,    /* that process has ended: free to be taken */
-	CLAIM_LIVES,    /* that process lives */
-	CLAIM_DOUBTFUL, /* it is on another vm, or cannot be seen: it is to be watched */
+	CLAIM_OWN = 0,  /* it is the finder's own */
+	CLAIM_ENDED,    /* its process has ended: the claim may be taken */
+	CLAIM_LIVES,    /* its process lives */
+	/* its process is on another machine, or is not visible: watch it (struct claim_watch) */
+	CLAIM_DOUBTFUL,
 };
 
-/* Looks at this vm's processes, where `found` is of this vm as `own` is. */
+/*
+ * The standing of the claim `found` for the process of `own`. Checks the processes of this machine
+ * if `found` is from this machine.
+ */
 enum claim_standing claim_judge(const struct claim *found, const struct claim *own);
 
 /*
- * Another one's claim that is watched; zeroed: none is. Times are those of clock_now_ns(). What was not seen, because
- * the host was out of reach, does not count: its holder may not have reached it either.
+ * The observation of another local scheduler's claim; zeroed: none is observed. Times are those of
+ * clock_now_ns(). Time during which the host was out of reach does not count, because the holder
+ * may not have reached it either.
  */
 struct claim_watch {
-	char *text;       /* as it was seen last, owned; NULL: none */
-	int64_t since_ns; /* since when it was seen not to change; 0: since the next look */
+	char *text;       /* the claim's text when it was read last, owned; NULL: none */
+	int64_t since_ns; /* since when the text has not changed; 0: since the next reading */
 };
 
-/* It was seen to be `text` now. True: it has changed since it was seen before. */
+/* Records that the claim reads `text` now. True: it has changed since the last reading. */
 bool claim_watch_see(struct claim_watch *watch, const char *text, int64_t now_ns);
-/* The host went out of reach, or its claim could not be read. */
+/* Records that the host went out of reach, or that its claim could not be read. */
 void claim_watch_interrupt(struct claim_watch *watch);
-/* Its text, borrowed, if it has not changed for CLAIM_LAPSE_S; else NULL. */
+/* The claim's text, borrowed, if it has not changed for CLAIM_LAPSE_S; else NULL. */
 const char *claim_watch_lapsed(const struct claim_watch *watch, int64_t now_ns);
-/* Watches none any more. */
+/* Ends the observation. */
 void claim_watch_clear(struct claim_watch *watch);
 
-/* What came of an attempt to take a claim; strings are owned. */
+/* The result of an attempt to take a claim; strings are owned. */
 struct claim_result {
-	enum claim_standing standing; /* CLAIM_OWN: it is held from now on */
-	char *seen;                   /* the text that was there; NULL: none */
-	char *who;                    /* claim_who() of that; NULL: there was none, or an empty one */
+	enum claim_standing standing; /* CLAIM_OWN: the claim is held from now on */
+	char *seen;                   /* the text that was found; NULL: none */
+	char *who; /* claim_who() of that text; NULL: there was none, or an empty one */
 };
 typedef struct claim_result claim_result_t;
 /* NULL is allowed. */
@@ -93,12 +105,14 @@ void claim_result_free(struct claim_result *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(claim_result_t, claim_result_free)
 
 /*
- * Takes the claim in volume `name`, or renews it. One whose text is `lapsed` (NULL: none) counts as ended. Result:
- * struct claim_result. Fails with VIRT_ERROR_FOREIGN where the volume is somebody else's, and with VIRT_ERROR_OTHER, to be
- * tried again, where others take it at the same time.
+ * Takes the claim in volume `name`, or renews it. A claim whose text is `lapsed` (NULL: none)
+ * counts as ended. Result: struct claim_result. Fails with VIRT_ERROR_FOREIGN where another program
+ * made the volume. Fails with VIRT_ERROR_OTHER where others take the claim at the same time; try
+ * again.
  */
 void claim_take(struct host *host, const char *name, const struct claim *own, const char *lapsed,
 		host_done_f done, gpointer data);
 
-/* Gives it up, if it is this one's. No result. */
-void claim_release(struct host *host, const char *name, const struct claim *own, host_done_f done, gpointer data);
+/* Gives up the claim if it is the own one. No result. */
+void claim_release(struct host *host, const char *name, const struct claim *own, host_done_f done,
+		   gpointer data);

@@ -9,7 +9,8 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "local-sched/cpu/cpu_spread.h"
+#include "local-sched/hypervisor/cpu_quota.h"
+#include "local-sched/hypervisor/cpu_spread.h"
 #include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/pause.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -561,7 +562,7 @@ static gpointer apply_cap_work(virConnectPtr connection, gpointer data, GError *
 	const struct domain_cores *cores = &input->cores;
 	g_autoptr(virDomain) domain = lookup(connection, input->name, error);
 
-	if (!domain || !cpu_cap_apply(&input->cap, domain, error))
+	if (!domain || !cpu_quota_apply(&input->cap, domain, error))
 		return NULL;
 	if (cores->first_cpu >= 0) {
 		if (!cpu_pin(domain, (uint32_t)cores->first_cpu, error))

@@ -55,7 +55,7 @@ static void add_vcpus(GString *xml, const struct domain_spec *spec)
 
 static void add_boot(GString *xml, const struct domain_spec *spec)
 {
-	add(xml, "  <os>\n    <type arch='x86_64' machine='%s'>hvm</type>\n", spec->vm);
+	add(xml, "  <os>\n    <type arch='x86_64' machine='%s'>hvm</type>\n", spec->machine_type);
 	add(xml, "    <kernel>%s</kernel>\n    <initrd>%s</initrd>\n", spec->kernel,
 	    spec->initramfs);
 	add(xml,

@@ -6,9 +6,10 @@
 #include <libvirt/libvirt.h>
 
 /*
- * What a host is, for a run's provenance: asked over its libvirt connection, so it works from afar.
- * Kernel, governor and the processor's full name are the host's own files, which only a scheduler
- * on that host can read: from afar they are not known.
+ * Facts about a host, for the provenance of a run. They come over the host's libvirt connection, so
+ * a remote host has them too. Kernel, governor and the processor's full name are in the host's own
+ * files: only a local scheduler on that host can read them, and for a remote host they are not
+ * known.
  */
 struct host_info {
 	guint cpus;       /* processors of the host */
@@ -20,8 +21,8 @@ struct host_info {
 typedef struct host_info host_info_t; /* for g_autoptr() */
 
 /*
- * Asks; blocks, so for a worker thread (host_work_f). Returns a new struct host_info, or NULL with
- * `error` when the host cannot even count its CPUs. `input` is not used.
+ * Collects the facts. Blocks: call it on a worker thread (host_work_f). Returns a new struct
+ * host_info, or NULL with `error` when the host cannot even count its CPUs. `input` is not used.
  */
 gpointer host_info_work(virConnectPtr connection, gpointer input, GError **error);
 

@@ -52,7 +52,7 @@ struct vm *node_put(struct node *node, struct vm *vm)
 	return before;
 }
 
-void node_machine_ready(struct node *node)
+void node_vm_ready(struct node *node)
 {
 	node->failed = false;
 	if (!node->announced) {
@@ -62,7 +62,7 @@ void node_machine_ready(struct node *node)
 	node->events->settled(node, node->data);
 }
 
-void node_machine_down(struct node *node, const char *reason)
+void node_vm_down(struct node *node, const char *reason)
 {
 	node->failed = true;
 	if (node->announced) {
@@ -83,7 +83,7 @@ const char *node_name(const struct node *node)
 	return node->name;
 }
 
-struct vm_host *node_site(const struct node *node)
+struct vm_host *node_vm_host(const struct node *node)
 {
 	return node->vm_host;
 }

@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Why a VM stands still that nobody here has frozen: because somebody asked for it (a person with
- * `virsh suspend`, a dump, a snapshot), who will set it going again, or because it cannot go on. As
- * libvirt tells it. Pure.
+ * Why a VM stands still that this local scheduler has not frozen. Either it was paused on purpose
+ * from outside (`virsh suspend`, a dump, a snapshot) and will be resumed from there, or it cannot
+ * run on. libvirt reports the reason. Pure.
  */
 
 /*
- * What keeps a VM from going on, for messages ("an I/O error"), by the detail of a
- * VIR_DOMAIN_EVENT_SUSPENDED; NULL: nothing, it was asked for. A static text.
+ * The failure that keeps a VM from running on, for messages ("an I/O error"), by the detail of a
+ * VIR_DOMAIN_EVENT_SUSPENDED. NULL: none, the VM was paused on purpose. A static text.
  */
 const char *pause_failure_of_event(int detail);
 
-/* The same by the reason of VIR_DOMAIN_PAUSED, as virDomainGetState() gives it. */
+/* Like pause_failure_of_event(), by the reason of VIR_DOMAIN_PAUSED from virDomainGetState(). */
 const char *pause_failure_of_reason(int reason);

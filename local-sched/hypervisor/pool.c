@@ -77,7 +77,7 @@ static void on_ready(struct vm *vm, void *data)
 
 	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
 		if (node_vm(pool->nodes[i]) == vm)
-			node_machine_ready(pool->nodes[i]);
+			node_vm_ready(pool->nodes[i]);
 	let_spares_go(pool, vm);
 }
 
@@ -91,7 +91,7 @@ static void on_down(struct vm *vm, const char *reason, void *data)
 		vm_host_suspect_image(vm_host_of(pool, vm));
 	for (uint32_t i = 0; i < pool->settings.cluster->nodes; i++)
 		if (node_vm(pool->nodes[i]) == vm)
-			node_machine_down(pool->nodes[i], reason);
+			node_vm_down(pool->nodes[i], reason);
 	if (had_place)
 		let_spares_go(pool, vm);
 }
@@ -138,7 +138,7 @@ static void on_gone(struct vm *vm, void *data)
 	for (uint32_t i = 0; i < pool->settings.cluster->hosts_count; i++)
 		if (vm_host_awaits(pool->settings.vm_hosts[i], vm))
 			return;
-	if (!vm_is_detached(vm))
+	if (!vm_may_be_absent(vm))
 		tell_home(pool, vm, vm_host_of(pool, vm));
 	vm_inhibit_boot(vm, false);
 }
@@ -265,7 +265,7 @@ static uint32_t spares_wanted(const struct pool *pool, const struct vm_host *vm_
 
 		if (vm_current_host(vm) == vm_host_host(vm_host) &&
 		    vm_state(vm) == VM_HELD && !vm_where(vm) &&
-		    !vm_is_detached(vm))
+		    !vm_may_be_absent(vm))
 			wanted--;
 	}
 	return wanted;
@@ -291,7 +291,7 @@ static uint32_t count_spares(const struct pool *pool, const struct vm_host *vm_h
 static bool is_about_to_be_ready(const struct pool *pool, const struct vm_host *vm_host)
 {
 	for (uint32_t i = 0; pool->nodes && i < pool->settings.cluster->nodes; i++) {
-		enum vm_state state = pool->nodes[i] && node_site(pool->nodes[i]) == vm_host ?
+		enum vm_state state = pool->nodes[i] && node_vm_host(pool->nodes[i]) == vm_host ?
 						   node_state(pool->nodes[i]) :
 						   VM_DOWN;
 
@@ -352,17 +352,17 @@ static void park_displaced(struct pool *pool)
 /* Gives a node that has none a VM. */
 static void fill(struct pool *pool, struct node *node)
 {
-	struct vm *next = find_free(pool, node_site(node));
+	struct vm *next = find_free(pool, node_vm_host(node));
 
 	if (!next) {
-		node_machine_down(node, "there are no more addresses for VMs");
+		node_vm_down(node, "there are no more addresses for VMs");
 		return;
 	}
 	vm_want(next, true);
 	node_put(node, next);
 	if (!host_connected(vm_current_host(next)))
-		node_machine_down(node, "its host is out of reach");
-	balance(pool, node_site(node));
+		node_vm_down(node, "its host is out of reach");
+	balance(pool, node_vm_host(node));
 }
 
 void pool_vacate(struct pool *pool, struct node *node)
@@ -381,7 +381,7 @@ static void on_stuck(struct vm *vm, void *data)
 		struct node *node = pool->nodes[i];
 
 		if (node_vm(node) != vm || vm_task(vm) ||
-		    !find_free(pool, node_site(node)))
+		    !find_free(pool, node_vm_host(node)))
 			continue;
 		vm_want(vm, false);
 		pool_vacate(pool, node);
@@ -398,7 +398,7 @@ void pool_leave(struct pool *pool, struct node *left, struct node *stays, struct
 
 void pool_abandon(struct pool *pool, struct node *node, const char *reason)
 {
-	node_machine_down(node, reason);
+	node_vm_down(node, reason);
 	pool_vacate(pool, node);
 }
 
@@ -419,7 +419,7 @@ void pool_tidy(struct pool *pool)
 bool pool_may_move(const struct pool *pool, const struct vm *vm, const struct node *node,
 		   GError **error)
 {
-	return vm_host_may_move(vm_host_of(pool, vm), node_site(node), error);
+	return vm_host_may_move(vm_host_of(pool, vm), node_vm_host(node), error);
 }
 
 /* A move that was not begun, as if its host had said so. */
@@ -456,60 +456,60 @@ static bool tell_move(struct pool *pool, const struct vm *vm, const struct vm_ho
 void pool_move(struct pool *pool, struct vm *vm, struct node *node, bool saved,
 	       host_done_f done, gpointer data)
 {
-	if (!tell_move(pool, vm, node_site(node), done, data))
+	if (!tell_move(pool, vm, node_vm_host(node), done, data))
 		return;
-	vm_host_send(vm_host_of(pool, vm), node_site(node), vm, saved, done, data);
+	vm_host_send(vm_host_of(pool, vm), node_vm_host(node), vm, saved, done, data);
 }
 
 void pool_interrupt(struct pool *pool, struct vm *vm, struct node *node, bool saved)
 {
-	vm_host_interrupt(vm_host_of(pool, vm), node_site(node), vm, saved);
+	vm_host_interrupt(vm_host_of(pool, vm), node_vm_host(node), vm, saved);
 }
 
 void pool_find(struct pool *pool, struct vm *vm, struct node *node, host_done_f done,
 	       gpointer data)
 {
-	vm_host_find(vm_host_of(pool, vm), node_site(node), vm, done, data);
+	vm_host_find(vm_host_of(pool, vm), node_vm_host(node), vm, done, data);
 }
 
 void pool_move_live(struct pool *pool, struct vm *vm, struct node *node,
 		    host_done_f done, gpointer data)
 {
-	if (!tell_move(pool, vm, node_site(node), done, data))
+	if (!tell_move(pool, vm, node_vm_host(node), done, data))
 		return;
-	vm_host_send_live(vm_host_of(pool, vm), node_site(node), vm, done, data);
+	vm_host_send_live(vm_host_of(pool, vm), node_vm_host(node), vm, done, data);
 }
 
 void pool_find_live(struct pool *pool, struct vm *vm, struct node *node,
 		    host_done_f done, gpointer data)
 {
-	vm_host_find_live(vm_host_of(pool, vm), node_site(node), vm, done, data);
+	vm_host_find_live(vm_host_of(pool, vm), node_vm_host(node), vm, done, data);
 }
 
 void pool_abort_live(struct pool *pool, struct vm *vm, struct node *node)
 {
-	vm_host_abort_live(vm_host_of(pool, vm), node_site(node), vm);
+	vm_host_abort_live(vm_host_of(pool, vm), node_vm_host(node), vm);
 }
 
 void pool_arrived(struct pool *pool, struct vm *vm, struct node *node)
 {
-	vm_host_arrived(vm_host_of(pool, vm), node_site(node), vm);
-	tell_home(pool, vm, node_site(node));
+	vm_host_arrived(vm_host_of(pool, vm), node_vm_host(node), vm);
+	tell_home(pool, vm, node_vm_host(node));
 }
 
 void pool_stayed(struct pool *pool, struct vm *vm, struct node *node)
 {
-	vm_host_stayed(node_site(node), vm);
+	vm_host_stayed(node_vm_host(node), vm);
 	tell_home(pool, vm, vm_host_of(pool, vm));
 }
 
 void pool_give_up(struct pool *pool, struct vm *vm, struct node *node)
 {
-	vm_host_give_up(node_site(node), vm);
-	if (host_connected(vm_host_host(node_site(node))))
+	vm_host_give_up(node_vm_host(node), vm);
+	if (host_connected(vm_host_host(node_vm_host(node))))
 		tell_home(pool, vm, vm_host_of(pool, vm));
 	else
-		doubt(pool, vm, node_site(node));
+		doubt(pool, vm, node_vm_host(node));
 }
 
 /* Keeping. */
@@ -562,7 +562,7 @@ bool pool_may_keep(const struct pool *pool)
 			const struct vm *vm = vm_at(pool, i);
 
 			if (vm_state(vm) == VM_HELD &&
-			    !vm_is_detached(vm) &&
+			    !vm_may_be_absent(vm) &&
 			    vm_current_host(vm) == vm_host_host(pool->settings.vm_hosts[host]))
 				held_mib += pool->settings.cluster->memory_mib;
 		}

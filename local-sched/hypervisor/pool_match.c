@@ -11,7 +11,7 @@ static enum distance distance(const struct vm *vm, const uint32_t *from,
 {
 	if (from && *from == node_index(node))
 		return AT_IT;
-	return vm_current_host(vm) == vm_host_host(node_site(node)) ? ON_ITS_HOST : ELSEWHERE;
+	return vm_current_host(vm) == vm_host_host(node_vm_host(node)) ? ON_ITS_HOST : ELSEWHERE;
 }
 
 bool pool_match(const struct pool *pool, struct vm *const *vms, const uint32_t *from,

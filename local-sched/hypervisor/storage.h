@@ -7,64 +7,80 @@
 #include <stdint.h>
 
 /*
- * The storage pool `virtbed` of a host: the guest image, swap disks and saved VMs are volumes in
- * it. All calls block: for worker threads (host.h). Errors are VIRT_ERROR.
+ * The storage pool `virtbed` of a host. The guest image, swap disks and saved VMs are volumes in
+ * it. All calls block: call them on worker threads (host.h). Errors are VIRT_ERROR.
  */
 
-/* What the names of a VM's swap disk, and of the volume that it is saved in, end with. */
+/* The ends of the names of a VM's swap disk and of the volume in which it is saved. */
 #define STORAGE_SWAP ".swap"
 #define STORAGE_SAVED ".save"
 
 /*
- * The name of a volume of VM `domain`: "DOMAIN.KEEPER.swap". A volume has no metadata: that it was made by the local
- * scheduler of that id (its keeper) is known by its name. The caller frees it.
+ * The name of a volume of VM `domain`: "DOMAIN.KEEPER.swap". A volume has no metadata, so its name
+ * says which local scheduler (its keeper) made it. The caller frees it.
  */
 char *storage_volume_name(const char *domain, const char *keeper, const char *suffix);
 
 /*
- * Whether `volume` is the name of a volume of a VM `prefix`, "n" and a number, whatever it ends with, that belongs to
- * `keeper` (NULL: to any local scheduler). Any other was made by somebody else. Pure.
+ * Whether `volume` is the name of a volume of a VM called `prefix`, "n" and a number, with any end,
+ * that belongs to `keeper` (NULL: to any local scheduler). Other programs made all other volumes.
+ * Pure.
  */
 bool storage_is_of_cluster(const char *volume, const char *prefix, const char *keeper);
 
-/* The pool, made if need be; `refresh` looks for volumes that others made. */
+/* Opens the pool, and creates it if there is none. `refresh` looks for volumes that others made. */
 virStoragePoolPtr storage_open(virConnectPtr connection, bool refresh, GError **error);
 
-/* Makes a sparse volume with these permissions; NULL: libvirt's last error says why not. */
+/* Creates a sparse volume with these permissions. NULL: libvirt's last error says why not. */
 virStorageVolPtr storage_create(virStoragePoolPtr pool, const char *name, uint64_t bytes,
 				unsigned int mode);
 
 /* Sends `length` bytes, which `give` provides piece by piece, to the start of the volume. */
-bool storage_upload(virStorageVolPtr volume, uint64_t length, virStreamSourceFunc give, void *data, GError **error);
+bool storage_upload(virStorageVolPtr volume, uint64_t length, virStreamSourceFunc give, void *data,
+		    GError **error);
 
-/* A small file as a volume: its text, at most `limit` bytes of it, the caller's to free; NULL with `error`. */
+/*
+ * Reads a volume that is a small file: its text, at most `limit` bytes. The caller frees it. NULL
+ * with `error`.
+ */
 char *storage_read(virStorageVolPtr volume, size_t limit, GError **error);
-/* Writes `length` bytes, all that there is in it. */
+/* Replaces the contents of a volume by `length` bytes. */
 bool storage_write(virStorageVolPtr volume, const char *bytes, size_t length, GError **error);
 
 /*
- * Whether `bytes` more fit into the pool; false with `error` (VIRT_ERROR_FULL), which says what is free, what `what` needs,
- * and what to do. Where that cannot be found out they do.
+ * Whether `bytes` more fit into the pool. False with `error` (VIRT_ERROR_FULL), which says how much
+ * is free, how much `what` needs, and what to do. True where that cannot be found out.
  */
 bool storage_has_room(virStoragePoolPtr pool, const char *what, uint64_t bytes, GError **error);
 
-/* After something failed with *error for which the pool needs `bytes` more: adds that it has less, where that is so. */
+/*
+ * Adds to *error that the pool has less than `bytes` left, if that is so. For an operation that has
+ * failed and that needs as much.
+ */
 void storage_blame_room(virStoragePoolPtr pool, const char *what, uint64_t bytes, GError **error);
 
-/* The names of all volumes, as far as the pool knows, NULL-terminated; the caller frees them. NULL with `error`. */
+/*
+ * The names of all volumes that the pool knows, NULL-terminated; the caller frees them. NULL with
+ * `error`.
+ */
 char **storage_list(virStoragePoolPtr pool, GError **error);
 
 /* Removes a volume if it is there. */
 void storage_delete(virStoragePoolPtr pool, const char *name);
 
-/* Whether a volume is there, as far as the pool knows. */
+/* Whether the pool knows a volume of this name. */
 bool storage_exists(virStoragePoolPtr pool, const char *name);
 
-/* Whether a volume is there and holds `bytes` bytes. */
+/* Whether the volume exists and holds `bytes` bytes. */
 bool storage_has_size(virStoragePoolPtr pool, const char *name, uint64_t bytes);
 
-/* When it was written to last, in seconds of its host's clock since 1970; 0: that is not known. */
+/*
+ * The time of the last write to a volume, in seconds of its host's clock since 1970; 0: not known.
+ */
 double storage_written_s(virStoragePoolPtr pool, const char *name);
 
-/* Its path on the host; the caller frees it. NULL with `error` set where there is none. */
+/*
+ * The volume's path on the host; the caller frees it. NULL with `error` set if there is no such
+ * volume.
+ */
 char *storage_path(virStoragePoolPtr pool, const char *name, GError **error);

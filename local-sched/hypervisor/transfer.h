@@ -8,68 +8,69 @@
 #include "local-sched/hypervisor/host.h"
 
 /*
- * Bringing a VM from one host of a cluster to another: one in memory, whether it stands still or
- * runs, by a migration that the hosts' libvirts do between them, one that is saved as volumes,
- * which travel from storage pool to storage pool through us. Its swap disk, if it has one, goes
- * with it.
+ * Brings a VM from one host of a cluster to another. A VM in memory, frozen or running, is migrated
+ * by the hosts' libvirts. A saved VM is a set of volumes, which this local scheduler copies from
+ * storage pool to storage pool. A VM's swap disk goes with it.
  *
- * A migration goes on when whoever asked for it is gone: where its end is not known,
- * transfer_find() tells.
+ * A migration continues when its caller is gone. transfer_find() finds out how it ended.
  */
 
-/* What is to be brought where; copied. */
+/* The VM and its way; copied. */
 struct transfer {
 	struct host *from;
 	struct host *to;
-	const char *to_uri;         /* by which the libvirt of `from` reaches that of `to` */
+	const char *to_uri;         /* URI by which the libvirt of `from` reaches that of `to` */
 	const char *domain;
-	const char *keeper;         /* whom it belongs to; one of that name that does not is not there */
-	const char *const *changes; /* of its XML (domain_xml_changes()) */
-	bool saved;                 /* volumes; else the VM itself, which is frozen and stays so */
-	bool live;                  /* the VM itself, which runs and goes on running */
+	/* owner of the VM; a VM of that name with another owner counts as missing */
+	const char *keeper;
+	const char *const *changes; /* to its XML (domain_xml_changes()) */
+	bool saved;                 /* the VM is volumes; else it is in memory, and stays frozen */
+	bool live;                  /* the VM is in memory, and runs throughout */
 	bool swap;                  /* it has a swap disk */
-	bool tls;                   /* what is in memory travels by TLS, or not at all */
+	bool tls;                   /* the contents of memory travel by TLS, or not at all */
 	GCancellable *cancel;       /* for transfer_cancel() and transfer_abort() */
 };
 
-/* What a live one took; -1: not known. */
+/* Durations of a live migration; -1: not known. */
 struct transfer_took {
 	int64_t total_ns;    /* of the call that migrates */
-	int64_t downtime_ns; /* the VM ran nowhere, as libvirt tells */
+	int64_t downtime_ns; /* the VM ran on neither host, as libvirt reports */
 };
 
 /*
- * Does it. Result: of a live one struct transfer_took, freed with g_free(); of others none. After a
- * failure saved volumes are where they were, and perhaps at `to` as well until the next attempt;
- * where a VM is is to be found out. What a success leaves behind at `from` is not removed.
+ * Starts the transfer. Result: struct transfer_took of a live transfer, freed with g_free(); else
+ * none. After a failure, saved volumes are where they were, and until the next attempt perhaps at
+ * `to` as well; transfer_find() finds a VM in memory. What a success leaves behind at `from` is not
+ * removed.
  */
 void transfer_start(const struct transfer *transfer, host_done_f done, gpointer data);
 
 /*
- * Ends a transfer of a VM that nobody wants any more: volumes are not carried on, and a VM in
- * memory is destroyed at `from`, which ends its migration even where its QEMU hangs.
- * transfer_start()'s `done` comes soon, with an error unless all was over before.
+ * Ends the transfer of a VM that is not wanted any more. Volumes are not copied further. A VM in
+ * memory is destroyed at `from`, which ends its migration even where its QEMU hangs. The `done` of
+ * transfer_start() follows soon, with an error unless the transfer had ended before.
  */
 void transfer_cancel(const struct transfer *transfer);
 
-/* Where a VM is. */
+/* The host that a VM is on. */
 enum transfer_place {
-	TRANSFER_FROM = 1, /* where it was */
-	TRANSFER_TO,       /* where it was to go */
+	TRANSFER_FROM = 1, /* the old host */
+	TRANSFER_TO,       /* the new host */
 };
 
 /*
  * Finds out where a VM in memory is after its transfer failed. Result: enum transfer_place
- * (GINT_TO_POINTER). Fails with VIRT_ERROR_CONNECTION where that cannot be told now: a host is out
- * of reach, or the transfer is not over, which is then ended; with VIRT_ERROR_NO_DOMAIN where the
- * VM is gone. One that was live and runs where it was is there, whatever the other host has or
- * says; one that runs where it was to go is there, also when the first host is out of reach: its
- * libvirtd sets it going only when all of it has come, and what is left of it stands still.
+ * (GINT_TO_POINTER). Fails with VIRT_ERROR_NO_DOMAIN where the VM is gone. Fails with
+ * VIRT_ERROR_CONNECTION where the place cannot be found out now, because a host is out of reach or
+ * the transfer still runs, which this call then ends. A live VM that runs on the old host is there,
+ * whatever the new host has or reports. A live VM that runs on the new host is there, even if the
+ * old host is out of reach: the new host's libvirtd starts it only when all of it has arrived, and
+ * the rest of it stands still.
  */
 void transfer_find(const struct transfer *transfer, host_done_f done, gpointer data);
 
 /*
- * Ends a live transfer: one that waits for its turn does not begin, one that is under way fails,
- * unless it was over. No result.
+ * Ends a live transfer. A transfer that waits for its turn does not begin; a transfer under way
+ * fails, unless it had ended. No result.
  */
 void transfer_abort(const struct transfer *transfer, host_done_f done, gpointer data);

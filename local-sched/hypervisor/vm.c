@@ -201,11 +201,11 @@ void vm_want(struct vm *vm, bool wanted)
 	vm_enter(vm);
 }
 
-void vm_inhibit_boot(struct vm *vm, bool barred)
+void vm_inhibit_boot(struct vm *vm, bool inhibited)
 {
-	if (vm->barred == barred)
+	if (vm->boot_inhibited == inhibited)
 		return;
-	vm->barred = barred;
+	vm->boot_inhibited = inhibited;
 	if (vm->state != VM_DOWN || vm->stopped)
 		return;
 	g_clear_handle_id(&vm->step_source, g_source_remove);
@@ -214,7 +214,7 @@ void vm_inhibit_boot(struct vm *vm, bool barred)
 
 bool vm_boot_is_inhibited(const struct vm *vm)
 {
-	return vm->barred;
+	return vm->boot_inhibited;
 }
 
 /* Queries. */
@@ -266,7 +266,7 @@ const char *vm_reason(const struct vm *vm)
 
 	if (serves)
 		return vm->paused_ns ? "its VM was paused from outside" : NULL;
-	if (vm->barred)
+	if (vm->boot_inhibited)
 		return "its VM may be on another host, which is out of reach";
 	return vm->reason;
 }

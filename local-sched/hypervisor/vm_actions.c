@@ -109,7 +109,7 @@ static void enter_down(struct vm *vm)
 
 	if (!vm->wanted)
 		return;
-	if (vm->barred) {
+	if (vm->boot_inhibited) {
 		vm->step_source = g_idle_add(tell_stuck, vm);
 		return;
 	}

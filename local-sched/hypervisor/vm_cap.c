@@ -92,14 +92,14 @@ void vm_unhold(struct vm *vm)
 		vm_reopen_soon(vm);
 }
 
-void vm_set_detached(struct vm *vm, bool stowed)
+void vm_allow_absence(struct vm *vm, bool allowed)
 {
-	vm->stowed = stowed;
+	vm->may_be_absent = allowed;
 }
 
-bool vm_is_detached(const struct vm *vm)
+bool vm_may_be_absent(const struct vm *vm)
 {
-	return vm->stowed;
+	return vm->may_be_absent;
 }
 
 int64_t vm_frozen_us(const struct vm *vm)

@@ -34,7 +34,7 @@ void vm_found(struct vm *vm, const struct domain_info *info)
 	/* What is not its keeper's is none of its business, whatever its name: creating it will tell. */
 	if (info && g_strcmp0(info->keeper, vm->settings.keeper) != 0)
 		info = NULL;
-	if (vm->stowed)
+	if (vm->may_be_absent)
 		return;
 	if (!info)
 		vm_fire(vm, VM_EVENT_DIED,
@@ -52,7 +52,7 @@ void vm_disconnect(struct vm *vm, const char *reason)
 	vm->was_parked = vm->state == VM_STANDBY ||
 			      (vm->was_parked && vm->state == VM_DETACHED);
 	vm_fire(vm, VM_EVENT_DETACH, reason);
-	if (vm->stowed)
+	if (vm->may_be_absent)
 		return;
 	vm->clean = false;
 	vm->cut_off = true;
@@ -66,7 +66,7 @@ void vm_disconnect(struct vm *vm, const char *reason)
  */
 void vm_stopped(struct vm *vm, const char *reason)
 {
-	if (vm->stowed)
+	if (vm->may_be_absent)
 		return;
 	if (vm->state == VM_CREATING)
 		vm->doubtful = true;
@@ -111,10 +111,10 @@ void vm_resumed(struct vm *vm)
 {
 	if (!vm->paused_ns)
 		return;
-	vm->went_on_ns = clock_now_ns();
+	vm->unpaused_ns = clock_now_ns();
 	log_info_of(LOG_NODE(vm->settings.name),
 		    "its VM goes on, after %.3f s for which it was paused from outside",
-		    clock_elapsed_s(vm->paused_ns, vm->went_on_ns));
+		    clock_elapsed_s(vm->paused_ns, vm->unpaused_ns));
 	vm->paused_ns = 0;
 }
 

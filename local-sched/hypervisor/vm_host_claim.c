@@ -32,9 +32,9 @@ static void refuse(struct vm_host *vm_host, const struct claim_result *result)
 		vm_host->settings.refused(reason, vm_host->settings.refused_data);
 		return;
 	}
-	if (!vm_host->told_refused)
+	if (!vm_host->refusal_reported)
 		log_error_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again every %d s", reason, CLAIM_LOOK_S);
-	vm_host->told_refused = true;
+	vm_host->refusal_reported = true;
 	vm_host_retry_later(vm_host);
 }
 
@@ -111,7 +111,7 @@ static void taken(gpointer data_result, const GError *error, gpointer data)
 			    result->who);
 	claim_watch_clear(&vm_host->watch);
 	vm_host->claimed = vm_host->was_claimed = true;
-	vm_host->told_refused = false;
+	vm_host->refusal_reported = false;
 	if (vm_host->renew_source == 0)
 		vm_host->renew_source = g_timeout_add_seconds(CLAIM_RENEW_S, renew, vm_host);
 	vm_host_step(vm_host);

@@ -181,7 +181,7 @@ static void listed(gpointer result, const GError *error, gpointer data)
 		struct vm *vm = vm_host->vms->pdata[i];
 		const struct domain_info *info = info_of(found, vm_domain(vm));
 
-		if (vm_is_detached(vm))
+		if (vm_may_be_absent(vm))
 			continue; /* it may be on its way from one host to another */
 		if (vm_host_can_boot(vm_host, vm))
 			vm_found(vm, info);

@@ -118,7 +118,7 @@ void vm_host_send_live(struct vm_host *from, struct vm_host *to, struct vm *vm, 
 		    gpointer data)
 {
 	announce(from, to, vm);
-	vm_expect(vm, to->host);
+	vm_set_destination(vm, to->host);
 	transfer(from, to, vm, LIVE, transfer_start, done, data);
 }
 

@@ -18,7 +18,7 @@ void vm_host_detach_all(struct vm_host *vm_host, const char *reason)
 		struct vm *vm = vm_host->vms->pdata[i];
 
 		vm_disconnect(vm, reason);
-		if (vm_is_detached(vm))
+		if (vm_may_be_absent(vm))
 			vm_cut_off(vm, vm_host->host);
 	}
 }

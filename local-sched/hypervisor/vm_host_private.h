@@ -8,24 +8,24 @@
 #include "local-sched/hypervisor/vm_host.h"
 
 /*
- * What the parts of a vm_host have in common:
+ * What the files of a vm_host share:
  *
- *   vm_host.c          the vm_host, and what its host tells
- *   vm_host_claim.c    that the cluster's VMs there are ours
- *   vm_host_spec.c     what its VMs are like
- *   vm_host_prepare.c  what is done before they can be booted
- *   vm_host_find.c     which of them are there
- *   vm_host_move.c     those that go to another vm_host
- *   vm_host_clean.c    leaving nothing behind
+ *   vm_host.c          the vm_host, and its host's events
+ *   vm_host_claim.c    the claim on the cluster's VMs there
+ *   vm_host_spec.c     the domains of its VMs
+ *   vm_host_prepare.c  the steps before VMs can be booted
+ *   vm_host_find.c     which VMs are there
+ *   vm_host_move.c     VMs that go to another vm_host
+ *   vm_host_clean.c    the removal of everything
  */
 
 #define RETRY_S CLAIM_LOOK_S
-#define PROBE_SUFFIX "probe" /* of the name of the VM that shows how VMs can be run */
-#define CLAIM_SUFFIX "claim" /* of the name of the volume that says who serves the cluster on the host */
+#define PROBE_SUFFIX "probe" /* end of the name of the VM that probes how VMs can run */
+#define CLAIM_SUFFIX "claim" /* end of the name of the volume that holds the claim */
 
-/* What must be done once before VMs can be booted, in this order. */
+/* The steps before VMs can be booted, in this order; each is done once. */
 enum step {
-	STEP_ABOUT = 0, /* ask what the host is */
+	STEP_ABOUT = 0, /* read the host's facts */
 	STEP_IMAGE,    /* upload the image */
 	STEP_SWAP,     /* make the swap disks */
 	STEP_TYPE,     /* decide between KVM and the emulator */
@@ -37,30 +37,36 @@ struct vm_host {
 	struct host *host;
 	GPtrArray *places;   /* of struct vm_place, borrowed */
 	GPtrArray *vms; /* of struct vm, borrowed */
-	GPtrArray *awaiting; /* ..., of other vm_hosts: this one may have them too, and removes them */
+	/*
+	 * of struct vm of other vm_hosts, borrowed: this host may have them too, and removes them
+	 */
+	GPtrArray *awaiting;
 	guint await_source;
-	void (*gone)(struct vm *vm, void *data); /* one of these */
+	void (*gone)(struct vm *vm, void *data); /* called when a VM of `awaiting` is gone */
 	void *gone_data;
 	enum step step;
 	bool stepping; /* a step is under way */
 	bool reached;  /* was connected at least once */
-	guint removing; /* VMs that nobody wants, and that are being removed before it is tidied */
-	guint cleaning; /* VMs that are being removed because all are */
-	bool tidied;   /* what a predecessor saved was removed */
-	struct claim *claim; /* as it was written last */
-	char *claim_name;    /* its volume */
-	bool claimed;        /* it is held, as was found out since the host was connected */
-	bool was_claimed;    /* it was held once */
-	bool told_refused;
-	bool renewing;       /* that is under way */
+	guint removing; /* unwanted VMs that are being removed before the host is tidied */
+	guint cleaning; /* VMs that vm_host_clean() is removing */
+	bool tidied;   /* the saved VMs of a predecessor were removed */
+	struct claim *claim; /* as written last */
+	char *claim_name;    /* name of its volume */
+	bool claimed;        /* the claim is held, as found out since the last connection */
+	bool was_claimed;    /* the claim was held once */
+	bool refusal_reported;
+	bool renewing;       /* a renewal is under way */
 	guint renew_source;
-	struct claim_watch watch; /* of another's claim */
-	bool checking;          /* whether the image is there is being looked at again */
+	struct claim_watch watch; /* of another local scheduler's claim */
+	bool checking;          /* a check whether the image is there is under way */
 	struct host_info *about; /* NULL: not known yet */
 	struct image_paths *paths;
 	GHashTable *swap;   /* paths of swap disks by name of the VM, both owned */
-	GHashTable *coming; /* GCancellable by name of VMs on their way here, both owned */
-	GHashTable *stops;  /* struct stop whose room is being looked at, borrowed, by name of the VM, owned */
+	GHashTable *coming; /* GCancellable by name, of VMs on their way here, both owned */
+	/*
+	 * struct stop (borrowed) by name of the VM (owned), while room for the VM is being checked
+	 */
+	GHashTable *stops;
 	char *probe_name;
 	struct virt_type_decision *decision;
 	struct virt_type type;
@@ -70,7 +76,6 @@ struct vm_host {
 	void *cleaned_data;
 };
 
-/* What a VM is to be like. */
 
 /* Strings that a specification borrows. */
 struct vm_host_names {
@@ -82,52 +87,54 @@ struct vm_host_names {
 void vm_host_names_clear(struct vm_host_names *names);
 
 /*
- * A VM of the name `domain`, called `guest` inside, with a number of its own, at `place` (NULL:
- * nowhere yet). What is returned borrows *ret_names, which the caller clears after it.
+ * The domain of a VM: `domain` is its name, `guest` its host name, `number` its number, `place` its
+ * place (NULL: none yet). The result borrows *ret_names, which the caller clears after it.
  */
-struct domain_spec vm_host_specify(const struct vm_host *vm_host, const char *domain, const char *guest,
+struct domain_spec vm_host_specify(const struct vm_host *vm_host, const char *domain,
+				   const char *guest,
 				uint32_t number, const struct vm_place *place,
 				struct vm_host_names *ret_names);
 
-/* Whether VMs have swap disks; the names of those of all VMs, NULL-terminated. */
+/* Whether VMs have swap disks; and the names of those of all VMs, NULL-terminated. */
 bool vm_host_has_swap(const struct vm_host *vm_host);
 char **vm_host_swap_names(const struct vm_host *vm_host);
 
-/* Whether all is there that a VM needs to be booted. */
+/* Whether everything is there that a VM needs to boot. */
 bool vm_host_can_boot(const struct vm_host *vm_host, const struct vm *vm);
 
-/* Tells a VM, or all and the places, what they are to be like. */
+/* Gives a VM, or all VMs and the places, their domains and CPUs. */
 void vm_host_prepare(struct vm_host *vm_host, struct vm *vm);
 void vm_host_prepare_all(struct vm_host *vm_host);
 
-/* Takes the cluster's claim on the host, and goes on with the step that it is at once it is held. */
+/* Takes the cluster's claim on the host, and continues with the current step once it is held. */
 void vm_host_claim(struct vm_host *vm_host);
 
-/* Preparing the host. */
 
-/* Goes on after RETRY_S. */
+/* Continues with the current step after RETRY_S. */
 void vm_host_retry_later(struct vm_host *vm_host);
 
-/* Begins or goes on with the step it is at, if it can. */
+/* Begins or continues the current step, if it can. */
 void vm_host_step(struct vm_host *vm_host);
 
-/* The end of a step; true if it went well and the vm_host still wants to go on. */
+/* Ends a step. True: it succeeded, and the vm_host is still in use. */
 bool vm_host_stepped(struct vm_host *vm_host, const GError *error);
 
-/* A VM that came when the host was prepared already is told so, with a swap disk of its own. */
+/* Prepares a VM that was added after the host was prepared, with a swap disk of its own. */
 void vm_host_add_late(struct vm_host *vm_host, struct vm *vm);
 
-/* The host is out of reach, or not ready, as `reason` says. */
+/* Detaches all VMs: the host is out of reach, or not ready, as `reason` says. */
 void vm_host_detach_all(struct vm_host *vm_host, const char *reason);
 
-/* Finding VMs. */
 
-/* Whether a VM is named like one of the cluster with that prefix that has a number, or like any of its. Pure. */
+/*
+ * Whether a VM's name is that of a numbered VM of the cluster with that prefix, or of any VM of the
+ * cluster. Pure.
+ */
 bool vm_host_is_numbered(const char *prefix, const char *name);
 bool vm_host_is_ours(const char *prefix, const char *name);
 
-/* The VM of that name, or NULL: it is not of this vm_host. */
+/* The VM of that name, or NULL: this vm_host has none. */
 struct vm *vm_host_vm(const struct vm_host *vm_host, const char *domain);
 
-/* The last step, and what is done again after each connection: adopts or removes what is there. */
+/* The last step, which is repeated after each connection: adopts or removes the VMs on the host. */
 void vm_host_list(struct vm_host *vm_host);

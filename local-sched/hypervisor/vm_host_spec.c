@@ -50,7 +50,7 @@ struct domain_spec vm_host_specify(const struct vm_host *vm_host, const char *do
 		.name = domain,
 		.keeper = vm_host->settings.keeper,
 		.virt_type = vm_host->type.name ? vm_host->type.name : "qemu",
-		.vm = MACHINE,
+		.machine_type = MACHINE,
 		.cores = cluster->cores,
 		.memory_mib = cluster->memory_mib,
 		.kernel = vm_host->paths->path[IMAGE_KERNEL],

@@ -102,7 +102,7 @@ static void channel_broken(struct channel *channel, const char *reason, void *da
 
 	log_debug_of(LOG_NODE(vm->settings.name), "PMI port %u: %s", core_of(vm, channel),
 		     reason);
-	if (vm->stopped || vm->stowed || !is_current(vm, channel))
+	if (vm->stopped || vm->may_be_absent || !is_current(vm, channel))
 		return;
 	vm->cut_off = true;
 	if (vm->state == VM_HELD)
@@ -167,7 +167,7 @@ void vm_reopen_soon(struct vm *vm)
 
 /* At another host. */
 
-/* What the old host still has from the guest is read until vm_expect(). */
+/* What the old host still has from the guest is read until vm_set_destination(). */
 static void land(struct vm *vm)
 {
 	struct channel **left = vm->channels;
@@ -188,17 +188,17 @@ static void land(struct vm *vm)
 void vm_move(struct vm *vm, struct host *host)
 {
 	vm->settings.host = host;
-	if (vm->expected == host)
+	if (vm->destination == host)
 		land(vm);
-	for (uint32_t i = 0; vm->expected != host && i < vm->cores; i++)
+	for (uint32_t i = 0; vm->destination != host && i < vm->cores; i++)
 		channel_move(vm->channels[i], host);
 }
 
-void vm_expect(struct vm *vm, struct host *host)
+void vm_set_destination(struct vm *vm, struct host *host)
 {
 	if (!vm->landing)
 		vm->landing = make_channels(vm);
-	vm->expected = host;
+	vm->destination = host;
 	for (uint32_t i = 0; i < vm->cores; i++) {
 		if (host)
 			channel_move(vm->landing[i], host);
@@ -209,11 +209,11 @@ void vm_expect(struct vm *vm, struct host *host)
 
 void vm_cut_off(struct vm *vm, const struct host *host)
 {
-	struct channel **channels = vm->expected == host && vm->settings.host != host ?
+	struct channel **channels = vm->destination == host && vm->settings.host != host ?
 					    vm->landing :
 					    vm->channels;
 
-	if (vm->expected != host && vm->settings.host != host)
+	if (vm->destination != host && vm->settings.host != host)
 		return;
 	vm->cut_off |= channels == vm->channels;
 	for (uint32_t i = 0; i < vm->cores; i++)
@@ -222,7 +222,7 @@ void vm_cut_off(struct vm *vm, const struct host *host)
 
 void vm_was_started(struct vm *vm, struct host *host)
 {
-	if (vm->stopped || vm->expected != host || vm->settings.host == host)
+	if (vm->stopped || vm->destination != host || vm->settings.host == host)
 		return;
 	for (uint32_t i = 0; i < vm->cores; i++)
 		if (!channel_is_open(vm->landing[i]))

@@ -6,14 +6,14 @@
 #include "local-sched/hypervisor/vm.h"
 
 /*
- * What the parts of a VM have in common:
+ * What the files of a VM share:
  *
- *   vm.c           moving from state to state
- *   vm_actions.c   what is done in a state
- *   vm_told.c      what its vm_host tells it
+ *   vm.c           the transitions between states
+ *   vm_actions.c   the actions of a state
+ *   vm_events.c    the events from its vm_host
  *   vm_ports.c     its PMI ports
- *   vm_requests.c  what its agent is asked
- *   vm_use.c       what tasks do with it
+ *   vm_requests.c  requests to its agent
+ *   vm_cap.c       its CPU cap, and what its task does with it
  */
 
 struct vm {
@@ -23,90 +23,92 @@ struct vm {
 	void *data;
 	char *xml;
 	char *fingerprint;
-	const struct vm_place *place; /* NULL: nowhere */
+	const struct vm_place *place; /* NULL: none */
 	bool wanted;
-	bool barred; /* not to be booted: it may be on another host as well */
+	bool boot_inhibited; /* not to be booted: the VM may exist on another host as well */
 
 	enum vm_state state;
-	guint generation;  /* of the state: late answers to an earlier one do not count */
+	guint generation;  /* of the state: answers to calls of an earlier one do not count */
 	gint boots;        /* how many VMs were created; atomic, for domain_agent() */
 	GHashTable *asked; /* struct question that are under way, owned */
-	GQueue requests;   /* struct request to its agent, owned; the first one is under way */
+	GQueue requests;   /* struct request to its agent, owned; the first is under way */
 	int64_t heard_ns;  /* when its agent answered last; 0: never */
 	char *reason;
 	bool stopped;
-	bool clean;       /* no task had it since its ranks were last swept: nothing to sweep */
+	bool clean;       /* no task had it since the last sweep: nothing to sweep */
 	bool agent_up;
-	bool doubtful;    /* a VM of its name was said to have stopped while it was created */
-	bool cut_off;     /* a port was closed since the task has the VM */
-	int64_t spread_core; /* the place for which its cores were bound to CPUs; -1: none yet */
-	bool adopted;     /* it was found, and is not ready yet */
-	bool was_parked;  /* when its host went out of reach */
-	bool late_clock;  /* it was paused: its clock is behind */
+	/* the host reported the end of a VM of its name while it was being created */
+	bool doubtful;
+	bool cut_off;     /* a port was closed since the task got the VM */
+	/* first core of the place for which its cores were bound; -1: none yet */
+	int64_t spread_core;
+	bool adopted;     /* it was found on the host, and is not ready yet */
+	bool was_parked;  /* it was a spare when its host went out of reach */
+	bool late_clock;  /* it was paused, so that its clock is late */
 	guint failures;   /* in a row */
 	guint unhealthy;
-	int64_t health_ns;   /* when its agent was asked whether it is well */
+	int64_t health_ns;   /* when its health was checked */
 	int64_t paused_ns;   /* since when it is paused from outside; 0: it is not */
-	int64_t went_on_ns;  /* when it went on after that; 0: never */
+	int64_t unpaused_ns;  /* when it ran again after a pause from outside; 0: never */
 	int64_t boot_start_ns;
 	struct boot_watch boot_watch;
 	double boot_s;
-	guint step_source;     /* of the state: try again, next step */
+	guint step_source;     /* timer of the state: the next try, the next step */
 	guint deadline_source; /* of the boot */
-	guint agent_source;    /* the agent is gone since */
+	guint agent_source;    /* timer since its agent has been gone */
 	guint reopen_source;
 	uint32_t sweep_core;
 	int64_t sweep_pid;
 	uint32_t wired;
-	struct channel **channels; /* cores of them */
+	struct channel **channels; /* as many as cores */
 	/*
-	 * As many at the host that it is on its way to while it runs, or that it has just left;
-	 * NULL: it never went. They are open before it comes: a guest that sees nobody at its port
-	 * reads an end.
+	 * As many channels at the host that it is migrated to while it runs, or that it has just
+	 * left; NULL: it was never migrated. They are open before it arrives, because a guest reads
+	 * an end of file at a port without a reader.
 	 */
 	struct channel **landing;
-	struct host *expected; /* the host that it is on its way to; NULL: none */
+	struct host *destination; /* the host that it is migrated to; NULL: none */
 
-	int64_t owner; /* whose processes it has had since it was booted; VM_OWNER_... */
+	int64_t owner; /* the user whose processes it has had since it was booted; VM_OWNER_... */
 	char *task;
 	const struct vm_user *user;
 	void *user_data;
-	double share; /* of its node's CPU that its task has, in (0, 1] */
-	bool shared;  /* it may have a quota of another one */
-	bool stowed;
+	double share; /* the CPU share of its task, in (0, 1] */
+	bool shared;  /* it may have a quota for another CPU share */
+	bool may_be_absent;
 	bool rewiring;
 	int64_t frozen_us;
 };
 
-/* Moves the VM by an event; `reason` (NULL: none) is kept. */
+/* Applies an event to the VM's state; `reason` (NULL: none) is kept. */
 void vm_fire(struct vm *vm, enum vm_event event, const char *reason);
 
-/* Does what is to be done in the VM's state. */
+/* Begins the action of the VM's state. */
 void vm_enter(struct vm *vm);
 
-/* Tells its user, if any, that it is settled, and forgets the user. */
+/* Calls `settled` of its user, if any, and forgets the user. */
 void vm_settle_user(struct vm *vm);
 
 /*
- * Takes an error in: true if there is one. Without a connection nothing is known: the state's
+ * Handles an error; true if there is one. An error of the connection leaves the state open: its
  * action is tried again until the VM is detached.
  */
 bool vm_failed(struct vm *vm, const GError *error);
 
-/* Whether a state is one of a boot. */
+/* Whether a state belongs to a boot. */
 bool vm_is_booting(enum vm_state state);
 
-/* A VM that was paused from outside runs again, or whether it does is not looked at any more. */
+/* Ends a pause from outside: the VM runs again, or its pauses do not matter any more. */
 void vm_resumed(struct vm *vm);
 
-/* Forgets all requests to its agent. */
+/* Frees all requests to its agent. */
 void vm_free_requests(struct vm *vm);
 
-/* Makes its ports, all closed; frees them, and those at another host. */
+/* Creates its ports, all closed; frees them, and those at another host. */
 void vm_make_ports(struct vm *vm);
 void vm_free_ports(struct vm *vm);
 
-/* Closes its ports; opens those that are not open, at once or soon. */
+/* Closes its ports; opens those that are closed, at once or soon. */
 void vm_close_ports(struct vm *vm);
 void vm_reopen_ports(struct vm *vm);
 void vm_reopen_soon(struct vm *vm);

@@ -80,7 +80,7 @@ int64_t vm_heard_ns(const struct vm *vm)
 
 bool vm_is_excused(const struct vm *vm, int64_t asked_ns, const GError *error)
 {
-	bool paused = vm->paused_ns || vm->went_on_ns >= asked_ns;
+	bool paused = vm->paused_ns || vm->unpaused_ns >= asked_ns;
 
 	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_PAUSED) ||
 	       (paused && g_error_matches(error, VIRT_ERROR, VIRT_ERROR_AGENT));

@@ -7,18 +7,18 @@
 
 /*
  * The texts of a blade's configuration files. They start from the defaults of libvirt's programs,
- * not from the machine's /etc/libvirt, which may hold somebody's own VMs and networks. What they
- * relax (TCP without authentication, QEMU as root, no security driver) is for the lab alone: its
- * network leads nowhere. All functions return a new string.
+ * not from the machine's /etc/libvirt, which may have VMs and networks of other users. Their
+ * relaxed settings (TCP without authentication, QEMU as root, no security driver) are for the lab
+ * alone: its network has no way out. All functions return a new string.
  */
 
 /* The blade's address, "10.77.0.NUMBER". */
 char *lab_blade_files_address(const struct lab_spec_blade *blade);
 
-/* By which the libvirt of another blade reaches this one's, in the lab's own network. */
+/* The URI by which the libvirt of another blade reaches this blade's, in the lab's network. */
 char *lab_blade_files_peer_uri(const struct lab_spec_blade *blade);
 
-/* /etc/hosts: all blades, so that migration finds its peer by host name. */
+/* /etc/hosts: all blades, so that a migration finds its peer by host name. */
 char *lab_blade_files_hosts(const struct lab_spec *spec);
 
 /* /etc/libvirt/libvirtd.conf. */

@@ -8,8 +8,8 @@
 bool lab_clean_needed(const char *lab);
 
 /*
- * Removes all of a lab: kills its supervisor and with it every process of the lab and all their
- * mounts and network devices, removes its control groups, and its files last. The caller holds the
- * lab's lock, whose directory goes as well.
+ * Removes everything of a lab: kills its supervisor, with which every process of the lab and all
+ * their mounts and network devices end, and removes its control groups, and last its files. The
+ * caller holds the lab's lock, whose directory is removed as well.
  */
 bool lab_clean(const char *lab, GError **error);

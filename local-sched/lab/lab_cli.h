@@ -7,7 +7,7 @@
  *   up CONFIG [--name NAME] [--probe FILE] [--json]   start the lab of a configuration
  *   down [CONFIG] [--name NAME]            take it down and remove all of it
  *   status [CONFIG] [--name NAME] [--json] show it; without either: all labs
- *   check [CONFIG]                         can this machine run a lab, and has it room for this one?
+ *   check [CONFIG]                         can this machine run a lab, and has it room?
  *   probe [--seconds S] [--json]           what can a lab have of it?
  *
  * NAME is by default the configuration's. Progress goes to standard error, results to standard

@@ -8,8 +8,8 @@
 #include "common/lab_state.h"
 
 /*
- * The lab's own processes. All of them are this program again, in a role (lab_roles.h) and in new
- * namespaces, tied to their parents by a channel (lab_channel.h).
+ * The lab's own processes. Each is this program in a role (lab_roles.h) and in new namespaces, tied
+ * to its parent by a channel (lab_channel.h).
  */
 
 /* Whether a child ends with its parent. */
@@ -19,20 +19,20 @@ enum lab_process_life {
 };
 
 /*
- * Starts this program again in `role` with `arguments` (NULL-terminated), in new namespaces
- * (CLONE_NEW* or 0). The child's descriptors are: 0 = /dev/null, 1 and 2 = `log_path` appended, 3 =
- * the channel. Of our environment it gets VIRTBED_LOG and VIRTBED_DCMI_MODULE alone. It runs at
- * once and shall wait for "go". Returns its pid as the caller sees it with the caller's end of the
- * channel, or -1.
+ * Starts this program in `role` with `arguments` (NULL-terminated), in new namespaces (CLONE_NEW*
+ * or 0). The child's descriptors are 0 = /dev/null, 1 and 2 = appended to `log_path`, 3 = the
+ * channel. Of this process's environment it gets only VIRTBED_LOG and VIRTBED_DCMI_MODULE. It runs
+ * at once and has to wait for "go". Returns its pid in the caller's namespace with the caller's end
+ * of the channel, or -1.
  */
 pid_t lab_process_start(const char *role, const char *const *arguments, int namespaces,
 			enum lab_process_life life, const char *log_path, int *ret_channel,
 			GError **error);
 
 /*
- * Kills a process, by a handle that no recycled pid can deceive, and waits until it is gone. For
- * the first process of a pid namespace that is when every process in it is gone. Returns true also
- * if it was not alive; false if it is still there after `timeout_s`.
+ * Kills a process, by a handle that is safe against recycled pids, and waits until it is gone. For
+ * the first process of a pid namespace that is when every process in it is gone. True also if it
+ * was not alive; false if it still exists after `timeout_s`.
  */
 bool lab_process_kill(struct lab_state_process process, double timeout_s);
 
@@ -42,5 +42,5 @@ pid_t lab_process_child(pid_t parent, const char *text);
 /* The child of `parent` whose argument `index` (0: the program) is `text`; 0: none. */
 pid_t lab_process_child_with(pid_t parent, guint index, const char *text);
 
-/* The first process that runs as `role` of lab `lab`, wherever it hangs; 0: none. */
+/* The first process that runs as `role` of lab `lab`, whatever its parent; 0: none. */
 pid_t lab_process_find(const char *role, const char *lab);

@@ -2,21 +2,24 @@
 #pragma once
 
 /*
- * The processes of a lab, each this program in a role, each the child of the one before:
+ * The processes of a lab. Each is this program in a role, and the child of the one before:
  *
  *   supervisor   pid 1 of the lab's pid namespace, in a mount namespace of its own and the
- *                machine's network: runs the BMCs, feeds them the power model, starts the fabric.
- *                Its death, however it comes, is the death of every process of the lab.
- *   redfish      a blade's BMC, if that speaks Redfish (one that speaks IPMI is ipmi_sim)
+ *                machine's network: runs the BMCs, feeds them the power model, starts the network.
+ *                Every process of the lab dies with it.
+ *   redfish      a blade's BMC, if it speaks Redfish (a BMC that speaks IPMI is ipmi_sim)
  *   fabric       a network namespace with the bridge that joins the blades
  *   blade        pid 1 of a blade's namespaces; runs its libvirtd and reaps the daemonised VMs
  *                (libvirtd itself as pid 1 never would, and `destroy` would fail after 40 s)
  *
- * Each waits for "go" on its channel (lab_channel.h) before it does anything that shows, reports
+ * Each waits for "go" on its channel (lab_channel.h) before it does anything visible, reports
  * there, and returns an exit status.
  */
 
-/* The fabric's bridge and address; a blade has 10.77.0.NUMBER, its VMs other parts of 10.77/16. */
+/*
+ * Bridge and address of the lab's network; a blade has 10.77.0.NUMBER, its VMs other parts of
+ * 10.77/16.
+ */
 #define LAB_ROLES_FABRIC_BRIDGE "tb0"
 #define LAB_ROLES_FABRIC_ADDRESS "10.77.0.254/16"
 #define LAB_ROLES_BLADE_BRIDGE "br0"
@@ -34,7 +37,7 @@ int lab_blade_main(const char *lab, const char *number);
 int lab_redfish_main(const char *lab, const char *number);
 
 /*
- * Runs the role that argv asks for (--role=ROLE LAB [NUMBER]); only lab_process_start() writes such
- * a command line. Returns an exit status, or -1 if argv asks for no role.
+ * Runs the role in argv (--role=ROLE LAB [NUMBER]); only lab_process_start() writes such a command
+ * line. Returns an exit status, or -1 if argv has no role.
  */
 int lab_roles_main(int argc, char **argv);

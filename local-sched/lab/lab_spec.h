@@ -8,9 +8,9 @@
 #include "common/config.h"
 
 /*
- * What a lab is to be: its blades with their budgets and power coefficients (from the
+ * The specification of a lab: its blades with their budgets and power coefficients (from the
  * configuration), and the identities drawn for this start (UUIDs, BMC ports). The lab's processes
- * read it from RUN/spec.json; nobody outside of the lab does.
+ * read it from RUN/spec.json; no other process does.
  */
 
 enum {
@@ -24,8 +24,8 @@ struct lab_spec_blade {
 	double cpu_cores; /* CPU budget in host cores, > 0 */
 	double idle_w;    /* watts at no load, >= 0 */
 	double core_w;    /* watts per busy core, >= 0 */
-	char *uuid;       /* the host's, as libvirt reports it */
-	enum config_bmc bmc; /* what its BMC speaks */
+	char *uuid;       /* the host UUID that libvirt reports */
+	enum config_bmc bmc; /* protocol of its BMC */
 	uint16_t bmc_port; /* on 127.0.0.1, UDP for IPMI and TCP for Redfish; 0: not chosen yet */
 };
 
@@ -33,8 +33,8 @@ struct lab_spec {
 	char *name;
 	struct lab_spec_blade *blades; /* blades_count of them */
 	uint32_t blades_count;
-	bool steady; /* lab_compensation.h */
-	double patience; /* how many times as long as elsewhere its start may take here, from 1 */
+	bool steady; /* with speed compensation (lab_compensation.h) */
+	double patience; /* factor on the time that a start may take on this machine, from 1 */
 };
 
 #define LAB_SPEC_ERROR (lab_spec_error_quark())
@@ -45,9 +45,9 @@ enum lab_spec_error {
 };
 
 /*
- * The lab that `config` asks for, under the name `name` (NULL: the configuration's). Draws new
- * UUIDs and leaves the ports at 0. Returns NULL with `error` set if there is no lab in it, or one that cannot be
- * had on this machine.
+ * The lab that `config` describes, under the name `name` (NULL: the configuration's). Draws new
+ * UUIDs and leaves the ports at 0. Returns NULL with `error` set if the configuration has no lab,
+ * or a lab that is not possible on this machine.
  */
 struct lab_spec *lab_spec_new(const struct config *config, const char *name, GError **error);
 
@@ -56,15 +56,18 @@ void lab_spec_free(struct lab_spec *spec);
 typedef struct lab_spec lab_spec_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(lab_spec_t, lab_spec_free)
 
-/* Whether both ask for the same blades: names, order, budgets, watts, BMCs, steady; not UUIDs or ports. */
+/*
+ * Whether both specify equal blades: names, order, budgets, watts, BMCs, steady; not UUIDs or
+ * ports.
+ */
 bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b);
 
-/* Writes to RUN/spec.json, and reads it back. */
+/* Writes RUN/spec.json. */
 bool lab_spec_save(const struct lab_spec *spec, GError **error);
-/* Reads it back for lab `lab`. NULL with `error` that names the file. */
+/* Reads RUN/spec.json of lab `lab`. NULL with `error` that names the file. */
 struct lab_spec *lab_spec_load(const char *lab, GError **error);
 
-/* The same as text; `what` names it in errors. */
+/* The text of RUN/spec.json; the caller frees it. */
 char *lab_spec_text(const struct lab_spec *spec);
-/* Reads `length` bytes of such text. NULL with `error` that begins with `what`. */
+/* Reads `length` bytes of such text. `what` names it in errors. NULL with `error`. */
 struct lab_spec *lab_spec_parse(const char *text, gsize length, const char *what, GError **error);

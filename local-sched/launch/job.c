@@ -7,17 +7,17 @@
 
 static void really_free(struct job *job);
 
-void job_asks(struct job *job)
+void job_call_begins(struct job *job)
 {
-	job->questions++;
+	job->calls++;
 }
 
-bool job_was_answered(struct job *job)
+bool job_call_ended(struct job *job)
 {
-	job->questions--;
+	job->calls--;
 	if (job->events)
 		return true;
-	if (job->questions == 0)
+	if (job->calls == 0)
 		really_free(job);
 	return false;
 }
@@ -35,7 +35,7 @@ struct vm **job_vms(const struct job *job)
 
 bool job_is_held(const struct job *job)
 {
-	return job->suspension && !job->doomed &&
+	return job->suspension && !job->vms_removed &&
 	       suspension_step_holds(suspension_step(job->suspension));
 }
 
@@ -44,7 +44,7 @@ bool job_is_quiet(const struct job *job)
 	for (uint32_t i = 0; i < job->processes; i++)
 		if (job->ranks[i].grace_source != 0)
 			return false;
-	return job->questions == 0;
+	return job->calls == 0;
 }
 
 /* Phases. */
@@ -110,7 +110,7 @@ void job_advance(struct job *job)
 	if (job->phase == PHASE_SETTLING && job->usage_known && all_settled(job))
 		job_end(job);
 	else if (is_quieting(job))
-		suspension_go_on(job->suspension);
+		suspension_proceed(job->suspension);
 }
 
 /* Life. */
@@ -190,7 +190,7 @@ static void clear_sources(struct job *job)
 
 static void really_free(struct job *job)
 {
-	g_free(job->share_trouble);
+	g_free(job->share_failure);
 	g_free(job->given);
 	g_free(job->ranks);
 	g_free(job->places);
@@ -215,6 +215,6 @@ void job_free(struct job *job)
 	migration_free(job->migration);
 	job->events = NULL;
 	job->task = NULL;
-	if (job->questions == 0)
+	if (job->calls == 0)
 		really_free(job);
 }

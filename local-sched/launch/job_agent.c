@@ -33,7 +33,7 @@ void job_ask_rank(struct rank *rank, const char *request, host_done_f done)
 
 	question->rank = rank;
 	question->asked_ns = clock_now_ns();
-	job_asks(rank->place->job);
+	job_call_begins(rank->place->job);
 	vm_request(rank->place->vm, request, done, question);
 }
 
@@ -52,7 +52,7 @@ struct rank *job_rank_answered(gpointer data)
 	g_autofree struct question *question = data;
 	struct rank *rank = question->rank;
 
-	return job_was_answered(rank->place->job) ? rank : NULL;
+	return job_call_ended(rank->place->job) ? rank : NULL;
 }
 
 /* The slow poll. */

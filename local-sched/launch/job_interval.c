@@ -43,9 +43,9 @@ static GArray *usage_parts(const struct job *job)
 	return parts;
 }
 
-static void open_stretch(struct job *job, int64_t t_ns)
+static void open_interval(struct job *job, int64_t t_ns)
 {
-	job->stretch_ns = t_ns;
+	job->interval_start_ns = t_ns;
 	job->usage = job_usage_start(usage_parts(job), t_ns);
 }
 
@@ -58,7 +58,7 @@ static void publish_usage(struct job *job)
 	job->usage_known = true;
 }
 
-static void stretch_read(const struct usage *usage, void *data)
+static void interval_read(const struct usage *usage, void *data)
 {
 	struct job *job = data;
 
@@ -69,9 +69,9 @@ static void stretch_read(const struct usage *usage, void *data)
 		publish_usage(job);
 		job_advance(job);
 	} else if (job_is_held(job)) {
-		suspension_go_on(job->suspension);
+		suspension_proceed(job->suspension);
 	} else {
-		open_stretch(job, job->stretch_ns); /* it has run on since then */
+		open_interval(job, job->interval_start_ns); /* it has run on since then */
 	}
 }
 
@@ -80,7 +80,7 @@ static void close_stretch(struct job *job, int64_t t_ns)
 	if (job->usage_closing)
 		return;
 	job->usage_closing = true;
-	job_usage_finish(job->usage, t_ns, stretch_read, job);
+	job_usage_finish(job->usage, t_ns, interval_read, job);
 }
 
 /* Stretches. */
@@ -88,27 +88,27 @@ static void close_stretch(struct job *job, int64_t t_ns)
 void job_begin_interval(struct job *job, int64_t t_ns)
 {
 	if (!job->usage)
-		open_stretch(job, t_ns);
+		open_interval(job, t_ns);
 	else if (job->usage_closing)
-		job->stretch_ns = t_ns; /* for stretch_read() */
+		job->interval_start_ns = t_ns; /* for interval_read() */
 	if (job->deadline_source == 0)
 		start_deadline(job);
 }
 
 void job_end_interval(struct job *job, int64_t t_ns)
 {
-	job->left_s -= clock_elapsed_s(job->stretch_ns, t_ns);
+	job->left_s -= clock_elapsed_s(job->interval_start_ns, t_ns);
 	g_clear_handle_id(&job->deadline_source, g_source_remove);
 	close_stretch(job, t_ns);
 }
 
-/* The next one begins once the counters were read (stretch_read()). */
+/* The next one begins once the counters were read (interval_read()). */
 void job_next_interval(struct job *job)
 {
 	int64_t now_ns = clock_now_ns();
 
-	job->left_s -= clock_elapsed_s(job->stretch_ns, now_ns);
-	job->stretch_ns = now_ns;
+	job->left_s -= clock_elapsed_s(job->interval_start_ns, now_ns);
+	job->interval_start_ns = now_ns;
 	close_stretch(job, now_ns);
 }
 

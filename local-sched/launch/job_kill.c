@@ -72,8 +72,8 @@ static void kill_answered(gpointer result, const GError *error, gpointer data)
 	/* Whether it worked is seen on the rank's port. */
 	if (rank) {
 		rank->killing = false;
-		if (rank->told_ns == 0 && virt_error_is_answer(error))
-			rank->told_ns = clock_now_ns();
+		if (rank->kill_answered_ns == 0 && virt_error_is_answer(error))
+			rank->kill_answered_ns = clock_now_ns();
 	}
 	g_free(result);
 }
@@ -98,7 +98,7 @@ static gboolean kill_again(gpointer data)
  */
 static int64_t may_die_ns(const struct job *job, const struct rank *rank)
 {
-	return rank->told_ns ?: MAX(job->kill_start_ns, vm_heard_ns(rank->place->vm));
+	return rank->kill_answered_ns ?: MAX(job->kill_start_ns, vm_heard_ns(rank->place->vm));
 }
 
 static bool is_stubborn(const struct job *job, const struct rank *rank)

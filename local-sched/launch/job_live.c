@@ -30,7 +30,7 @@ static bool may_ask(const struct job *job)
 
 static void ask(struct job *job, const char *request, host_done_f done)
 {
-	job_asks(job);
+	job_call_begins(job);
 	vm_request(job->ranks[0].place->vm, request, done, job);
 }
 
@@ -68,7 +68,7 @@ static void read_answered(gpointer result, const GError *error, gpointer data)
 	struct agent_piece piece;
 	struct job *job = data;
 
-	if (!job_was_answered(job))
+	if (!job_call_ended(job))
 		return;
 	if (!error && agent_parse_piece(reply, &piece, &wrong)) {
 		take_piece(job, &piece);
@@ -90,7 +90,7 @@ static void open_answered(gpointer result, const GError *error, gpointer data)
 	g_autoptr(GError) wrong = NULL;
 	struct job *job = data;
 
-	if (!job_was_answered(job))
+	if (!job_call_ended(job))
 		return;
 	if (error || !agent_parse_file(reply, &job->live.file, &wrong)) {
 		look_over(job, error ?: wrong);
@@ -126,7 +126,7 @@ void job_look(struct job *job)
 static void close_answered(gpointer result, const GError *error, gpointer data)
 {
 	g_free(result);
-	job_was_answered(data);
+	job_call_ended(data);
 }
 
 void job_live_close(struct job *job)

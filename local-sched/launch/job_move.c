@@ -9,7 +9,7 @@
 
 bool job_is_moving(const struct job *job)
 {
-	return job->migration && !job->doomed &&
+	return job->migration && !job->vms_removed &&
 	       migration_step_holds(migration_step(job->migration));
 }
 
@@ -35,10 +35,10 @@ void job_moving_lost(struct job *job, const struct vm *vm)
 		migration_lost(job->migration, vm);
 }
 
-void job_move_on(struct job *job)
+void job_continue_migration(struct job *job)
 {
 	if (job->migration)
-		migration_go_on(job->migration);
+		migration_proceed(job->migration);
 }
 
 /* What the migration asks and tells. */

@@ -111,7 +111,7 @@ static void answered(gpointer result, const GError *error, gpointer data)
 	struct ping *ping;
 	enum network_answer answer;
 
-	if (!job_was_answered(job))
+	if (!job_call_ended(job))
 		return;
 	ping = &job->network->pings[question->i];
 	if (error || ping->place->lost ||
@@ -155,7 +155,7 @@ static void ask(struct job *job, uint32_t i)
 	g_autofree char *request = request_of(job, i);
 
 	*question = (struct question){job, i};
-	job_asks(job);
+	job_call_begins(job);
 	vm_request(job->network->pings[i].place->vm, request, answered, question);
 }
 

@@ -185,7 +185,7 @@ static void cpu_read(gpointer result, const GError *error, gpointer data)
 	g_autoptr(GPtrArray) times = result;
 	struct job *job = question->job;
 
-	if (!job_was_answered(job))
+	if (!job_call_ended(job))
 		return;
 	/* What was asked before rank 0 spoke again says nothing about its silence now. */
 	if (question->t_ns != job->task->progress.t_ns)
@@ -217,7 +217,7 @@ static void ask_cpu(struct job *job)
 		question = g_new(struct question, 1);
 		*question = (struct question){job, s, job->task->progress.t_ns};
 		job->silence.asked++;
-		job_asks(job);
+		job_call_begins(job);
 		domain_cpu_times(host, cpu_read, question);
 	}
 }

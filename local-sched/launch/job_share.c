@@ -30,7 +30,7 @@ static struct question *ask(struct job *job, uint32_t source)
 	struct question *question = g_new0(struct question, 1);
 
 	*question = (struct question){.job = job, .n = job->task->share_n, .source = source};
-	job_asks(job);
+	job_call_begins(job);
 	return question;
 }
 
@@ -38,7 +38,7 @@ static struct question *ask(struct job *job, uint32_t source)
 
 static void tell_share(struct job *job)
 {
-	g_autofree char *trouble = g_steal_pointer(&job->share_trouble);
+	g_autofree char *trouble = g_steal_pointer(&job->share_failure);
 
 	if (!trouble)
 		job->task->share_set_ns = clock_now_ns();
@@ -52,15 +52,15 @@ static void share_set(gpointer result, const GError *error, gpointer data)
 	g_autofree struct question *question = data;
 	struct job *job = question->job;
 
-	if (!job_was_answered(job))
+	if (!job_call_ended(job))
 		return;
 	/* Calls to a host may overtake one another: the next one waits for this. */
 	if (question->n != job->task->share_n && !job->places[question->source].lost) {
 		set_share(job, question->source);
 		return;
 	}
-	if (error && !job->share_trouble)
-		job->share_trouble = g_strdup(error->message);
+	if (error && !job->share_failure)
+		job->share_failure = g_strdup(error->message);
 	job->places[question->source].sharing = false;
 	if (--job->share_pending == 0)
 		tell_share(job);
@@ -124,7 +124,7 @@ static void given_read(gpointer result, const GError *error, gpointer data)
 	int64_t now_ns = clock_now_ns();
 	double cpu_ns = 0;
 
-	if (!job_was_answered(job))
+	if (!job_call_ended(job))
 		return;
 	host = job->settings.sources[question->source].host;
 	given = &job->given[question->source];
@@ -182,7 +182,7 @@ static gboolean read_given(gpointer data)
 
 void job_share(struct job *job)
 {
-	g_clear_pointer(&job->share_trouble, g_free);
+	g_clear_pointer(&job->share_failure, g_free);
 	job->task->given_cores = (double)NAN;
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
 		struct job_node *place = &job->places[i];

@@ -48,7 +48,7 @@ static void on_ended(enum suspension_end end, const char *reason, void *data)
 
 void job_give_up(struct job *job)
 {
-	job->dirty = job->doomed = true;
+	job->dirty = job->vms_removed = true;
 	for (uint32_t i = 0; i < job->processes; i++) {
 		struct rank *rank = &job->ranks[i];
 
@@ -58,7 +58,7 @@ void job_give_up(struct job *job)
 	job_advance(job);
 }
 
-static void on_doomed(void *data)
+static void on_cancelled(void *data)
 {
 	job_give_up(data);
 }
@@ -69,7 +69,7 @@ static const struct suspension_events suspension_events = {
 	.runs = on_runs,
 	.last_sent_ns = last_sent_ns,
 	.ended = on_ended,
-	.doomed = on_doomed,
+	.cancelled = on_cancelled,
 };
 
 /* Requests. */
@@ -114,6 +114,6 @@ void job_node_settled(struct job *job)
 {
 	if (job->suspension && (suspension_step(job->suspension) == SUSPENSION_LEAVING ||
 				suspension_step(job->suspension) == SUSPENSION_RETREATING))
-		suspension_go_on(job->suspension);
-	job_move_on(job);
+		suspension_proceed(job->suspension);
+	job_continue_migration(job);
 }

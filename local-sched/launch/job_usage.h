@@ -10,23 +10,27 @@
 #include "local-sched/power/power.h"
 
 /*
- * What a task used: CPU time of its VMs and of all VMs on the hosts concerned, and the hosts'
- * energy, from its request to its end, suspended stretches left out. Of the energy of a host the
- * controller gives a task the part that its VMs have of the CPU time.
+ * What a task used: the CPU time of its VMs, and the CPU time of all VMs and the energy on their
+ * hosts, from its request to its end except for suspensions. The controller gives a task the part
+ * of a host's energy that its VMs have of the CPU time.
  */
 
-/* A host whose counters are read; owned by the caller and kept over all tasks. */
+/* A host whose counters are read. The caller owns it and keeps it for all tasks. */
 struct usage_source {
 	struct host *host;
 	struct cpu_account *account;
 	const struct power *power; /* NULL: no meters */
 };
 
-/* One of the hosts that a task is on, with its VMs there. */
+/* A host of a task, with the task's VMs there. */
 struct usage_part {
 	struct usage_source *source;
 	GPtrArray *domains; /* of char *, borrowed */
-	GPtrArray *coming;  /* of struct vm, borrowed: only these come here; NULL: others too */
+	/*
+	 * of struct vm, borrowed: the VMs of the part are all on their way here; NULL: some are
+	 * here
+	 */
+	GPtrArray *coming;
 };
 
 /* NAN: not known. */
@@ -37,16 +41,19 @@ struct usage {
 	double host_gap_ns;
 };
 
-/* Adds what was used in another stretch of time. */
+/* Adds the usage of another interval. */
 void usage_add(struct usage *total, const struct usage *stretch);
 
-/* The hosts that `vms` (count of them) are on, of `sources_count` ones: struct usage_part. */
+/*
+ * The hosts of `vms` (count of them), of `sources_count` sources: struct usage_part. The caller
+ * frees it.
+ */
 GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
 			struct vm *const *vms, uint32_t count);
 
 /*
- * The same, with the host that one of the vms is coming to. Where it does not come, a host whose
- * counters cannot be read does not matter.
+ * Adds the host that a VM is migrated to. If the VM does not arrive, it does not matter whether
+ * that host's counters can be read.
  */
 void usage_parts_expect(GArray *parts, struct usage_source *sources, uint32_t sources_count,
 			const struct vm *vm, const char *host);
@@ -54,25 +61,31 @@ void usage_parts_expect(GArray *parts, struct usage_source *sources, uint32_t so
 struct job_usage;
 
 /*
- * Reads the counters for a task that was requested at `t_ns`; takes over `parts` (struct
+ * Reads the counters for a task that was requested at `t_ns`. Takes over `parts` (struct
  * usage_part).
  */
 struct job_usage *job_usage_start(GArray *parts, int64_t t_ns);
 
 typedef void (*job_usage_done_f)(const struct usage *usage, void *data);
 
-/* Reads them again for the end at `t_ns` and tells the differences once, from the main loop. */
+/*
+ * Reads the counters again for the end at `t_ns`, and calls `done` with the differences, once, from
+ * the main loop.
+ */
 void job_usage_finish(struct job_usage *usage, int64_t t_ns, job_usage_done_f done, void *data);
 
 /*
- * Whether what a VM uses from now on is not the task's: the reading at the end is there, of the host where the VM is.
- * One that was under way before it may come while it is taken, and does not end anything: what the VM used between the
- * two is the task's.
+ * Whether the CPU time that a VM uses from now on does not count: the final reading of its host has
+ * arrived. A reading that was under way before the final one may arrive first, and ends nothing:
+ * what the VM used between the two is the task's.
  */
 bool job_usage_is_over(const struct job_usage *usage, const struct vm *vm);
 
-/* Reads the CPU times in between: those of a VM that leaves its host cannot be read afterwards. */
+/*
+ * Reads the CPU times in between, because those of a VM cannot be read any more after it left its
+ * host.
+ */
 void job_usage_look(struct job_usage *usage);
 
-/* Frees it, also while a reading is under way (nothing is told then). NULL is allowed. */
+/* Frees it, also while a reading is under way (`done` is not called then). NULL is allowed. */
 void job_usage_free(struct job_usage *usage);

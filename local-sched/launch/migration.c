@@ -78,7 +78,7 @@ static void enter_clocking(struct migration *migration)
 	for (uint32_t i = 0; i < migration->count; i++) {
 		if (migration->vms[i].gone)
 			continue;
-		vm_expect(migration->vms[i].vm, NULL);
+		vm_set_destination(migration->vms[i].vm, NULL);
 		vm_unhold(migration->vms[i].vm);
 	}
 	leave_nodes(migration);
@@ -125,7 +125,7 @@ static void enter_lost(struct migration *migration)
 		if (moving->moving)
 			migration_vm_stayed(moving);
 		if (!moving->gone)
-			vm_expect(moving->vm, NULL);
+			vm_set_destination(moving->vm, NULL);
 	}
 	leave_nodes(migration);
 	migration->events->ended(MIGRATION_END_LOST, reason, migration->data);
@@ -268,19 +268,19 @@ void migration_start(struct migration *migration, struct task_migration *record)
 	g_free(vm_steps_take_reason(migration->steps));
 	for (uint32_t i = 0; i < migration->count; i++) {
 		struct moving_vm *moving = &migration->vms[i];
-		struct task_migration_vm *told = &record->vms[i];
+		struct task_migration_vm *recorded = &record->vms[i];
 
-		moving->from = pool_node(migration->pool, told->from);
-		moving->to = pool_node(migration->pool, told->to);
-		told->from_host = g_strdup(host_name(vm_host_host(node_site(moving->from))));
-		told->to_host = g_strdup(host_name(vm_host_host(node_site(moving->to))));
+		moving->from = pool_node(migration->pool, recorded->from);
+		moving->to = pool_node(migration->pool, recorded->to);
+		recorded->from_host = g_strdup(host_name(vm_host_host(node_vm_host(moving->from))));
+		recorded->to_host = g_strdup(host_name(vm_host_host(node_vm_host(moving->to))));
 		if (moving->from != moving->to)
 			pool_occupy(migration->pool, moving->to, moving->vm);
 	}
 	fire(migration, MIGRATION_EVENT_START);
 }
 
-void migration_go_on(struct migration *migration)
+void migration_proceed(struct migration *migration)
 {
 	if (migration_step(migration) == MIGRATION_LEAVING)
 		wait_for_nodes(migration);
@@ -308,7 +308,7 @@ void migration_lost(struct migration *migration, const struct vm *vm)
 		/* It boots at one of its nodes, the other one gets another VM. */
 		if (step != MIGRATION_CLOCKING && step != MIGRATION_LEAVING) {
 			migration_vm_leave_node(moving);
-			vm_expect(moving->vm, NULL);
+			vm_set_destination(moving->vm, NULL);
 		}
 		moving->gone = true;
 		vm_steps_drop(migration->steps, i);
@@ -333,7 +333,7 @@ static void tell_unsettled_nodes(struct migration *migration)
 		struct node *node = migration_vm_left(&migration->vms[i]);
 
 		if (node && !migration->vms[i].gone && !node_is_settled(node))
-			node_machine_down(node, "its next VM is not ready yet");
+			node_vm_down(node, "its next VM is not ready yet");
 	}
 }
 

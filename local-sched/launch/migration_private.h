@@ -4,7 +4,7 @@
 #include "local-sched/launch/migration.h"
 #include "local-sched/launch/vm_steps.h"
 
-/* What migration.c (from step to step) and migration_vm.c (what a step does for a VM) share. */
+/* What migration.c (the sequence of steps) and migration_vm.c (a step for a VM) share. */
 
 struct moving_vm {
 	struct migration *migration;
@@ -12,8 +12,8 @@ struct moving_vm {
 	struct vm *vm;
 	struct node *from;
 	struct node *to;
-	bool moving; /* it is on its way to the host of `to`, or perhaps there */
-	bool gone;   /* it died: it is neither the task's nor ours */
+	bool moving; /* it is on its way to the host of `to`, or perhaps has arrived */
+	bool gone;   /* it died; the task does not have it any more */
 };
 
 struct migration {
@@ -30,18 +30,18 @@ struct migration {
 	guint quiet_source;
 };
 
-/* What the current step does for a VM; false: nothing. `owner` is the migration. */
+/* Starts the current step for a VM; false: there is nothing to do. `owner` is the migration. */
 bool migration_vm_start(void *owner, uint32_t vm);
-/* Whether it is to be tried again after `error`, or none. */
+/* Whether to repeat the step for a VM after `error`, or after success (NULL). */
 bool migration_vm_repeats(void *owner, uint32_t vm, const GError *error);
 
-/* Whether it goes to another host. */
+/* Whether the VM goes to another host. */
 bool migration_vm_is_elsewhere(const struct moving_vm *moving);
-/* Whether it is at the node that it was to go to. */
+/* Whether the VM is at its target node. */
 bool migration_vm_has_moved(const struct moving_vm *moving);
-/* It runs on where it was; whatever came of it at the other host is removed. */
+/* The VM runs where it was. What its move has left on the other host is removed. */
 void migration_vm_stayed(struct moving_vm *moving);
-/* Gives up the one of its two nodes that it is not at, if it has two. */
+/* Gives up that of the VM's two nodes at which it is not, if it has two. */
 void migration_vm_leave_node(struct moving_vm *moving);
-/* That node; NULL: it has only one. */
+/* The node that migration_vm_leave_node() gives up; NULL: the VM has only one. */
 struct node *migration_vm_left(const struct moving_vm *moving);

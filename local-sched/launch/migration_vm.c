@@ -9,7 +9,7 @@
 
 bool migration_vm_is_elsewhere(const struct moving_vm *moving)
 {
-	return node_site(moving->from) != node_site(moving->to);
+	return node_vm_host(moving->from) != node_vm_host(moving->to);
 }
 
 bool migration_vm_has_moved(const struct moving_vm *moving)
@@ -38,15 +38,15 @@ static void vm_arrived(struct moving_vm *moving)
 	moving->moving = false;
 	task_migration_set_moved(moving->migration->record, moving->index, true);
 	pool_arrived(moving->migration->pool, moving->vm, moving->to);
-	vm_set_detached(moving->vm, false);
+	vm_allow_absence(moving->vm, false);
 }
 
 void migration_vm_stayed(struct moving_vm *moving)
 {
 	moving->moving = false;
 	pool_give_up(moving->migration->pool, moving->vm, moving->to);
-	vm_expect(moving->vm, NULL);
-	vm_set_detached(moving->vm, false);
+	vm_set_destination(moving->vm, NULL);
+	vm_allow_absence(moving->vm, false);
 }
 
 static void move_answered(gpointer result, const GError *error, gpointer data)
@@ -79,7 +79,7 @@ static bool move_vm(struct moving_vm *moving)
 		return false;
 	}
 	moving->moving = true;
-	vm_set_detached(moving->vm, true);
+	vm_allow_absence(moving->vm, true);
 	pool_move_live(moving->migration->pool, moving->vm, moving->to, move_answered,
 		       vm_steps_call(moving->migration->steps, moving->index));
 	return true;

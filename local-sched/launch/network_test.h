@@ -5,20 +5,20 @@
 #include <stdint.h>
 
 /*
- * Which of the VMs of a task is cut off from the network: each one asks the next one for an answer, the last one the
- * first. Pure.
+ * Finds the VMs of a task that are cut off from the network. In a ring, each VM asks the next one
+ * for an answer, and the last VM asks the first. Pure.
  */
 
-/* Whether VM i got an answer from the one after it. */
+/* Whether VM i got an answer from the next VM. */
 enum network_answer {
-	NETWORK_UNKNOWN = 0, /* it could not be asked to, or has gone */
+	NETWORK_UNKNOWN = 0, /* VM i could not be asked, or is gone */
 	NETWORK_REACHED,
 	NETWORK_CUT,
 };
 
 /*
- * Of the answers of `count` VMs, in a ring: ret_cut[i] is whether VM i is to be booted anew. It is where neither its own
- * question nor that to it was answered; where that holds of none, both ends of each question without an answer are.
- * Returns whether it holds of any.
+ * Evaluates the answers of `count` VMs in a ring. ret_cut[i] is whether VM i has to be booted
+ * again: neither its own question was answered, nor the question to it. Where no VM is cut off by
+ * that rule, both ends of each unanswered question are. Returns whether any VM is cut off.
  */
 bool network_test_judge(const enum network_answer *answers, uint32_t count, bool *ret_cut);

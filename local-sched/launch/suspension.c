@@ -207,17 +207,17 @@ static void finish_doom(struct suspension *suspension)
 			pool_abandon(suspension->pool, suspended->node,
 				     "its task ended on the way there");
 		suspended->moving = false;
-		vm_set_detached(suspended->vm, false);
+		vm_allow_absence(suspended->vm, false);
 	}
 	forget_images(suspension);
-	suspension->events->doomed(suspension->data);
+	suspension->events->cancelled(suspension->data);
 }
 
 static void enter(void *owner, guint previous, guint event)
 {
 	struct suspension *suspension = owner;
 
-	if (suspension->dooming) {
+	if (suspension->cancelling) {
 		finish_doom(suspension);
 		return;
 	}
@@ -370,7 +370,7 @@ bool suspension_match_nodes(const struct suspension *suspension, uint32_t *nodes
 	return pool_match(suspension->pool, vms, NULL, suspension->count, nodes, error);
 }
 
-void suspension_go_on(struct suspension *suspension)
+void suspension_proceed(struct suspension *suspension)
 {
 	switch (suspension_step(suspension)) {
 	case SUSPENSION_QUIETING:
@@ -429,9 +429,9 @@ static void interrupt_moves(struct suspension *suspension)
 
 void suspension_cancel(struct suspension *suspension)
 {
-	if (suspension->dooming)
+	if (suspension->cancelling)
 		return;
-	suspension->dooming = true;
+	suspension->cancelling = true;
 	/* Until all is still nothing has begun. */
 	if (is_to_be_awaited(suspension_step(suspension)) && suspension->still_source == 0) {
 		interrupt_moves(suspension);

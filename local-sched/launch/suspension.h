@@ -10,83 +10,86 @@
 #include "local-sched/launch/task_suspension.h"
 
 /*
- * Suspending and resuming all VMs of one task as one act, as often as it is asked for; the steps
- * and what is done when one fails are in suspension_step.h. VMs keep their identity: names,
- * addresses and PMI ports go with them from node to node. Main loop only.
+ * Suspends and resumes all VMs of a task together, repeatedly. The steps and their rollback are in
+ * suspension_step.h. VMs keep their identity: names, addresses and PMI ports go with them from node
+ * to node. Main loop only.
  */
 struct suspension;
 
-/* What came of a request. */
+/* The end of a request. */
 enum suspension_end {
 	SUSPENSION_END_SUSPENDED = 0,
 	SUSPENSION_END_RESUMED,
 	SUSPENSION_END_STAYED, /* rolled back: the task runs, or is suspended, as before */
-	SUSPENSION_END_LOST,   /* could not be rolled back: the task is to be ended */
+	SUSPENSION_END_LOST,   /* the rollback failed: the task has to be ended */
 };
 
-/* What a suspension tells and asks of the task. All are required. */
+/* The events and queries of a suspension. All are required. */
 struct suspension_events {
 	/*
-	 * Whether no question to a guest is under way; if not, suspension_go_on() is called when
-	 * none is.
+	 * Whether no request to a guest is under way. If it returns false, call
+	 * suspension_proceed() when none is.
 	 */
 	bool (*is_quiet)(void *data);
 	/*
-	 * The VMs stand still, or run again, since `t_ns`. After `stopped`, suspension_go_on() is
-	 * called when what the task used until then was read.
+	 * The VMs stand still, or run again, since `t_ns`. After `stopped`, call
+	 * suspension_proceed() when the task's usage until then was read.
 	 */
 	void (*stopped)(int64_t t_ns, void *data);
 	void (*runs)(int64_t t_ns, void *data);
 	/* When something was sent to a PMI port last, clock_now_ns(). */
 	int64_t (*last_sent_ns)(void *data);
-	/* The end of a request; `reason` is NULL where it went well. */
+	/* The end of a request; `reason` is NULL where it succeeded. */
 	void (*ended)(enum suspension_end end, const char *reason, void *data);
-	/* After suspension_cancel(): the VMs may be removed. */
-	void (*doomed)(void *data);
+	/* The end of suspension_cancel(): the VMs may be removed. */
+	void (*cancelled)(void *data);
 };
 
-/* What a suspension is of; borrowed until it is freed, the arrays are copied. */
+/* The VMs of a suspension; borrowed until it is freed, the arrays are copied. */
 struct suspension_settings {
 	const char *task;                 /* for messages */
 	struct pool *pool;
 	struct vm *const *vms;  /* count of them, all busy with the task */
-	const uint32_t *nodes;            /* where they are, in the same order */
+	const uint32_t *nodes;            /* the VMs' nodes, in the same order */
 	uint32_t count;
 };
 
-/* A suspension of VMs that run. */
+/* Creates a suspension for running VMs. */
 struct suspension *suspension_new(const struct suspension_settings *settings,
 				  const struct suspension_events *events, void *data);
 
-/* Frees it, also while something is under way; nothing is told any more. NULL is allowed. */
+/* Frees it, also while calls are under way, without an event. NULL is allowed. */
 void suspension_free(struct suspension *suspension);
 
 /*
- * Suspends running VMs; times and what was decided go to `record`, borrowed until it is resumed or
- * fails.
+ * Suspends running VMs. Writes times and decisions to `record`, which is borrowed until the
+ * resumption has ended or the suspension has failed.
  */
 void suspension_suspend(struct suspension *suspension, struct task_suspension *record);
 
 /*
- * Resumes suspended VMs at the nodes in the record, which are ready; VMs are brought to their
+ * Resumes suspended VMs at the nodes in the record, which must be ready. Brings the VMs to their
  * hosts.
  */
 void suspension_resume(struct suspension *suspension);
 
-/* As pool_match(), for VMs that are at no nodes. */
+/* Like pool_match(), for VMs that are at no nodes. */
 bool suspension_match_nodes(const struct suspension *suspension, uint32_t *nodes, GError **error);
 
-/* What the suspension waits for may have happened: see the events, and a node that is settled. */
-void suspension_go_on(struct suspension *suspension);
+/*
+ * Continues if what the suspension waits for has happened: see the events; also that a node is
+ * settled.
+ */
+void suspension_proceed(struct suspension *suspension);
 
 /* A VM's ports are open, or `error` says why not. */
 void suspension_wired(struct suspension *suspension, struct vm *vm, const GError *error);
 
-/* The task ends while its VMs run: nothing more is done about them. */
+/* The task ends while its VMs run. The suspension stops without an event. */
 void suspension_abort(struct suspension *suspension);
 
-/* The task ends while its VMs stand still: ends with `doomed`, perhaps before this returns. */
+/* The task ends while its VMs stand still. Ends with `cancelled`, perhaps before this returns. */
 void suspension_cancel(struct suspension *suspension);
 
-/* Where it is. */
+/* The current step. */
 enum suspension_step suspension_step(const struct suspension *suspension);

@@ -41,7 +41,7 @@ static void vm_goes(struct suspended_vm *suspended, int64_t took_ns)
 
 static bool save_vm(struct suspended_vm *suspended)
 {
-	vm_set_detached(suspended->vm, true);
+	vm_allow_absence(suspended->vm, true);
 	suspended->image = true;
 	managed_save_file(vm_current_host(suspended->vm), vm_domain(suspended->vm), vm_keeper(suspended->vm), vm_steps_answer,
 		   call_new(suspended));
@@ -67,13 +67,13 @@ static void vm_restored(struct suspended_vm *suspended, int64_t took_ns)
 {
 	suspended->saved = false;
 	suspended->settled = NULL;
-	vm_set_detached(suspended->vm, false);
+	vm_allow_absence(suspended->vm, false);
 	times(suspended)->restore_ns = took_ns;
 }
 
 bool suspension_vm_is_elsewhere(const struct suspended_vm *suspended)
 {
-	return vm_current_host(suspended->vm) != vm_host_host(node_site(suspended->node));
+	return vm_current_host(suspended->vm) != vm_host_host(node_vm_host(suspended->node));
 }
 
 static bool move_vm(struct suspended_vm *suspended)
@@ -81,7 +81,7 @@ static bool move_vm(struct suspended_vm *suspended)
 	if (!suspension_vm_is_elsewhere(suspended))
 		return false;
 	suspended->moving = true;
-	vm_set_detached(suspended->vm, true);
+	vm_allow_absence(suspended->vm, true);
 	pool_move(suspended->suspension->pool, suspended->vm, suspended->node, suspended->saved, vm_steps_answer,
 		  call_new(suspended));
 	return true;
@@ -90,7 +90,7 @@ static bool move_vm(struct suspended_vm *suspended)
 static void vm_arrived(struct suspended_vm *suspended)
 {
 	pool_arrived(suspended->suspension->pool, suspended->vm, suspended->node);
-	vm_set_detached(suspended->vm, suspended->saved);
+	vm_allow_absence(suspended->vm, suspended->saved);
 	suspended->moving = false;
 	suspended->settled = NULL;
 }
@@ -104,7 +104,7 @@ static void vm_moved(struct suspended_vm *suspended, int64_t took_ns)
 static void vm_stayed(struct suspended_vm *suspended)
 {
 	pool_stayed(suspended->suspension->pool, suspended->vm, suspended->node);
-	vm_set_detached(suspended->vm, suspended->saved);
+	vm_allow_absence(suspended->vm, suspended->saved);
 	suspended->moving = false;
 }
 
@@ -212,7 +212,7 @@ bool suspension_vm_repeats(void *owner, uint32_t vm, const GError *error)
 	const enum suspension_step step = suspension_step(suspension);
 
 	/* Nobody waits for a host that is out of reach to say where a VM is that is not wanted. */
-	if (suspension->dooming && step == SUSPENSION_LOCATING)
+	if (suspension->cancelling && step == SUSPENSION_LOCATING)
 		return false;
 	if (step == SUSPENSION_CLOCKING)
 		return error ? !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) :

@@ -9,11 +9,11 @@
 #include "common/config.h"
 
 /*
- * One suspension of a task, from its request to the task's going on, as it is stored and told
- * (docs/reference/api.md, Suspending and resuming), and the requests that lead there. Pure.
+ * A suspension of a task, from its request until the task runs again, as it is stored and reported
+ * (docs/reference/api.md, Suspending and resuming), and the requests for it. Pure.
  */
 
-/* What one VM of the task took; 0: nothing was to be done. */
+/* Durations for a VM of the task; 0: the step had nothing to do. */
 struct task_suspension_vm {
 	int64_t freeze_ns;
 	int64_t save_ns;
@@ -25,11 +25,11 @@ struct task_suspension_vm {
 /* Times: clock_now_ns(), 0: not yet. */
 struct task_suspension {
 	uint32_t n;              /* from 1 */
-	int64_t attempt;         /* to suspend it, from 1: "try" */
-	int64_t resume_attempt;  /* to resume it; 0: none yet */
-	enum config_keep keep;   /* as was asked for; what was done, once it is suspended */
+	int64_t attempt;         /* number of the attempt to suspend, from 1: "try" */
+	int64_t resume_attempt;  /* number of the attempt to resume; 0: none yet */
+	enum config_keep keep;   /* as requested; once the task is suspended, as it was done */
 	enum config_keep asked;
-	uint32_t count;          /* of the VMs, and the following arrays */
+	uint32_t count;          /* how many VMs; also the length of the following arrays */
 	uint32_t *nodes;
 	uint32_t *resumed_nodes; /* NULL: not resumed yet */
 	struct task_suspension_vm *vms;
@@ -43,20 +43,20 @@ struct task_suspension {
 };
 typedef struct task_suspension task_suspension_t;
 
-/* The nth suspension, requested at `now_ns`, of `count` VMs at `nodes` (copied). */
+/* Suspension number `n`, requested at `now_ns`, of `count` VMs at `nodes` (copied). */
 struct task_suspension *task_suspension_new(uint32_t n, const uint32_t *nodes, uint32_t count,
 					    int64_t now_ns);
 /* NULL is allowed. */
 void task_suspension_free(struct task_suspension *suspension);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_suspension_t, task_suspension_free)
 
-/* A resumption failed: the suspension is as it was before its request. */
+/* Resets the suspension to its state before the request to resume, which failed. */
 void task_suspension_undo(struct task_suspension *suspension);
 
-/* As in the array `suspensions` of a task object; a new reference. */
+/* The suspension as in the array `suspensions` of a task object; a new reference. */
 json_t *task_suspension_to_json(const struct task_suspension *suspension);
 
-/* The reverse; NULL: `object` is not one. */
+/* Restores it from such an object; NULL: `object` is not valid. */
 struct task_suspension *task_suspension_restore(const json_t *object);
 
 /* Bodies of requests. */
@@ -73,9 +73,8 @@ struct task_resume_request {
 };
 
 /*
- * Read the number N of the path and the body of a PUT. False with `error` (TASK_ERROR, JSON_ERROR):
- * bad input of the caller; *ret_request is then untouched. The nodes of a resumption are the
- * caller's to free.
+ * Read the number in the path and the body of a PUT. False with `error` (TASK_ERROR, JSON_ERROR),
+ * and *ret_request untouched: an invalid request. The caller frees the nodes of a resumption.
  */
 bool task_suspend_request_parse(const char *n, const json_t *body,
 				struct task_suspend_request *ret_request, GError **error);

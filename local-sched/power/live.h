@@ -8,16 +8,16 @@
 #include "common/config.h"
 
 /*
- * The meters of a configuration's hosts, read now, without VMs or tasks (`virtbed energy --live`).
- * A cluster that names a running local scheduler is asked there, and its meters are left to it; the
- * meters of all others are read from here. Main loop only.
+ * The current readings of the meters of a configuration's hosts, without VMs or tasks (`virtbed
+ * energy --live`). A cluster that names a running local scheduler is asked there, and its meters
+ * are left to it. The meters of all others are read from here. Main loop only.
  */
 struct live;
 typedef struct live live_t;
 
 /*
- * Opens the meters of `config` (borrowed; with its lab resolved) and starts to read. A meter that
- * can never work is no failure here: it shows as an error of its host.
+ * Opens the meters of `config` (borrowed; with its lab resolved) and begins to read them. A meter
+ * that can never work is no failure here: it is an error of its host.
  */
 struct live *live_new(const struct config *config);
 
@@ -28,19 +28,22 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(live_t, live_free)
 /* Waits until every meter has answered or failed, at most `timeout_s`. */
 void live_settle(struct live *live, double timeout_s);
 
-/* Waits `seconds` while the meters are read on, or until *interrupted. */
+/* Waits `seconds`, or until *interrupted, while the meters are read further. */
 void live_wait(struct live *live, double seconds, const bool *interrupted);
 
 /*
- * What there is, a new reference: {"hosts": [{"cluster", "host", "kind" ("redfish"; of a running
+ * The readings, a new reference: {"hosts": [{"cluster", "host", "kind" ("redfish"; for a running
  * local scheduler "remote"), "source" ("dcmi" ...), "modelled" (true: the watts of a model),
- * "watts", "energy_j" and "gap_s" (since the start), "age_s", "error"}]}; null where nothing is
+ * "watts", "energy_j" and "gap_s" (since the start), "age_s", "error"}]}; null where a value is not
  * known. `energy_j` of a local scheduler is its own counter.
  */
 json_t *live_json(struct live *live);
 
-/* Whether every host of `json` (as live_json() makes it) has watts. */
+/* Whether every host of `json` (from live_json()) has watts. */
 bool live_all_answered(const json_t *json);
 
-/* The same as a table with headings, and notes below it on what the watts are not. */
+/*
+ * `json` as a table with headings, and notes on the limits of the watts below it. The caller frees
+ * it.
+ */
 char *live_table(const json_t *json);

@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "common/handoff.h"
-#include "common/sysfs.h"
+#include "local-sched/cpu/sysfs.h"
 
 #define HWMON_NAME "power_meter" /* what the kernel's driver calls itself */
 #define WATTS_TOP 1000000        /* no machine draws more: what seems to is an error */

@@ -6,31 +6,33 @@
 #include "local-sched/power/power_meter.h"
 
 /*
- * A bay of an IBM BladeCenter, asked of its Advanced Management Module by SNMP, with the
- * distribution's snmpget: the object that xCAT's blade plugin reads as a blade's power usage and
- * that the MIB names pd1ModuleAllocatedPowerCurrent. Whether it is what the blade draws or what it
- * was allotted, and how often it changes, nobody has written down: check it on your chassis.
+ * A bay of an IBM BladeCenter, read from its Advanced Management Module by SNMP with the
+ * distribution's snmpget. The object is what xCAT's blade plugin reads as a blade's power usage,
+ * and that the MIB names pd1ModuleAllocatedPowerCurrent. It is not documented whether it is the
+ * power that the blade draws or its allotment, or how often it changes: check it on your chassis.
  *
- * The password or community never stands in an argument vector: snmpget reads it from a file in a
- * directory of our own (0700), which goes with the meter.
+ * The password or community is never in an argument vector. snmpget reads it from a file in a
+ * directory of its own (0700), which is removed with the meter.
  */
 extern const struct power_meter_ops meter_amm_ops;
 
 /*
- * The object of bay 1 to 14, in digits; the caller frees. Bays 1 to 7 are in power domain 1, 8 to
- * 14 in domain 2 (xCAT-server/lib/xcat/plugins/blade.pm).
+ * The object of bay 1 to 14, in digits; the caller frees it. Bays 1 to 7 are in power domain 1, 8
+ * to 14 in domain 2 (xCAT-server/lib/xcat/plugins/blade.pm).
  */
 char *meter_amm_object(uint32_t bay);
 
-/* What snmpget's output means. Pure. */
+/* The meaning of snmpget's output. Pure. */
 enum meter_amm_verdict {
 	METER_AMM_OK = 0,
-	METER_AMM_NO_ANSWER,  /* timed out; with SNMP 1 and 2 also: a wrong community */
+	METER_AMM_NO_ANSWER,  /* timed out; with SNMP 1 and 2 also a wrong community */
 	METER_AMM_LOGIN,      /* user or passphrase refused */
 	METER_AMM_REJECTED,   /* no such object: not such a chassis, or no such bay */
 	METER_AMM_NOT_ACTIVE, /* "Not Readable" and the like, or 0 W */
 	METER_AMM_GARBAGE,
 };
 
-/* `text`: standard output and error of `snmpget -Ov`. `ret_mw` is set only for METER_AMM_OK. */
+/*
+ * Reads `text`, standard output and error of `snmpget -Ov`. *ret_mw is set only for METER_AMM_OK.
+ */
 enum meter_amm_verdict meter_amm_parse(const char *text, int64_t *ret_mw);

@@ -4,18 +4,18 @@
 #include "local-sched/power/power_meter.h"
 
 /*
- * The common part of meters that have no watts to read but a counter (of energy, of CPU time),
- * whose rise between two samples gives the mean power of the time between. The first reading, and
- * one whose predecessor is of no use any more, takes two samples METER_DIFFERENCE_FIRST_MS apart.
+ * The common part of meters that read a counter (of energy, of CPU time) instead of watts. Its rise
+ * between two samples is the mean power of the time between them. The first reading, and a reading
+ * whose predecessor is not usable, takes two samples METER_DIFFERENCE_FIRST_MS after one another.
  */
 enum { METER_DIFFERENCE_FIRST_MS = 200 };
 
 struct meter_difference;
 
 /*
- * Takes a sample. Returns true with the mean milliwatts since the one before in `ret_mw`, or -1
- * where there is none to compare with; false with `error` (POWER_METER_ERROR). Sources are read on
- * the main loop and must answer at once.
+ * Takes a sample. Returns true with *ret_mw, the mean milliwatts since the previous sample, or -1
+ * where there is no sample to compare with. False with `error` (POWER_METER_ERROR). Called on the
+ * main loop; has to return at once.
  */
 typedef bool (*meter_difference_sample_f)(struct meter_difference *meter, int64_t *ret_mw,
 					  GError **error);

@@ -5,8 +5,8 @@
 
 /*
  * IPMI over LAN by ipmitool, which stays open (ipmi_shell.h). Reads the DCMI power reading (1 W
- * steps). A BMC that has none (completion code c1h) is asked for the configured sensor from then on
- * (8 bits: coarser, and it saturates). A shell that fails twice in a row is started anew, because
- * ipmitool never logs in again when a BMC was restarted.
+ * steps). A BMC without DCMI (completion code c1h) is asked for the configured sensor from then on
+ * (8 bits: coarser, and it saturates). A shell that fails twice in a row is restarted, because
+ * ipmitool does not log in again after a restart of the BMC.
  */
 extern const struct power_meter_ops meter_ipmi_ops;

@@ -5,11 +5,12 @@
 #include <stdint.h>
 
 /*
- * Reading what ipmitool prints. Pure. Strict: a reading is taken only from an answer that is whole
- * and says that the meter is active; ipmitool exits with 0 and prints a number in worse cases too.
+ * Parses the output of ipmitool. Pure. Strict: a reading is taken only from an answer that is
+ * complete and says that the meter is active. ipmitool exits with 0 and prints a number in worse
+ * cases too.
  */
 
-/* What an answer means. */
+/* The meaning of an answer. */
 enum meter_ipmi_verdict {
 	METER_IPMI_OK = 0,
 	METER_IPMI_NO_ANSWER,   /* ipmitool had no answer in time, or the BMC was busy */
@@ -31,8 +32,8 @@ enum meter_ipmi_verdict meter_ipmi_parse_sensor_number(const char *text, const c
 						       uint8_t *ret_number);
 
 /*
- * `raw 0x04 0x2d NUMBER`, Get Sensor Reading (IPMI 2.0, section 35.14): whether a value may be
- * taken from the sensor now. A raw value of 255 is the top of its range.
+ * `raw 0x04 0x2d NUMBER`, Get Sensor Reading (IPMI 2.0, section 35.14): whether the sensor has a
+ * valid value now. A raw value of 255 is the top of its range.
  */
 enum meter_ipmi_verdict meter_ipmi_parse_sensor_raw(const char *text);
 
@@ -40,7 +41,5 @@ enum meter_ipmi_verdict meter_ipmi_parse_sensor_raw(const char *text);
 enum meter_ipmi_verdict meter_ipmi_parse_sensor(const char *text, const char *name,
 						int64_t *ret_mw);
 
-/*
- * What ipmitool printed on one line, at most 120 characters, for messages; the caller frees it.
- */
+/* The output of ipmitool on one line, at most 120 characters, for messages; the caller frees it. */
 char *meter_ipmi_parse_gist(const char *text);

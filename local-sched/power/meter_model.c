@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "common/read_number.h"
-#include "common/sysfs.h"
+#include "local-sched/cpu/sysfs.h"
 #include "local-sched/power/meter_difference.h"
 
 /* The numbers of the line "cpu" of /proc/stat (proc(5)). */

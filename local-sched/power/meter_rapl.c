@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/sysfs.h"
+#include "local-sched/cpu/sysfs.h"
 #include "local-sched/power/meter_difference.h"
 
 /* A CPU package's counter. */

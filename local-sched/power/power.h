@@ -12,7 +12,8 @@
 
 /*
  * The power of a local scheduler's hosts: a sampler per host, one numbered list of samples, and a
- * journal that keeps both over a restart. Everything runs on the GLib main loop of the main thread.
+ * journal that preserves both over a restart. Everything runs on the GLib main loop of the main
+ * thread.
  */
 struct power;
 typedef struct power power_t;
@@ -21,43 +22,46 @@ typedef struct power power_t;
 struct power_host {
 	const char *name;
 	const struct config_meter *meter;
-	/* Gives the meter that `meter` is about, for power_new() to take over; NULL: opened by its kind. */
+	/*
+	 * Opens the meter for `meter`, which power_new() takes over; NULL: it is opened by its
+	 * kind.
+	 */
 	struct power_meter *(*open)(uint32_t host, void *data);
 	void *open_data;
 };
 
 /*
- * A meter was lost (no reading for more than three intervals; `reason` says why, borrowed) or is
- * back (`reason` is NULL), at `t_ns` of clock_now_ns().
+ * Called at `t_ns` of clock_now_ns() when a meter was lost (no reading for more than three
+ * intervals; `reason` says why, borrowed) or is back (`reason` is NULL).
  */
 typedef void (*power_event_f)(const char *host, bool lost, const char *reason, int64_t t_ns,
 			      void *data);
 
 /*
- * Starts to sample `hosts` (`count` of them, the array is copied). `journal_path` names the
- * journal, made if missing; NULL: nothing is kept. `on_event` comes from the main loop. Returns
- * NULL with `error` if a meter's configuration can never work or the journal cannot be used.
+ * Begins to sample `hosts` (`count` of them, the array is copied). `journal_path` is the journal,
+ * created if missing; NULL: nothing is preserved. `on_event` is called from the main loop. Returns
+ * NULL with `error` if a meter's configuration can never work or the journal is not usable.
  */
 struct power *power_new(const struct power_host *hosts, uint32_t count, const char *journal_path,
 			power_event_f on_event, void *data, GError **error);
 
-/* A sample of the host at `index` was counted; `sample` is borrowed. */
+/* Called after a sample of the host at `index` was counted; `sample` is borrowed. */
 struct sample_ring_entry;
 typedef void (*power_sample_f)(uint32_t index, const struct sample_ring_entry *sample, void *data);
 
-/* From now on `on_sample` (NULL: nobody) is told of every sample, from the main loop. */
+/* Calls `on_sample` (NULL: ends it) for every sample from now on, from the main loop. */
 void power_watch(struct power *power, power_sample_f on_sample, void *data);
 
 /* Stops; NULL is allowed. */
 void power_free(struct power *power);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(power_t, power_free)
 
-/* The counter of the host named `host`; NULL if it is not known or has no meter. Borrowed. */
+/* The counter of the host named `host`, borrowed; NULL: unknown host, or no meter. */
 const struct energy_counter *power_counter(const struct power *power, const char *host);
 
 /*
- * Which counter that of the host at `index` is, as long as it goes on: another one that begins at 0, since the journal
- * is gone, say, has another name. Borrowed.
+ * The id of the counter of the host at `index`. A counter that begins again at 0, for example
+ * because the journal is gone, has another id. Borrowed.
  */
 const char *power_counter_id(const struct power *power, uint32_t index);
 
@@ -65,13 +69,13 @@ const char *power_counter_id(const struct power *power, uint32_t index);
 bool power_answered(const struct power *power);
 
 /*
- * The capability "meter" of docs/reference/api.md: the least of the hosts', in the order "none", "simulated",
- * "model", "rapl", "amm", "acpi", "sensor", "redfish", "dcmi".
+ * The capability "meter" of docs/reference/api.md: the lowest of the hosts' sources, in the order
+ * "none", "simulated", "model", "rapl", "amm", "acpi", "sensor", "redfish", "dcmi".
  */
 const char *power_source(const struct power *power);
 
-/* The answer to GET /v1/energy, a new reference. Hosts without a meter are left out. */
+/* The response to GET /v1/energy, a new reference. Hosts without a meter are left out. */
 json_t *power_energy_json(const struct power *power);
 
-/* The answer to GET /v1/samples?after=AFTER, a new reference: at most 10,000 samples. */
+/* The response to GET /v1/samples?after=AFTER, a new reference: at most 10,000 samples. */
 json_t *power_samples_json(const struct power *power, uint64_t after);

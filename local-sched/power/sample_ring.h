@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * The last power samples of a cluster's hosts, numbered without holes. The oldest are overwritten;
- * a reader that asks for what is gone gets the oldest there are.
+ * The last power samples of a cluster's hosts, numbered without holes. The oldest are overwritten.
+ * A reader that asks for overwritten samples gets the oldest that exist.
  */
 struct sample_ring_entry {
 	uint64_t seq;
@@ -20,21 +20,21 @@ struct sample_ring_entry {
 struct sample_ring;
 typedef struct sample_ring sample_ring_t;
 
-/* An empty ring of `capacity` > 0 entries whose first entry gets the number `first_seq`. */
+/* Creates an empty ring of `capacity` > 0 entries. Its first entry gets the number `first_seq`. */
 struct sample_ring *sample_ring_new(uint32_t capacity, uint64_t first_seq);
 
 /* NULL is allowed. */
 void sample_ring_free(struct sample_ring *ring);
 
-/* Appends an entry; its `seq` is chosen by the ring, and returned. */
+/* Appends an entry with the next number as its `seq`, and returns the number. */
 uint64_t sample_ring_push(struct sample_ring *ring, const struct sample_ring_entry *entry);
 
-/* The number of the last entry that was ever pushed; first_seq - 1 if there was none. */
+/* The number of the last entry that was pushed; first_seq - 1: none was. */
 uint64_t sample_ring_last_seq(const struct sample_ring *ring);
 
 /*
- * Goes on at `next_seq`, which must not be below the next number: the entries before are dropped if
- * it leaves a hole.
+ * Continues the numbers at `next_seq`, which must not be below the next number. If that leaves a
+ * hole, the entries before it are dropped.
  */
 void sample_ring_skip_to(struct sample_ring *ring, uint64_t next_seq);
 

@@ -10,47 +10,50 @@
 #include "local-sched/power/power_meter.h"
 
 /*
- * Reads one host's meter at its interval, on the GLib main loop, and feeds its energy counter. A
+ * Reads a host's meter at its interval, on the GLib main loop, and feeds its energy counter. A
  * meter without a reading for more than three intervals (the counter's gap limit) is lost, which is
- * said once; it is asked on for ever, and said to be back at its next reading.
+ * reported once. It is asked further without end, and reported back at its next reading.
  */
 struct sampler;
 typedef struct sampler sampler_t;
 
-/* Who is told. All callbacks are required and come from the main loop. */
+/* The events of a sampler. All are required and come from the main loop. */
 struct sampler_observer {
-	/* A reading was counted; `counter` is what it is just after it. */
+	/* A reading was counted; `counter` is its value just after it. */
 	void (*sampled)(const struct power_reading *reading, enum energy_counter_step step,
 			const struct energy_counter *counter, void *data);
-	/* No reading for too long; `reason` (borrowed) is why the last one failed. */
+	/*
+	 * There was no reading for too long; `reason` (borrowed) is the failure of the last read.
+	 */
 	void (*lost)(const char *reason, void *data);
-	/* A reading after that, told before sampled(). */
+	/* A lost meter has a reading again. Comes before its sampled(). */
 	void (*back)(void *data);
 };
 
 /*
- * Starts to sample the meter `opened`, which is taken over, or where that is NULL the one that
+ * Begins to sample the meter `opened`, which is taken over, or, where that is NULL, the meter that
  * `config` describes. `config` and `host` (its name, for messages) outlive the sampler. The counter
- * goes on from `resume` (NULL: from zero). Returns NULL with `error` if the meter cannot be opened.
+ * continues from `resume` (NULL: from zero). Returns NULL with `error` if the meter cannot be
+ * opened.
  */
 struct sampler *sampler_new(const struct config_meter *config, struct power_meter *opened,
 			    const char *host, const struct energy_counter *resume,
 			    const struct sampler_observer *observer, void *data, GError **error);
 
-/* Stops; NULL is allowed. Not to be called by a callback. */
+/* Stops; NULL is allowed. Callbacks must not call it. */
 void sampler_free(struct sampler *sampler);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sampler_t, sampler_free)
 
 /* The counter now. Borrowed. */
 const struct energy_counter *sampler_counter(const struct sampler *sampler);
 
-/* Whether the meter gave a reading since the start; and whether it is lost. */
+/* Whether the meter gave a reading since the start. */
 bool sampler_answered(const struct sampler *sampler);
-/* Whether it is lost: its counter is estimated until it gives readings again. */
+/* Whether the meter is lost: its counter is estimated until it gives readings again. */
 bool sampler_lost(const struct sampler *sampler);
 
 /* Why the last read failed (borrowed); NULL: it did not, or there was none yet. */
 const char *sampler_reason(const struct sampler *sampler);
 
-/* As power_meter_source() says. */
+/* power_meter_source() of its meter. */
 const char *sampler_source(const struct sampler *sampler);

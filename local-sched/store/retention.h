@@ -7,23 +7,24 @@
 #include "local-sched/store/task_store.h"
 
 /*
- * How long a local scheduler keeps what is over. A controller says up to which event it has all on record
- * (`taken`, docs/reference/api.md). What it had on record for `keep_s` may go: those events, and the tasks whose end is
- * among them, with their output and files. Only time in which the controller asks counts, so that one that was
- * away finds all that it has not seen, and for as long again. Of a task that went its name stays, so that it
- * is not carried out once more: of those that differ in the number at their end, the attempts of a task, the
- * highest one.
+ * How long a local scheduler keeps ended tasks and old events. A controller reports up to which
+ * event it has all on record (`taken`, docs/reference/api.md). Events that it has had on record for
+ * `keep_s` are removed, and with the event of its end a task, with its output and files. Only time
+ * in which the controller sends requests counts: a controller that was away finds everything that
+ * it has not seen, for keep_s more. The name of a removed task stays, so that the task is not
+ * executed again. Of names that differ only in the number at their end, the attempts of a task, the
+ * highest is kept.
  *
  * Little is removed at a time. Main thread only.
  */
 struct retention;
 typedef struct retention retention_t;
 
-/* Whom the tasks belong to. */
+/* Access to the tasks of the scheduler. */
 struct retention_tasks {
-	/* Whether task `id` has ended, and nobody is about to use it. */
+	/* Whether task `id` has ended and is not in use. */
 	bool (*may_go)(const char *id, void *data);
-	/* It went from the store. */
+	/* Task `id` was removed from the store. */
 	void (*gone)(const char *id, void *data);
 	void *data;
 };
@@ -36,18 +37,19 @@ void retention_free(struct retention *retention);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(retention_t, retention_free)
 
 /*
- * The controller asks, at `now_ns` (clock_now_ns()), and has all events up to number `seq` on record. Numbers
- * that there are not are passed over: it takes this for another local scheduler.
+ * Records a request of the controller at `now_ns` (clock_now_ns()), which has all events up to
+ * number `seq` on record. A number that does not exist yet is ignored: the controller takes this
+ * local scheduler for another one.
  */
 void retention_taken(struct retention *retention, uint64_t seq, int64_t now_ns);
 
 /*
- * Removes some of what may go, for no more than some milliseconds. Returns whether more may go now; false,
- * too, when the store cannot be written: then it is tried again after the next retention_taken(). A task of which
- * a file cannot be removed stays, with the event of its end, and people are told; it is tried again when
- * later events may go, too.
+ * Removes some of what may be removed, for at most some milliseconds. Returns whether more may be
+ * removed now. Returns false also when the store cannot be written; the next retention_taken()
+ * tries again. A task with a file that cannot be removed stays, with the event of its end, and a
+ * warning is logged; it is tried again when later events may be removed.
  */
 bool retention_step(struct retention *retention);
 
-/* Whether task `id` went, or a later attempt of it. */
+/* Whether task `id`, or a later attempt of it, was removed. */
 bool retention_is_past(const struct retention *retention, const char *id);

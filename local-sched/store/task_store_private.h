@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The insides of task_store.h, for task_store.c (the file, VMs, outputs), task_store_load.c (tasks as they
- * were stored), task_store_record.c (what is to be stored) and retention.c (how long), and a few words of
- * SQLite that they use.
+ * What the files of the task store share: task_store.c (the file, VMs, outputs), task_store_load.c
+ * (stored tasks), task_store_record.c (writing) and retention.c (removal). With short helpers for
+ * SQLite.
  */
 #include <sqlite3.h>
 
@@ -23,22 +23,22 @@ struct task_store {
 /* The text of the first column of the first row, or NULL. The caller frees it. */
 char *task_store_query_text(struct task_store *store, const char *sql);
 
-/* Sets `error` to what SQLite complained of last, with what to do about it. Returns false. */
+/* Sets `error` from SQLite's last error, with what to do about it. Returns false. */
 bool task_store_fail(struct task_store *store, enum task_store_error code, GError **error);
 
-/* Frees one of `pending`. */
+/* Frees a record of `pending`. */
 void task_store_record_free(gpointer record);
 
-/* Where a file of task `id` is. The caller frees it. */
+/* The path of a file of task `id`. The caller frees it. */
 char *task_store_file_path(const struct task_store *store, const char *id, const char *ending);
 
-/* Statements without rows and parameters; false: not done. */
+/* Executes statements without rows and parameters; false: they failed. */
 static inline bool execute(struct task_store *store, const char *sql)
 {
 	return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/* NULL: it cannot be prepared. What follows takes that. */
+/* Prepares a statement. NULL if that fails; the functions below accept NULL. */
 static inline sqlite3_stmt *prepare(struct task_store *store, const char *sql)
 {
 	sqlite3_stmt *statement = NULL;
@@ -60,7 +60,7 @@ static inline const char *column_text(sqlite3_stmt *row, int column)
 	return (const char *)sqlite3_column_text(row, column);
 }
 
-/* Runs a statement that gives no rows, and frees it. */
+/* Executes a statement without rows, and frees it. */
 static inline bool run(sqlite3_stmt *statement)
 {
 	bool good = statement && sqlite3_step(statement) == SQLITE_DONE;

@@ -8,8 +8,8 @@
 /*
  * An emulated BMC of a lab's blade: OpenIPMI's ipmi_sim, one process per blade, with a module of
  * ours that reads watts from a file. It speaks IPMI 2.0 over UDP as a real BMC does, with cipher
- * suite 3 only, and gives the blade's power as a DCMI reading (1 W steps) and as an 8-bit sensor
- * (2 W steps, saturating at 510 W).
+ * suite 3 only, and gives the blade's power as a DCMI reading (1 W steps) and as an 8-bit sensor (2
+ * W steps, saturating at 510 W).
  */
 
 /* ipmi_sim asks for this privilege for every DCMI command. */
@@ -19,7 +19,8 @@ enum { BMC_CIPHER_SUITE = 3 };
 
 struct bmc_spec {
 	const char *name;       /* [A-Za-z0-9._-], at most 64 characters */
-	const char *dir;        /* its files: configuration, sensor records, log; made if missing */
+	/* directory of its files: configuration, sensor records, log; created if missing */
+	const char *dir;
 	uint16_t port;          /* UDP port on 127.0.0.1; bmc_free_port() finds one */
 	const char *user;       /* 1 to 16 printable characters */
 	const char *password;   /* 1 to 20; no blanks, quotes or backslashes in either */
@@ -31,20 +32,20 @@ struct bmc_spec {
 #define BMC_ERROR (bmc_error_quark())
 GQuark bmc_error_quark(void);
 enum bmc_error {
-	BMC_ERROR_SPEC = 1, /* the specification cannot be written as ipmi_sim's configuration */
+	BMC_ERROR_SPEC = 1, /* the specification is not valid in ipmi_sim's configuration */
 	BMC_ERROR_FILES,    /* a file could not be written, or the sensor records not compiled */
 	BMC_ERROR_START,    /* ipmi_sim or the module is missing */
 };
 
 /*
- * Writes the BMC's configuration and starts it. What an earlier BMC left in `dir` is replaced. The
- * process dies with the calling thread and writes to DIR/bmc.log. Returns its pid, or -1 with
- * `error`. It answers some milliseconds later; a port that is taken ends it at once, so watch it.
+ * Writes the BMC's configuration and starts it. Replaces files of an earlier BMC in `dir`. The
+ * process dies with the calling thread and logs to DIR/bmc.log. Returns its pid, or -1 with
+ * `error`. It answers some milliseconds later. A port that is taken ends it at once, so watch it.
  */
 GPid bmc_start(const struct bmc_spec *spec, GError **error);
 
-/* Ends it and reaps it; at most 2 s. A child watch of the caller's must be removed before. */
+/* Ends and reaps the BMC; takes at most 2 s. Remove a child watch of its pid before. */
 void bmc_stop(GPid pid);
 
-/* A UDP port of 127.0.0.1 that nobody holds right now, or 0 with `error`. */
+/* A UDP port of 127.0.0.1 that is free now, or 0 with `error`. */
 uint16_t bmc_free_port(GError **error);

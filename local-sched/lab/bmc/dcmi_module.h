@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-/* What the emulated BMC's configuration (bmc.c) and its module (dcmi_module.c) must agree on. */
+/* Constants that the emulated BMC's configuration (bmc.c) and its module (dcmi_module.c) share. */
 enum {
 	DCMI_MODULE_MC_ADDRESS = 0x20,
 	DCMI_MODULE_SENSOR_NUMBER = 1,

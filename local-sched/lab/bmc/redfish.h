@@ -5,16 +5,16 @@
 #include <stdbool.h>
 
 /*
- * An emulated BMC that speaks Redfish (DMTF DSP0266) over HTTPS, on the GLib main loop: the service
- * root, sessions and Basic authentication, and one chassis, "1", whose watts stand in both places
- * where real ones have them: PowerControl[0].PowerConsumedWatts of Power, which is deprecated, and
- * PowerWatts.Reading of EnvironmentMetrics, which took its place. Just enough for a client to find
- * and read them; `redfishtool` and `python3-sushy` do.
+ * An emulated BMC that speaks Redfish (DMTF DSP0266) over HTTPS, on the GLib main loop. It has the
+ * service root, sessions and Basic authentication, and one chassis, "1". The watts stand in both
+ * places where real BMCs have them: PowerControl[0].PowerConsumedWatts of Power, which is
+ * deprecated, and PowerWatts.Reading of EnvironmentMetrics, its successor. That is enough for a
+ * client to find and read them; `redfishtool` and `python3-sushy` do.
  */
 struct redfish;
 typedef struct redfish redfish_t;
 
-/* Where the chassis offers its watts. */
+/* The places of the watts in the chassis. */
 enum redfish_places {
 	REDFISH_BOTH = 0,
 	REDFISH_POWER,       /* Power only, as older BMCs do */
@@ -33,21 +33,21 @@ struct redfish_spec {
 	enum redfish_places places;
 };
 
-/* Starts to answer; everything in `spec` is copied. NULL with `error` if it cannot listen. */
+/* Begins to serve; `spec` is copied. NULL with `error` if it cannot listen. */
 struct redfish *redfish_new(const struct redfish_spec *spec, GError **error);
 
 /* NULL is allowed. */
 void redfish_free(struct redfish *redfish);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(redfish_t, redfish_free)
 
-/* Where it listens, with the real port. Borrowed. */
+/* The address on which it listens, with the actual port. Borrowed. */
 const char *redfish_address(const struct redfish *redfish);
 
 /* How many sessions are open. */
 guint redfish_sessions(const struct redfish *redfish);
 
 /*
- * Makes a key (mode 0600) and a certificate of 127.0.0.1 that is signed by itself, as BMCs come
- * with, by openssl(1). Blocks for some milliseconds.
+ * Creates a key (mode 0600) and a self-signed certificate of 127.0.0.1, as BMCs come with, by
+ * openssl(1). Blocks for some milliseconds.
  */
 bool redfish_make_certificate(const char *certificate, const char *key, GError **error);

@@ -182,8 +182,8 @@ static char *prepare(enum before before)
 	second->start_ticks = (int64_t)lab_state_start_ticks(getppid());
 	ended->start_ticks--;
 	if (before == LAPSED) { /* the first one holds it, and is not seen to live from where the second one is */
-		g_free(second->vm);
-		second->vm = g_strdup("another machine");
+		g_free(second->machine);
+		second->machine = g_strdup("another machine");
 		g_free(second->boot_id);
 		second->boot_id = g_strdup("another boot");
 	}

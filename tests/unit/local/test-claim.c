@@ -71,8 +71,8 @@ static struct claim *seen_from(bool same_boot, bool same_space, bool same_vm, co
 	if (!same_space)
 		replace(&own->pids, "pid:[1]");
 	if (!same_vm) {
-		replace(&own->vm, "another");
-		replace(&own->vm_id, "another");
+		replace(&own->machine, "another");
+		replace(&own->machine_id, "another");
 	}
 	return own;
 }
@@ -101,9 +101,9 @@ static void test_judge(void)
 		g_autoptr(claim_t) own = seen_from(cases[i].same_boot, cases[i].same_space, cases[i].same_vm,
 						   cases[i].keeper);
 
-		replace(&found->vm_id, "a machine");
+		replace(&found->machine_id, "a machine");
 		if (cases[i].same_vm)
-			replace(&own->vm_id, "a machine");
+			replace(&own->machine_id, "a machine");
 		another_process(found, cases[i].lives);
 		g_assert_cmpint(claim_judge(found, own), ==, cases[i].standing);
 	}

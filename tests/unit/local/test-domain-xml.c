@@ -10,7 +10,7 @@ static const struct domain_spec plain = {
 	.name = "virtbed-lab-c1-n0",
 	.keeper = "6f1d0a7e-0000-4000-8000-000000000001",
 	.virt_type = "qemu",
-	.vm = "q35",
+	.machine_type = "q35",
 	.cores = 1,
 	.memory_mib = 112,
 	.kernel = "/pool/k",
@@ -40,7 +40,7 @@ static struct domain_spec with_swap(void)
 	struct domain_spec spec = plain;
 
 	spec.swap = "/pool/swap <&'\">";
-	spec.vm = "pc";
+	spec.machine_type = "pc";
 	return spec;
 }
 

@@ -108,8 +108,8 @@ static void pass(struct fixture *fixture, double s)
 	fixture->job->kill_start_ns -= ns;
 	fixture->vm->heard_ns -= ns;
 	for (uint32_t r = 0; r < RANKS; r++)
-		if (fixture->job->ranks[r].told_ns)
-			fixture->job->ranks[r].told_ns -= ns;
+		if (fixture->job->ranks[r].kill_answered_ns)
+			fixture->job->ranks[r].kill_answered_ns -= ns;
 }
 
 static gboolean too_late(gpointer data)

@@ -101,7 +101,7 @@ static void test_cap(void)
 		struct cpu_cap cap;
 
 		cpu_cap_init(&cap, &cluster);
-		g_assert_cmpstr(cap.ops->name, ==, cases[i].driver);
+		g_assert_cmpstr(cpu_cap_name(&cap), ==, cases[i].driver);
 		g_assert_cmpint(cap.quota_us, ==, cases[i].quota_us);
 	}
 }
@@ -129,7 +129,7 @@ static void test_cap_share(void)
 
 		cpu_cap_init(&cap, &cluster);
 		shared = cpu_cap_share(&cap, cases[i].share);
-		g_assert_cmpstr(shared.ops->name, ==, "quota");
+		g_assert_cmpstr(cpu_cap_name(&shared), ==, "quota");
 		g_assert_cmpfloat_with_epsilon(shared.fraction, cases[i].fraction, 1e-9);
 		g_assert_cmpint(shared.quota_us, ==, cases[i].quota_us);
 	}

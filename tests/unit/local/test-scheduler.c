@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "local-sched/scheduler.h"
+#include "local-sched/core/scheduler.h"
 #include "local-sched/store/task_store.h"
 
 #define DEADLINE_S 20

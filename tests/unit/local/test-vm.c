@@ -122,7 +122,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 		.name = DOMAIN,
 		.keeper = KEEPER,
 		.virt_type = "test",
-		.vm = "q35",
+		.machine_type = "q35",
 		.cores = 1,
 		.memory_mib = 64,
 		.kernel = "/vmlinuz",

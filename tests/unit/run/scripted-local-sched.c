@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 	scripted_scheduler_set_auto(scheduler, duration_s, NULL);
 	scripted_scheduler_set_watts(scheduler, 60);
 	scripted_scheduler_set_busy(scheduler, 20);
-	scripted_scheduler_set_caps(scheduler, cap.ops->name, host_caps_effective(caps));
+	scripted_scheduler_set_caps(scheduler, cpu_cap_name(&cap), host_caps_effective(caps));
 	if (g_getenv("VIRTBED_EXECUTED"))
 		scripted_scheduler_set_log(scheduler, g_getenv("VIRTBED_EXECUTED"));
 	if (g_getenv("VIRTBED_CELLS")) {

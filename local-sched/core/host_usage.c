@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "local-sched/host_usage.h"
+#include "local-sched/core/host_usage.h"
 
 #include "common/clock.h"
 

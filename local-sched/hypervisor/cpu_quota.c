@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define LOG_SUBSYSTEM "cpu"
 
-#include "local-sched/cpu/cpu_quota.h"
+#include "local-sched/hypervisor/cpu_quota.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -161,15 +161,17 @@ static bool has_none(virDomainPtr domain)
 	       code == VIR_ERR_OK;
 }
 
-static bool apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
+bool cpu_quota_apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error)
 {
 	unsigned long long period;
 	long long quota;
 	int64_t set;
 
+	if (cap->kind != CPU_CAP_QUOTA)
+		return true;
 	if (cap->quota_us == CPU_CAP_NO_QUOTA && has_none(domain))
 		return true;
-	/* A steady lab, which scales quotas, may have done so in between. */
+	/* A lab with speed compensation scales quotas, possibly between the write and the read. */
 	for (int tries = 0; tries < TRIES; tries++) {
 		if (!set_quota(cap, domain, &set, error) || !read_quota(domain, &period, &quota, error))
 			return false;
@@ -182,10 +184,3 @@ static bool apply(const struct cpu_cap *cap, virDomainPtr domain, GError **error
 		    virDomainGetName(domain), quota, period, cap->quota_us, cap->period_us);
 	return false;
 }
-
-const struct cpu_cap_ops cpu_quota_ops = {
-	.name = "quota",
-	.note = "emulated P-state: a CPU quota per VM, a cap on throughput, not a frequency; no more than the "
-		"control groups above the VM have",
-	.apply = apply,
-};

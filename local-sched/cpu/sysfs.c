@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/sysfs.h"
+#include "local-sched/cpu/sysfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

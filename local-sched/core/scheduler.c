@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "local-sched/scheduler.h"
+#include "local-sched/core/scheduler.h"
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "local-sched/core/scheduler_private.h"
 #include "local-sched/hypervisor/domain_xml.h"
-#include "local-sched/scheduler_private.h"
 
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"

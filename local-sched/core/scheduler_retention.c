@@ -3,7 +3,7 @@
  * How long ended tasks are kept: what the store lets go leaves the memory as well.
  */
 #include "common/clock.h"
-#include "local-sched/scheduler_private.h"
+#include "local-sched/core/scheduler_private.h"
 
 #define SECONDS_PER_DAY 86400.0
 

@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "local-sched/scheduler_private.h"
+#include "local-sched/core/scheduler_private.h"
 
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"

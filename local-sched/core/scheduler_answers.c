@@ -2,7 +2,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/version/build_version.h"
-#include "local-sched/scheduler_private.h"
+#include "local-sched/core/scheduler_private.h"
 
 static bool all_were_ready(const struct scheduler *scheduler)
 {

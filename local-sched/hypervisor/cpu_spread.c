@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "local-sched/cpu/cpu_spread.h"
+#include "local-sched/hypervisor/cpu_spread.h"
 
 #include <libvirt/virterror.h>
 #include <stdlib.h>
