@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * What stands for a P-state cap (Machovec 2018, Table 4: each cluster has a highest frequency). A

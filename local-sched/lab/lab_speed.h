@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * How much more CPU time emulated work takes at this moment than it did at first. A machine that is itself a

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * The meters of a configuration's hosts, read now, without VMs or tasks (`virtbed energy --live`).
