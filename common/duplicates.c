@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 uint32_t duplicate_name(const char *const *names, uint32_t count)
 {

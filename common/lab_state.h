@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * What a lab of emulated blades tells the rest of the system. A running lab has a directory

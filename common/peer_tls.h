@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/http_client.h"
 #include "common/http_listener.h"
 

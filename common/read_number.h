@@ -10,7 +10,7 @@
  * perhaps a "-" before and an exponent behind ("-1.5e3"); an integer is digits alone, perhaps with a "-".
  * Zeros in front change nothing ("010" is 10). Nothing else is a number: no "+", no blank, no "0x10", no
  * "1,024", no "nan" or "inf", no empty text, and nothing that the type cannot hold ("1e999"). The locale has
- * no say. JSON and YAML have their own readers (common/json.h, common/config_strict.h); the second asks here.
+ * no say. JSON and YAML have their own readers (common/json.h, common/config/config_read.h); the second asks here.
  *
  * All of them take NULL, which is no number, and leave *ret_value alone where there is none.
  */

@@ -7,8 +7,8 @@
 #include <libvirt-glib/libvirt-glib.h>
 #include <stdio.h>
 
-#include "common/config.h"
-#include "common/config_files.h"
+#include "common/config/config.h"
+#include "common/config/config_files.h"
 #include "common/duration.h"
 #include "common/lab_state.h"
 #include "common/listen_address.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "common/clock.h"
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/number_option.h"

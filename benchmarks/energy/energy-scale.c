@@ -19,6 +19,7 @@
 
 #include "benchmarks/host.h"
 #include "common/json.h"
+#include "controller/config/config_controller.h"
 #include "controller/engine/experiment.h"
 
 /* Decisions are repeated for about so long. */
@@ -196,7 +197,7 @@ static json_t *measure(const char *path, const struct options *options, GError *
 {
 	const double load = host_load();
 	g_auto(GStrv) names = options->policies ? g_strsplit(options->policies, ",", -1) : NULL;
-	g_autoptr(config_t) config = config_load(path, error);
+	g_autoptr(config_t) config = config_controller_load(path, error);
 	g_autoptr(experiment_t) experiment =
 		config ? experiment_new(config, (const char *const *)names, error) : NULL;
 	struct experiment_trial trial;

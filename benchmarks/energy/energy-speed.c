@@ -15,6 +15,7 @@
 
 #include "benchmarks/host.h"
 #include "common/json.h"
+#include "controller/config/config_controller.h"
 #include "controller/engine/experiment.h"
 #include "tests/unit/sched/oracle.h"
 
@@ -158,7 +159,7 @@ static int measure(const char *path, const struct options *options)
 	const double load = host_load();
 	g_auto(GStrv) names = options->policies ? g_strsplit(options->policies, ",", -1) : NULL;
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 	g_autoptr(experiment_t) experiment =
 		config ? experiment_new(config, (const char *const *)names, &error) : NULL;
 	g_autoptr(json_t) list = json_array();

@@ -19,6 +19,8 @@
 
 #include "benchmarks/host.h"
 #include "common/json.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
 #include "controller/engine/experiment.h"
 #include "tests/unit/sched/preempt_oracle.h"
 
@@ -207,7 +209,7 @@ static json_t *measure_policy(const struct experiment *experiment, const struct 
 		percent += trial.utility_max > 0 ? 100 * result.utility / trial.utility_max : 0;
 		experiment_trial_clear(&trial);
 	}
-	return to_json(policy, experiment->config->environment->serial->burst, witness,
+	return to_json(policy, config_environment(experiment->config)->serial->burst, witness,
 		       options->trials, &sum, percent, run_s);
 }
 
@@ -302,7 +304,7 @@ static int measure(const char *path, const struct options *options)
 	g_auto(GStrv) names = names_of(options);
 	g_auto(GStrv) bursts = g_strsplit(options->bursts ? options->bursts : "64,128", ",", -1);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 	g_autoptr(json_t) list = json_array();
 	g_autoptr(json_t) document = NULL;
 	g_autofree char *text = NULL;
@@ -310,15 +312,15 @@ static int measure(const char *path, const struct options *options)
 
 	if (!names)
 		return 2;
-	if (config && (!config->environment || !config->environment->serial ||
-		       !set_utility(config->environment->serial, options->utility))) {
+	if (config && (!config_environment(config) || !config_environment(config)->serial ||
+		       !set_utility(config_environment(config)->serial, options->utility))) {
 		fprintf(stderr, "preempt-speed: %s: no environment.serial, or --utility is none of "
 				"step, decay and classes\n",
 			path);
 		return 2;
 	}
 	for (char **burst = bursts; config && *burst && !error; burst++) {
-		config->environment->serial->burst = MAX(1, g_ascii_strtod(*burst, NULL));
+		config_environment(config)->serial->burst = MAX(1, g_ascii_strtod(*burst, NULL));
 		measure_burst(config, (const char *const *)names, options, list, &differing,
 			      &error);
 	}

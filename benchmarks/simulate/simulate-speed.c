@@ -20,6 +20,7 @@
 #include "benchmarks/host.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "controller/config/config_controller.h"
 #include "controller/engine/trials.h"
 #include "controller/sched/mapping.h"
 #include "tests/unit/sched/oracle.h"
@@ -194,7 +195,7 @@ static int measure(const struct trials *trials, uint32_t baseline_trials)
 static int measure_config(const char *path, const struct options *options)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 	g_autoptr(experiment_t) experiment = config ? experiment_new(config, NULL, &error) : NULL;
 	g_autofree double *limits_j = NULL;
 	double budget_j = 0;

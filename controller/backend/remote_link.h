@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "controller/backend/remote_meter.h"
 #include "controller/backend/remote_task.h"
 #include "controller/backend/remote_usage.h"

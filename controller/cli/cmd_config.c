@@ -4,12 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/config.h"
-#include "common/config_schema.h"
-#include "common/config_yaml.h"
+#include "common/config/config.h"
 #include "common/json.h"
 #include "common/number_option.h"
 #include "controller/cli/commands.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
+#include "controller/config/config_manual.h"
+#include "controller/config/config_holes.h"
 #include "controller/engine/experiment.h"
 #include "controller/report/table.h"
 #include "controller/run/run_check.h"
@@ -24,7 +26,7 @@ static bool check_pruning(const struct config *config, const char *path, GError 
 	g_autoptr(GError) reason = NULL;
 	g_autoptr(environment_trial_t) trial = NULL;
 
-	if (!config->environment || !config->environment->pruning || config_wants_pet(config))
+	if (!config_environment(config) || !config_environment(config)->pruning || config_wants_pet(config))
 		return true;
 	trial = environment_trial_new(config, NULL, 0, 1, &reason);
 	if (!trial)
@@ -57,7 +59,7 @@ static bool check_steady(const struct config *config, const char *path, GError *
 /* Reads it as `run` and `simulate` do, which know the policies too. */
 static struct config *load(const char *path, GError **error)
 {
-	g_autoptr(config_t) config = config_load(path, error);
+	g_autoptr(config_t) config = config_controller_load(path, error);
 	g_autoptr(GError) reason = NULL;
 
 	if (config && (!check_pruning(config, path, error) || !check_service(config, path, error) ||
@@ -163,7 +165,7 @@ static void judgements_clear(struct judgement *judgements)
 /* Execution times that are still to be measured, or a trace that is not on this machine. */
 static bool lacks_input(const struct config *config)
 {
-	const char *trace = config->environment ? config->environment->trace : NULL;
+	const char *trace = config_environment(config) ? config_environment(config)->trace : NULL;
 
 	return config_wants_pet(config) || (trace && access(trace, R_OK) < 0);
 }
@@ -312,38 +314,103 @@ static int dump(const char *name, const char *path)
 
 	if (!config)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	text = config_yaml_text(&config_schema, config);
+	text = config_to_text(config);
 	fputs(text, stdout);
 	return COMMAND_DONE;
 }
 
-/* An option that does nothing where it stands, or NULL. */
-static const char *pointless_option(const char *what, bool live, bool timed, bool json)
+static void add_key(const struct config_manual_key *key, void *data)
 {
-	const bool dumps = strcmp(what, "dump") == 0;
+	struct table *table = data;
 
-	if (dumps && live)
+	table_row(table);
+	table_text(table, key->path);
+	table_text(table, key->kind);
+	table_text(table, key->unit ?: "");
+	table_text(table, key->traits);
+}
+
+static void print_path(const struct config_manual_key *key, void *data)
+{
+	puts(key->path);
+}
+
+/* What there is to say of one key. */
+struct wanted {
+	const char *path;
+	bool found;
+};
+
+static void print_key(const struct config_manual_key *key, void *data)
+{
+	struct wanted *wanted = data;
+
+	if (strcmp(key->path, wanted->path) != 0)
+		return;
+	wanted->found = true;
+	printf("%s: %s%s%s%s%s\n%s\n", key->path, key->kind, key->unit ? " in " : "", key->unit ?: "",
+	       *key->traits ? ", " : "", key->traits, key->help);
+}
+
+/* All keys, or the one of that path (NULL: all). */
+static int keys(const char *name, const char *path, bool man, bool paths)
+{
+	static const char *const titles[] = {"key", "kind", "unit", "default, range or words"};
+	struct wanted wanted = {path, false};
+	g_autofree char *page = man ? config_manual_page() : NULL;
+	g_autoptr(table_t) table = table_new();
+
+	if (man) {
+		fputs(page, stdout);
+	} else if (paths) {
+		config_manual_each(print_path, NULL);
+	} else if (path) {
+		config_manual_each(print_key, &wanted);
+		return wanted.found ? COMMAND_DONE
+				    : command_fail(COMMAND_BAD, name, "no key '%s'; \"config keys\" lists them", path);
+	} else {
+		for (gsize i = 0; i < G_N_ELEMENTS(titles); i++)
+			table_column(table, titles[i], TABLE_LEFT);
+		config_manual_each(add_key, table);
+		table_print(table, 0, stdout);
+	}
+	return COMMAND_DONE;
+}
+
+/* An option that does nothing where it stands, or NULL. */
+static const char *pointless_option(const char *what, bool live, bool timed, bool json, bool listing)
+{
+	const bool checks = strcmp(what, "check") == 0;
+
+	if (!checks && live)
 		return "--live is for \"check\"";
-	if (dumps && json)
+	if (!checks && json)
 		return "--json is for \"check\"";
+	if (listing && strcmp(what, "keys") != 0)
+		return "--man and --paths are for \"keys\"";
 	return timed && !live ? "--timeout is for \"check --live\"" : NULL;
 }
 
 int cmd_config(int argc, char **argv)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new("check|dump CONFIG");
+	g_autoptr(GOptionContext) context = g_option_context_new("check|dump CONFIG | keys [KEY]");
 	g_autoptr(GError) error = NULL;
 	gboolean live = FALSE;
 	gboolean json = FALSE;
+	gboolean man = FALSE;
+	gboolean paths = FALSE;
 	g_autofree char *timeout = NULL;
 	double timeout_s = 0;
 	const char *pointless;
+	bool listing;
 	const GOptionEntry entries[] = {
 		{"live", 0, 0, G_OPTION_ARG_NONE, &live,
 		 "check: also try every host, meter, cap, image and channel", NULL},
 		{"timeout", 0, 0, G_OPTION_ARG_STRING, &timeout,
 		 "check --live: longest time in all (default: 180)", "SECONDS"},
 		{"json", 0, 0, G_OPTION_ARG_NONE, &json, "check: one JSON array", NULL},
+		{"man", 0, 0, G_OPTION_ARG_NONE, &man, "keys: the source of the manual page virtbed.yaml(5)", NULL},
+		{"paths", 0, 0, G_OPTION_ARG_NONE, &paths, "keys: their paths alone", NULL},
 		{NULL},
 	};
 
@@ -354,20 +421,24 @@ int cmd_config(int argc, char **argv)
 		"where.\n"
 		"check --live: before a long run, boots every node, reads every meter and runs a "
 		"small\nMPI task on every cluster; one table says what works, and what to do about "
-		"the rest.\ndump: prints it with every default filled in.");
+		"the rest.\ndump: prints it with every default filled in.\n"
+		"keys: lists the keys that a configuration takes, or says what one of them is.");
 	if (!g_option_context_parse(context, &argc, &argv, &error) ||
 	    !number_option("--timeout", timeout, 0.001, NUMBER_OPTION_SECONDS_MAX, &timeout_s, &error))
 		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
-	if (argc != 3)
+	listing = argc >= 2 && strcmp(argv[1], "keys") == 0;
+	if (listing ? argc > 3 : argc != 3)
 		return command_fail(COMMAND_BAD, argv[0],
-				    "give \"check\" or \"dump\" and one file");
-	pointless = pointless_option(argv[1], live, timeout, json);
+				    "give \"check\" or \"dump\" and one file, or \"keys\" and no more than one key");
+	pointless = pointless_option(argv[1], live, timeout, json, man || paths);
 	if (pointless)
 		return command_fail(COMMAND_BAD, argv[0], "%s", pointless);
+	if (listing)
+		return keys(argv[0], argv[2], man, paths);
 	if (strcmp(argv[1], "check") == 0)
 		return live ? check_live(argv[0], argv[2], timeout_s, json)
 			    : check(argv[0], argv[2], json);
 	if (strcmp(argv[1], "dump") == 0)
 		return dump(argv[0], argv[2]);
-	return command_fail(COMMAND_BAD, argv[0], "unknown \"%s\"; known: check dump", argv[1]);
+	return command_fail(COMMAND_BAD, argv[0], "unknown \"%s\"; known: check dump keys", argv[1]);
 }

@@ -2,12 +2,13 @@
 #include <glib.h>
 #include <stdio.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/json.h"
 #include "common/peer_tls.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/tables.h"
+#include "controller/config/config_controller.h"
 
 /*
  * The nodes of a controller; or those of running local schedulers with what caps them: requested,
@@ -179,7 +180,7 @@ static int run(struct client *client, struct arguments *arguments, int argc, cha
 		return command_fail(COMMAND_BAD, client->name,
 				    "--cluster, --uri and --run are for a controller: leave out the "
 				    "configuration and --at");
-	if (!arguments->at && (config = config_load(argv[1], &error)))
+	if (!arguments->at && (config = config_controller_load(argv[1], &error)))
 		arguments->at = addresses_of(config, argv[1], &error);
 	if (!arguments->at)
 		return command_fail(COMMAND_BAD, client->name, "%s", error->message);

@@ -3,10 +3,12 @@
 #include <glib.h>
 #include <stdio.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/number_option.h"
 #include "common/read_file.h"
 #include "controller/cli/commands.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
 #include "controller/run/run_results.h"
 #include "controller/run/run_supervisor.h"
 
@@ -79,7 +81,7 @@ static bool write_out(const char *dir, const char *name, const char *out, GError
 /* Execution times are measured of tasks with deadlines alone. */
 static bool check_pet(const char *path, const struct arguments *arguments, GError **error)
 {
-	g_autoptr(config_t) config = arguments->pet ? config_load(path, error) : NULL;
+	g_autoptr(config_t) config = arguments->pet ? config_controller_load(path, error) : NULL;
 
 	if (!arguments->pet || (config && config_wants_pet(config)))
 		return true;
@@ -102,7 +104,7 @@ static bool find_target(const char *path, const struct arguments *arguments,
 		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "--on is for --target-s");
 		return false;
 	}
-	config = config_load(path, error);
+	config = config_controller_load(path, error);
 	for (uint32_t i = 0; config && i < config->clusters_count; i++)
 		if (!arguments->on || g_str_equal(arguments->on, config->clusters[i].name)) {
 			ret_target->cluster = g_intern_string(config->clusters[i].name);

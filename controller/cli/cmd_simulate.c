@@ -10,6 +10,7 @@
 #include "controller/cli/simulate_store.h"
 #include "controller/cli/simulate_summary.h"
 #include "controller/cli/trace_notes.h"
+#include "controller/config/config_controller.h"
 #include "controller/report/provenance.h"
 #include "controller/store/store.h"
 #include "controller/workload/environment.h"
@@ -176,7 +177,7 @@ static void note_trace(const char *name, const struct experiment *experiment, ui
 static int simulate(const char *name, const char *path, const struct options *options)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 	g_autoptr(experiment_t) experiment = NULL;
 	g_autoptr(provenance_t) origin =
 		provenance_of_file(options->estimates ? options->estimates : path);

@@ -8,13 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/config_schema.h"
-#include "common/config_yaml.h"
 #include "common/json.h"
 #include "common/number_option.h"
 #include "common/read_number.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/trace_notes.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
+#include "controller/config/config_study.h"
 #include "controller/sched/policy.h"
 #include "controller/study/study.h"
 #include "controller/study/study_figure.h"
@@ -229,7 +230,7 @@ static int show(const char *name, struct study_store *store, const char *const *
 
 	if (!g_file_set_contents(path, text, -1, &error))
 		return fail(name, error);
-	config = config_load(path, &error);
+	config = config_controller_load(path, &error);
 	if (!config)
 		return fail(name, error);
 	if (!policies) {
@@ -315,7 +316,7 @@ static GArray *load_points(const char *path, const struct study_point *points, u
 
 	g_array_set_clear_func(list, clear_varied);
 	for (uint32_t i = 0; i < count; i++) {
-		struct varied varied = { .config = config_load(path, error) };
+		struct varied varied = { .config = config_controller_load(path, error) };
 
 		if (!varied.config)
 			return NULL;
@@ -370,7 +371,7 @@ static uint64_t find_seed(const struct config *config, const struct options *opt
 {
 	if (options->seed > 0)
 		return (uint64_t)options->seed;
-	return config->environment ? config->environment->seed : config->workload->seed;
+	return config_environment(config) ? config_environment(config)->seed : config->workload->seed;
 }
 
 /* The names under which results are stored, drawn and looked up. */
@@ -383,7 +384,7 @@ static void name_policies(struct config *config)
 static int study(const char *name, const char *path, const struct options *options)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 	g_auto(GStrv) policies = options->policies ? g_strsplit(options->policies, ",", -1) : NULL;
 	uint32_t count = 0;
 	g_autofree struct study_point *points =
@@ -416,7 +417,7 @@ static int study(const char *name, const char *path, const struct options *optio
 		.points = points,
 		.points_count = count,
 		.seed = find_seed(config, options),
-		.trials = options->trials > 0 ? options->trials : config->study->trials,
+		.trials = options->trials > 0 ? options->trials : config_study(config)->trials,
 		.jobs = options->jobs > 0 ? options->jobs : g_get_num_processors(),
 		.limits_count = config->experiment->limits_count,
 	};
@@ -427,7 +428,7 @@ static int study(const char *name, const char *path, const struct options *optio
 		return fail(name, error);
 	}
 	identity = study_identity(config, study.seed);
-	text = config_yaml_text(&config_schema, config);
+	text = config_to_text(config);
 	if (!dir)
 		dir = g_build_filename("studies", config->name, NULL);
 	study.store = store = study_store_open(dir, identity, text, &error);

@@ -49,8 +49,8 @@ const struct command commands[] = {
 	{"token", cmd_token, "create|list|revoke [TOKEN...]", "who may use a controller over TCP",
 	 "create list revoke"},
 	{"top", cmd_top, "", "all of a controller on one screen, live", ""},
-	{"config", cmd_config, "check|dump CONFIG",
-	 "check a configuration, or print it as resolved", "check dump"},
+	{"config", cmd_config, "check|dump CONFIG | keys [KEY]",
+	 "check a configuration, or print it as resolved, or list the keys it takes", "check dump keys"},
 	{"completion", cmd_completion, "bash", "completion script for the shell", "bash"},
 	{NULL, NULL, NULL, NULL, NULL},
 };

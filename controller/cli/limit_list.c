@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/cli/limit_list.h"
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/read_number.h"
 #include "common/duplicates.h"
 

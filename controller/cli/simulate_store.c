@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/version/build_version.h"
+#include "controller/config/config_environment.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/store/store.h"
 
@@ -168,7 +169,7 @@ static bool record_runs(const struct writing *writing, const int64_t *runs, GErr
 /* Other environments have thousands of tasks. */
 static bool is_recorded(const struct config *config)
 {
-	return !config->environment || config->environment->pruning;
+	return !config_environment(config) || config_environment(config)->pruning;
 }
 
 static bool put_runs(const struct writing *writing, GError **error)

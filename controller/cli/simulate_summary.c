@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "controller/config/config_environment.h"
 #include "controller/report/chart.h"
 #include "controller/report/table.h"
 
@@ -80,7 +81,7 @@ static double result_migrations(const struct engine_result *result)
 static bool shares(const struct simulate_summary *summary)
 {
 	const struct experiment *experiment = summary->trials->experiment;
-	const struct config_environment *environment = experiment->config->environment;
+	const struct config_environment *environment = config_environment(experiment->config);
 
 	return experiment->shared || (environment && environment->sharing);
 }
@@ -288,7 +289,7 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
 	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
 		json_object_set_new(object, numbers[i].key, json_number_or_null(numbers[i].value));
-	if (trials->experiment->config->environment)
+	if (config_environment(trials->experiment->config))
 		json_object_set_new(object, "utility_percent", interval_json(&cell->percent));
 	if (summary->reference < 0)
 		return object;
@@ -397,7 +398,7 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 	table_text(table, cell_policy(summary, cell)->name);
 	table_number(table, cell->utility_mean, 2);
 	table_number(table, cell->utility_sd, 2);
-	if (summary->trials->experiment->config->environment)
+	if (config_environment(summary->trials->experiment->config))
 		ratio_cell(table, &cell->percent);
 	ratio_cell(table, &cell->utility_ratio);
 	table_number(table, cell->energy_j_mean * energy->scale, energy->decimals);
@@ -430,7 +431,7 @@ void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 		for (size_t j = 0; i + 1 == G_N_ELEMENTS(columns) && prunes(summary) &&
 				   j < G_N_ELEMENTS(pruning_columns); j++)
 			table_column(table, pruning_columns[j], TABLE_RIGHT);
-		if (i == 4 && summary->trials->experiment->config->environment)
+		if (i == 4 && config_environment(summary->trials->experiment->config))
 			table_column(table, "% of most", TABLE_RIGHT);
 		table_column(table, g_str_equal(columns[i], "energy") ? energy_title : columns[i],
 			     i == 1 || i + 1 == G_N_ELEMENTS(columns) ? TABLE_LEFT : TABLE_RIGHT);

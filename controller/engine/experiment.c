@@ -5,6 +5,7 @@
 
 #include "common/random.h"
 #include "controller/backend/sim.h"
+#include "controller/config/config_environment.h"
 #include "controller/engine/robustness.h"
 #include "controller/workload/dfrs.h"
 #include "controller/workload/environment.h"
@@ -34,7 +35,7 @@ static bool check_threshold(const struct experiment *experiment, const struct po
 static bool check_energy(const struct experiment *experiment, const struct policy *policy,
 			 GError **error)
 {
-	const struct config_environment *environment = experiment->config->environment;
+	const struct config_environment *environment = config_environment(experiment->config);
 
 	if (!environment || !(environment->serial || environment->sharing) ||
 	    !policy_by_energy(policy))
@@ -53,7 +54,7 @@ static bool check_energy(const struct experiment *experiment, const struct polic
 static bool check_fit(const struct experiment *experiment, const struct policy *policy,
 		      GError **error)
 {
-	const struct config_environment *environment = experiment->config->environment;
+	const struct config_environment *environment = config_environment(experiment->config);
 	const struct sched_system system = { .shared = false };
 	const char *misfit = policy_misfit(policy, &system);
 	const bool shared = (environment && environment->sharing) ||
@@ -145,8 +146,8 @@ struct experiment *experiment_new(const struct config *config, const char *const
 
 	if (!experiment)
 		return NULL;
-	if (config->environment) {
-		if (config->environment->trace &&
+	if (config_environment(config)) {
+		if (config_environment(config)->trace &&
 		    !(experiment->trace = environment_trace_new(config, error)))
 			return NULL;
 
@@ -225,7 +226,7 @@ bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, u
 {
 	struct experiment_trial made = { .system = experiment->system };
 
-	if (experiment->config->environment) {
+	if (config_environment(experiment->config)) {
 		made.environment = environment_trial_new(experiment->config, experiment->trace, seed,
 							 trial, error);
 		if (!made.environment)
@@ -234,7 +235,7 @@ bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, u
 		made.workload = made.environment->workload;
 		made.utility_max = made.environment->utility_max;
 		made.whole = made.environment->whole;
-		made.pruning = experiment->config->environment->pruning;
+		made.pruning = config_environment(experiment->config)->pruning;
 	} else {
 		made.testbed = workload_testbed_new(experiment->config, experiment->system, seed,
 						    trial, error);
@@ -261,7 +262,7 @@ struct engine_setup experiment_trial_setup(const struct experiment *experiment,
 					   const struct experiment_trial *trial,
 					   const struct policy *policy, double limit_j)
 {
-	const struct config_environment *environment = experiment->config->environment;
+	const struct config_environment *environment = config_environment(experiment->config);
 	struct engine_setup setup =
 		experiment_setup(experiment, trial->workload, policy, limit_j);
 
@@ -298,9 +299,9 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
 	struct backend *backend =
 		backend_sim_new(shared ? trial->whole : setup->system, workload_room(workload));
 
-	if (shared && experiment->config->environment)
+	if (shared && config_environment(experiment->config))
 		backend_sim_set_penalty(backend,
-					experiment->config->environment->sharing->penalty_s);
+					config_environment(experiment->config)->sharing->penalty_s);
 	else
 		backend_sim_set_overheads(backend, &overheads);
 	if (setup->system->queueing)

@@ -4,7 +4,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
+#include "controller/config/config_environment.h"
 #include "controller/engine/engine.h"
 #include "controller/engine/overheads.h"
 

@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "controller/backend/sim.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
 #include "controller/report/speeds.h"

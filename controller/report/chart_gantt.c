@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/json.h"
 #include "common/read_number.h"
+#include "controller/config/config_controller.h"
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
 
@@ -81,7 +82,7 @@ static void take_configured(struct chart_rows *rows, const struct summary *summa
 	g_autoptr(config_t) config = NULL;
 
 	if (g_file_test(path, G_FILE_TEST_EXISTS))
-		config = config_load(path, NULL);
+		config = config_controller_load(path, NULL);
 	for (uint32_t i = 0; config && i < config->clusters_count; i++)
 		need_node(rows, config->clusters[i].name, config->clusters[i].nodes);
 }

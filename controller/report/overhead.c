@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "controller/backend/sim.h"
+#include "controller/config/config_controller.h"
 #include "controller/engine/experiment.h"
 #include "controller/report/table.h"
 
@@ -177,7 +178,7 @@ static bool add_rows(struct overhead *overhead, const struct summary *measured,
 struct overhead *overhead_new(const struct summary *measured, GError **error)
 {
 	g_autofree char *path = g_build_filename(measured->path, "config.yaml", NULL);
-	g_autoptr(config_t) config = config_load(path, error);
+	g_autoptr(config_t) config = config_controller_load(path, error);
 	g_autoptr(overhead_t) overhead = g_new0(struct overhead, 1);
 
 	overhead->rows = g_array_new(FALSE, FALSE, sizeof(struct overhead_row));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/machine_probe.h"
+#include "controller/config/config_holes.h"
 
 struct provenance *provenance_of_store(struct store *store)
 {

@@ -6,6 +6,7 @@
 
 #include "common/json.h"
 #include "controller/backend/sim.h"
+#include "controller/config/config_controller.h"
 #include "controller/engine/experiment.h"
 #include "controller/report/stats.h"
 
@@ -366,7 +367,7 @@ static bool prepare_experiment(struct resampling *noise, GError **error)
 	const struct store_run *run = noise->measured->runs->pdata[0];
 	g_autofree const char **policies = known_policies(noise);
 
-	noise->config = config_load(path, error);
+	noise->config = config_controller_load(path, error);
 	if (!noise->config)
 		return false;
 	if (!policies[0]) {

@@ -5,8 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/json.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
 #include "controller/report/provenance.h"
 #include "controller/report/service_run.h"
 #include "controller/report/stats.h"
@@ -226,10 +228,10 @@ static void read_config(struct summary *summary)
 	g_autoptr(config_t) config = NULL;
 
 	if (g_file_test(path, G_FILE_TEST_EXISTS))
-		config = config_load(path, NULL);
+		config = config_controller_load(path, NULL);
 	if (!config)
 		return;
-	summary->deadlines = config->environment && config->environment->pruning;
+	summary->deadlines = config_environment(config) && config_environment(config)->pruning;
 	summary->shared = config->clusters_count == 1 && config->clusters[0].shared;
 }
 

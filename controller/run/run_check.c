@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/config_files.h"
+#include "common/config/config_files.h"
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/peer_tls.h"

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * `virtbed config check --live`: does everything that a configuration names work, before a run of

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * Whether all of a testbed's energy is metered. Where a host has no meter its energy is not known:

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "controller/run/run_session.h"
 
 /*

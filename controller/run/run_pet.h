@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * Writes the single execution times of a profile (GArray of struct run_measurement, run_estimate.h), by type

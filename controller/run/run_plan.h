@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * What a controller is to do, as `virtbed run` or `virtbed profile` writes it into the run

@@ -5,10 +5,13 @@
 #include <glib/gstdio.h>
 #include <unistd.h>
 
-#include "common/config_files.h"
+#include "common/config/config_files.h"
 #include "common/http_listener.h"
 #include "common/peer_tls.h"
 #include "common/duplicates.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
+#include "controller/config/config_holes.h"
 #include "controller/engine/experiment.h"
 #include "controller/run/run_finished.h"
 #include "controller/run/run_meters.h"
@@ -66,9 +69,9 @@ static bool check_config(const struct config *config, const char *path, GError *
 {
 	if (!config->workload || !config->experiment)
 		return refuse(error, "%s: workload and experiment are needed for a run", path);
-	if (config->environment && !config->environment->pruning)
+	if (config_environment(config) && !config_environment(config)->pruning)
 		return refuse(error, "%s: an environment can only be simulated", path);
-	if (config->environment && !config->types_count)
+	if (config_environment(config) && !config->types_count)
 		return refuse(error,
 			      "%s: environment.pruning without types can only be simulated; give the "
 			      "types that VMs are to run",
@@ -141,7 +144,7 @@ static bool check_estimates(const struct run_request *request, const struct conf
 	double etc_s;
 	double eec_j;
 
-	if (config->environment)
+	if (config_environment(config))
 		return true; /* its execution times are there, or it would not be one */
 	for (uint32_t i = 0; i < config->types_count; i++) {
 		for (uint32_t j = 0; j < config->clusters_count; j++) {
@@ -310,7 +313,7 @@ static bool check_sources(const struct run_request *request, const struct config
 static bool load_config(const struct run_request *request, struct run_prepared *prepared,
 			GError **error)
 {
-	prepared->config = config_load(request->config_path, error);
+	prepared->config = config_controller_load(request->config_path, error);
 	if (!prepared->config || !check_config(prepared->config, request->config_path, error))
 		return false;
 	if (request->serve)
@@ -319,7 +322,7 @@ static bool load_config(const struct run_request *request, struct run_prepared *
 		return false;
 	if (request->resume) {
 		g_autofree char *path = g_build_filename(prepared->dir, "config.yaml", NULL);
-		g_autoptr(config_t) before = config_load(path, error);
+		g_autoptr(config_t) before = config_controller_load(path, error);
 
 		if (!before)
 			return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "controller/run/run_fit.h"
 #include "controller/run/run_lock.h"
 #include "controller/run/run_plan.h"

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "controller/config/config_controller.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_service.h"
 #include "controller/store/store.h"
@@ -54,7 +55,7 @@ static bool recall_config(struct run_prepared *prepared, GError **error)
 
 	if (!g_file_test(path, G_FILE_TEST_EXISTS))
 		return true;
-	before = config_load(path, error);
+	before = config_controller_load(path, error);
 	if (!before)
 		return false;
 	if (!g_str_equal(before->name, prepared->config->name))

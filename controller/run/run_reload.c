@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "controller/config/config_controller.h"
 #include "controller/run/run_service.h"
 
 G_DEFINE_QUARK(virtbed-run-reload, run_reload_error)
@@ -114,7 +115,7 @@ static bool check(const char *path, const char *fixed, const struct config *conf
 bool run_reload(const char *path, const char *fixed, struct config *running, const char *saved,
 		GError **error)
 {
-	g_autoptr(config_t) config = config_load(path, error);
+	g_autoptr(config_t) config = config_controller_load(path, error);
 
 	if (!config || !check(path, fixed, config, error) ||
 	    !check_tasks_max(path, running, config, error) || !save(running, config, saved, error))

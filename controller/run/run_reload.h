@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * What of a service's configuration may change while it runs: how it schedules (service.policy,

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/json.h"
+#include "controller/config/config_controller.h"
 #include "controller/store/store.h"
 
 static void print_document(json_t *document)
@@ -57,7 +58,7 @@ static struct config *load(const char *dir, GError **error)
 {
 	g_autofree char *path = g_build_filename(dir, "config.yaml", NULL);
 
-	return config_load(path, error);
+	return config_controller_load(path, error);
 }
 
 static double part(const struct config_overhead *one, int column)

@@ -9,6 +9,8 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "controller/backend/remote.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_holes.h"
 #include "controller/run/run_reattach.h"
 #include "controller/run/run_meta.h"
 #include "controller/run/run_paths.h"
@@ -392,7 +394,7 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 {
 	struct run_session *session = service->session;
 	g_autofree char *path = run_paths_config(session->dir, true);
-	g_autoptr(config_t) config = config_load(path, error);
+	g_autoptr(config_t) config = config_controller_load(path, error);
 	const struct config_service before = service->config;
 	struct config_service wanted;
 	struct engine_window window;

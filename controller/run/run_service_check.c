@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which configurations can be served. */
+#include "controller/config/config_environment.h"
 #include "controller/engine/experiment.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_service.h"
@@ -50,7 +51,7 @@ bool run_service_check(const struct config *config, GError **error)
 	struct policy policy;
 	char message[512];
 
-	if (config->environment)
+	if (config_environment(config))
 		return refuse_config(error, "environment: draws its own tasks; a service runs "
 					    "those that people submit");
 	for (uint32_t i = 0; i < config->clusters_count; i++)

@@ -8,6 +8,9 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
+#include "controller/config/config_holes.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/run/run_driver.h"
 #include "controller/run/run_meta.h"
@@ -40,7 +43,7 @@ static bool read_files(struct run_session *session, GError **error)
 	if (!session->plan)
 		return false;
 	path = run_paths_config(session->dir, session->plan->serve);
-	session->config = config_load(path, error);
+	session->config = config_controller_load(path, error);
 	if (!session->config)
 		return false;
 	if (g_strv_length(session->plan->schedulers) != session->config->clusters_count) {
@@ -283,7 +286,7 @@ static bool load_estimates(struct run_session *session, const char *path, GError
 /* The single times, where they are what the runs need. */
 static bool load_pet(struct run_session *session, GError **error)
 {
-	const struct config_environment *environment = session->config->environment;
+	const struct config_environment *environment = config_environment(session->config);
 	g_autofree char *path = g_build_filename(session->dir, "pet.yaml", NULL);
 	g_autofree char *config_path = g_build_filename(session->dir, "config.yaml", NULL);
 
@@ -311,7 +314,7 @@ static bool has_runs(struct run_session *session)
 static bool lacks_some(const struct run_session *session, const char *path)
 {
 	g_autofree char *config_path = run_paths_config(session->dir, session->plan->serve);
-	g_autoptr(config_t) config = config_load(config_path, NULL);
+	g_autoptr(config_t) config = config_controller_load(config_path, NULL);
 	g_autofree char *lacks =
 		config && config_load_estimates(config, path, NULL) ? config_lacks(config) : NULL;
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/http_listener.h"
 #include "controller/backend/remote_fleet.h"
 #include "controller/run/run_plan.h"

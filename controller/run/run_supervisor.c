@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/config/config_controller.h"
 #include "controller/run/run_supervisor_private.h"
 
 #include <errno.h>
@@ -372,7 +373,7 @@ static bool remember(struct supervisor *supervisor, GError **error)
 
 	if (!supervisor->request->serve)
 		return true;
-	config = config_load(supervisor->request->config_path, error);
+	config = config_controller_load(supervisor->request->config_path, error);
 	if (config)
 		supervisor->fixed = run_reload_fixed(config);
 	return config != NULL;

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include "common/notify.h"
+#include "controller/config/config_controller.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_reload.h"
 #include "controller/run/run_supervisor_private.h"
@@ -22,7 +23,7 @@ void run_supervisor_reload(struct supervisor *supervisor)
 	if (supervisor->former)
 		return;
 	notify_reloading();
-	former = config_load(path, &error);
+	former = config_controller_load(path, &error);
 	if (former && run_reload(supervisor->request->config_path, supervisor->fixed,
 				 supervisor->prepared.config, path, &error)) {
 		run_watch_say(supervisor->watch, "reloading '%s'",

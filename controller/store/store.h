@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * The store: one SQLite file (`run.sqlite`, WAL) that holds an experiment: its runs, and for each

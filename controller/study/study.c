@@ -4,9 +4,9 @@
 #include <gio/gio.h>
 #include <math.h>
 
-#include "common/config_schema.h"
-#include "common/config_sweep.h"
-#include "common/config_yaml.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_study.h"
+#include "controller/config/config_sweep.h"
 
 /* Results of another version do not go together with these: raise it when decisions or rows change. */
 #define RESULTS_VERSION 8
@@ -43,7 +43,7 @@ struct news {
 
 char *study_identity(const struct config *config, uint64_t seed)
 {
-	g_autofree char *text = config_yaml_text(&config_schema, config);
+	g_autofree char *text = config_to_text(config);
 	g_autofree char *digest = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
 
 	return g_strdup_printf("%s %.16s seed %" G_GUINT64_FORMAT " results %d", config->name,
@@ -52,7 +52,7 @@ char *study_identity(const struct config *config, uint64_t seed)
 
 struct study_point *study_points_new(const struct config *config, uint32_t *ret_count)
 {
-	const struct config_study *study = config->study;
+	const struct config_study *study = config_study(config);
 	const struct config_sweep *sweep = config_sweep_find(study->x);
 	const uint32_t values = sweep ? study->values_count : 1;
 	struct study_point *points = g_new0(struct study_point, study->sizes_count * values);
@@ -61,7 +61,7 @@ struct study_point *study_points_new(const struct config *config, uint32_t *ret_
 		g_autofree char *wrong = NULL;
 
 		points[i].size = study->sizes[i / values];
-		/* config_load() has verified it. */
+		/* config_controller_load() has verified it. */
 		if (sweep && !config_sweep_read(sweep, study->values[i % values],
 						&points[i].value, &wrong))
 			g_error("study.values: %s", wrong);
@@ -72,7 +72,7 @@ struct study_point *study_points_new(const struct config *config, uint32_t *ret_
 
 void study_vary(struct config *config, const struct study_point *point)
 {
-	const struct config_sweep *sweep = config_sweep_find(config->study->x);
+	const struct config_sweep *sweep = config_sweep_find(config_study(config)->x);
 
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		uint32_t *nodes = &config->clusters[c].nodes;

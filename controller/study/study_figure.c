@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/config_sweep.h"
+#include "controller/config/config_environment.h"
+#include "controller/config/config_study.h"
+#include "controller/config/config_sweep.h"
 #include "common/subprocess.h"
 #include "controller/report/chart.h"
 #include "controller/report/stats.h"
@@ -42,7 +44,7 @@ struct point {
 };
 
 struct figure {
-	const char *by;     /* config->study->x */
+	const char *by;     /* config_study(config)->x */
 	const struct config_sweep *sweep; /* of that name, or NULL */
 	const struct config_study *study;
 	GPtrArray *series;  /* char *: names, in the order of the policies */
@@ -56,7 +58,7 @@ struct figure {
 
 static bool is_serial(const struct config *config)
 {
-	return config->environment && config->environment->serial;
+	return config_environment(config) && config_environment(config)->serial;
 }
 
 /* The names of the figures of a study. */
@@ -161,8 +163,8 @@ static uint32_t find_series(struct figure *figure, const char *policy)
 /* Where a value of the sweep stands: words in the order in which they are configured. */
 static double find_swept(const struct figure *figure, double value)
 {
-	for (uint32_t i = 0; figure->sweep->words && i < figure->study->values_count; i++)
-		if (g_str_equal(figure->study->values[i], figure->sweep->words[(gsize)value]))
+	for (uint32_t i = 0; config_sweep_words(figure->sweep) && i < figure->study->values_count; i++)
+		if (g_str_equal(figure->study->values[i], config_sweep_words(figure->sweep)[(gsize)value]))
 			return i;
 	return value * figure->sweep->scale;
 }
@@ -180,7 +182,7 @@ static bool read_modifier(const char *by, const char *name, double *ret_value)
 
 bool study_figure_check(const struct config *config, const char *const *policies, GError **error)
 {
-	const char *by = config->study->x;
+	const char *by = config_study(config)->x;
 	double value;
 
 	if (!g_str_equal(by, "drop") && !g_str_equal(by, "leniency"))
@@ -527,11 +529,11 @@ static char *script_text(const struct figure *figure, const struct config *confi
 		is_logarithmic(quantity) ? "set logscale y\nset yrange [1:*]\n"
 					 : "set yrange [0:*]\n");
 	append_axes(text, figure, quantity);
-	if (figure->sweep && !figure->sweep->words)
+	if (figure->sweep && !config_sweep_words(figure->sweep))
 		append_tics(text, figure);
 	if (is_bar(figure))
 		append_bars(text, figure, name);
-	else if (figure->sweep && figure->sweep->words)
+	else if (figure->sweep && config_sweep_words(figure->sweep))
 		append_groups(text, figure, name);
 	else
 		append_lines(text, figure, name);
@@ -627,10 +629,10 @@ char **study_figure_draw(struct study_store *store, const struct config *config,
 		study_shares(config) ? study_best_new(store, config, error) : NULL;
 	g_autoptr(GStrvBuilder) drawn = g_strv_builder_new();
 	struct figure figure = {
-		.by = config->study->x,
+		.by = config_study(config)->x,
 		.best = best,
-		.sweep = config_sweep_find(config->study->x),
-		.study = config->study,
+		.sweep = config_sweep_find(config_study(config)->x),
+		.study = config_study(config),
 	};
 	bool good;
 

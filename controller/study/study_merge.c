@@ -3,7 +3,9 @@
 
 #include <glib/gstdio.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_study.h"
 #include "controller/study/study.h"
 
 /* Ranges of trials, and parts, that one line names. */
@@ -109,7 +111,7 @@ static struct config *config_of(const struct study_store *store, GError **error)
 	if (fd < 0)
 		return NULL;
 	g_close(fd, NULL);
-	config = g_file_set_contents(path, study_store_config(store), -1, error) ? config_load(path, error) : NULL;
+	config = g_file_set_contents(path, study_store_config(store), -1, error) ? config_controller_load(path, error) : NULL;
 	g_unlink(path);
 	return config;
 }
@@ -121,7 +123,7 @@ static uint32_t count_trials(const struct whole *whole, const struct config *con
 
 	for (guint i = 0; i < whole->parts->len; i++)
 		trials = MAX(trials, g_array_index(whole->parts, struct study_part, i).trials);
-	return whole->parts->len > 0 ? trials : MAX(trials, config->study->trials);
+	return whole->parts->len > 0 ? trials : MAX(trials, config_study(config)->trials);
 }
 
 /* Parts of which nothing was asked, of the finest division; "" where none or not known. */

@@ -3,7 +3,9 @@
 
 #include <math.h>
 
-#include "common/config_sweep.h"
+#include "controller/config/config_environment.h"
+#include "controller/config/config_study.h"
+#include "controller/config/config_sweep.h"
 #include "controller/report/stats.h"
 
 /* Of the intervals. */
@@ -11,7 +13,7 @@
 
 bool study_prunes(const struct config *config)
 {
-	return config->environment && config->environment->pruning;
+	return config_environment(config) && config_environment(config)->pruning;
 }
 
 double study_pruning_value(const struct engine_result *result, enum study_pruning quantity)
@@ -114,7 +116,7 @@ bool study_write_pruning(struct study_store *store, const struct config *config,
 				     "type_variance_percent_mean,type_variance_percent_low,"
 				     "type_variance_percent_high,cost_per_percent_mean,"
 				     "cost_per_percent_low,cost_per_percent_high,busy_s_mean\n"),
-		.sweep = config_sweep_find(config->study->x),
+		.sweep = config_sweep_find(config_study(config)->x),
 		.busy_s = g_array_new(FALSE, FALSE, sizeof(double)),
 	};
 	bool good;

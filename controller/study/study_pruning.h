@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "controller/study/study_store.h"
 
 /*

@@ -3,12 +3,14 @@
 
 #include <math.h>
 
-#include "common/config_sweep.h"
+#include "controller/config/config_environment.h"
+#include "controller/config/config_study.h"
+#include "controller/config/config_sweep.h"
 #include "controller/report/stats.h"
 
 bool study_shares(const struct config *config)
 {
-	return config->environment && config->environment->sharing;
+	return config_environment(config) && config_environment(config)->sharing;
 }
 
 /* One trial at one point. */
@@ -260,7 +262,7 @@ static void put_values(GString *text, const struct cell *cell)
 
 static char *tables_text(const struct tables *tables, const struct config *config)
 {
-	const struct config_sweep *sweep = config_sweep_find(config->study->x);
+	const struct config_sweep *sweep = config_sweep_find(config_study(config)->x);
 	GString *text = g_string_new("policy,size,value,trials");
 
 	for (size_t m = 0; m < METRICS; m++)

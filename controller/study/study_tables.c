@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "common/config_sweep.h"
+#include "controller/config/config_study.h"
+#include "controller/config/config_sweep.h"
 #include "controller/report/stats.h"
 #include "controller/study/study.h"
 #include "controller/study/study_pruning.h"
@@ -51,11 +52,11 @@ static void put_interval(GString *text, const GArray *values)
 /* The value of the sweep, if there is one: a word as a word. */
 static void put_value(GString *text, const struct tables *tables, double value)
 {
-	if (tables->sweep && !tables->sweep->words)
+	if (tables->sweep && !config_sweep_words(tables->sweep))
 		put(text, value);
 	else
 		g_string_append_printf(text, ",%s",
-				       tables->sweep ? tables->sweep->words[(gsize)value] : "");
+				       tables->sweep ? config_sweep_words(tables->sweep)[(gsize)value] : "");
 }
 
 static void put_mean(GString *text, const GArray *values)
@@ -180,7 +181,7 @@ bool study_write_tables(struct study_store *store, const struct config *config,
 		.completed = g_array_new(FALSE, FALSE, sizeof(double)),
 		.dropped = g_array_new(FALSE, FALSE, sizeof(double)),
 		.completed_percent = g_array_new(FALSE, FALSE, sizeof(double)),
-		.sweep = config_sweep_find(config->study->x),
+		.sweep = config_sweep_find(config_study(config)->x),
 		.shares = study_shares(config),
 		.prunes = study_prunes(config),
 	};

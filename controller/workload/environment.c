@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "controller/config/config_environment.h"
 #include "controller/workload/environment_pruning.h"
 #include "controller/workload/environment_serial.h"
 #include "controller/workload/environment_sharing.h"
@@ -67,7 +68,7 @@ static double relative_rate(const struct maker *maker, const struct environment_
 	const double work_s = WORK_END_S - WORK_BEGIN_S;
 
 	if (!type->wide)
-		return environment_sine(maker->config->environment, type->phase, clock_s);
+		return environment_sine(config_environment(maker->config), type->phase, clock_s);
 	if (clock_s >= WORK_BEGIN_S && clock_s < WORK_END_S)
 		return WORK_RATE;
 	return (DAY_S - WORK_RATE * work_s) / (DAY_S - work_s);
@@ -76,7 +77,7 @@ static double relative_rate(const struct maker *maker, const struct environment_
 /* A Poisson process at twice the mean rate, thinned out to the rate of the moment. */
 static void draw_arrivals(struct maker *maker, uint32_t index)
 {
-	const struct config_environment *environment = maker->config->environment;
+	const struct config_environment *environment = config_environment(maker->config);
 	const struct environment_type *type = &maker->types[index];
 	const double most = 2;
 	const double gap_s = DAY_S * ENVIRONMENT_TYPES / environment->tasks_per_day / most;
@@ -162,7 +163,7 @@ uint32_t environment_trace_day(const struct config *config, const struct swf_tra
 {
 	uint32_t days;
 
-	return find_day(trace, config->environment->trace_day + trial - 1, &days);
+	return find_day(trace, config_environment(config)->trace_day + trial - 1, &days);
 }
 
 /* Adds "366 to 368" or "366" to a list. */
@@ -182,7 +183,7 @@ char *environment_days_text(const struct config *config, const struct swf_trace 
 	uint32_t last = 0;
 	uint32_t count = 0;
 
-	if (!trace || config->environment->sharing)
+	if (!trace || config_environment(config)->sharing)
 		return NULL;
 	for (uint32_t trial = 1; trial <= trials; trial++) {
 		const uint32_t day = environment_trace_day(config, trace, trial);
@@ -190,7 +191,7 @@ char *environment_days_text(const struct config *config, const struct swf_trace 
 		if (day == 0)
 			break;
 		count++;
-		if (day > last + 1 && (last > 0 || config->environment->trace_day == 1))
+		if (day > last + 1 && (last > 0 || config_environment(config)->trace_day == 1))
 			append_days(empty, last + 1, day - 1);
 		if (last > 0 && day > last + 1)
 			append_days(run, first, last);
@@ -211,7 +212,7 @@ char *environment_days_text(const struct config *config, const struct swf_trace 
 static void draw_jobs(struct maker *maker, const struct swf_trace *trace, uint32_t trial)
 {
 	const uint32_t day = environment_trace_day(maker->config, trace, trial);
-	const double begin_s = DAY_S * (day - 1.0) - maker->config->environment->lead_s;
+	const double begin_s = DAY_S * (day - 1.0) - config_environment(maker->config)->lead_s;
 
 	for (uint32_t i = 0; day > 0 && i < trace->jobs_count; i++) {
 		const struct swf_job *job = &trace->jobs[i];
@@ -315,7 +316,7 @@ static struct sched_system *make_system(const struct maker *maker, GStringChunk 
 			.name = config->clusters[c].name,
 			.nodes = config->clusters[c].nodes,
 			.cores = config->clusters[c].cores,
-			.pstates = config->environment->pstates,
+			.pstates = config_environment(config)->pstates,
 		};
 	system = sched_system_new(clusters, config->clusters_count, maker->rows->len);
 	if (!system)
@@ -347,7 +348,7 @@ static double find_utility_max(const struct config *config, const struct environ
 		for (uint32_t j = 0; j < count; j++)
 			if (options[j].pstate == 0)
 				fastest_s = fmin(fastest_s, options[j].etc_s);
-		if (task->arrival_s >= config->environment->lead_s)
+		if (task->arrival_s >= config_environment(config)->lead_s)
 			sum += utility_value(&task->utility, fastest_s);
 	}
 	return sum;
@@ -372,7 +373,7 @@ static gboolean finish(struct environment_trial *trial, GError **error)
 
 struct swf_trace *environment_trace_new(const struct config *config, GError **error)
 {
-	const struct config_environment *environment = config->environment;
+	const struct config_environment *environment = config_environment(config);
 	const struct swf_filter filter = { .procs = environment->trace_cores };
 	g_autoptr(GError) why = NULL;
 	struct swf_trace *trace = swf_read(environment->trace, &filter, &why);
@@ -397,7 +398,7 @@ static void draw_parallel(struct environment_trial *made, const struct config *c
 	for (uint32_t i = 0; i < STREAMS; i++)
 		maker.variates[i] = variates_new(seed, (uint64_t)trial * STREAMS + i);
 	maker.types = environment_types_new(config, maker.variates[STREAM_TYPES]);
-	environment_classes_draw(config->environment->classes_seed, maker.classes);
+	environment_classes_draw(config_environment(config)->classes_seed, maker.classes);
 	made->workload = make_workload(&maker, trace, seed, trial);
 	made->system = make_system(&maker, made->names);
 	environment_types_free(maker.types);
@@ -410,7 +411,7 @@ static void draw_parallel(struct environment_trial *made, const struct config *c
 /* What to do about a trial without tasks. The caller frees. */
 static char *why_empty(const struct config *config, const struct swf_trace *trace, uint32_t trial)
 {
-	const struct config_environment *environment = config->environment;
+	const struct config_environment *environment = config_environment(config);
 	uint32_t days;
 	uint32_t day;
 
@@ -436,15 +437,15 @@ struct environment_trial *environment_trial_new(const struct config *config,
 {
 	g_autoptr(environment_trial_t) made = g_new0(struct environment_trial, 1);
 
-	seed = seed ? seed : config->environment->seed;
+	seed = seed ? seed : config_environment(config)->seed;
 	made->names = g_string_chunk_new(4096);
-	if (config->environment->sharing) {
+	if (config_environment(config)->sharing) {
 		if (!environment_sharing_draw(made, config, trace, seed, trial, error))
 			return NULL;
-	} else if (config->environment->pruning) {
+	} else if (config_environment(config)->pruning) {
 		if (!environment_pruning_draw(made, config, seed, trial, error))
 			return NULL;
-	} else if (config->environment->serial)
+	} else if (config_environment(config)->serial)
 		environment_serial_draw(made, config, seed, trial);
 	else
 		draw_parallel(made, config, trace, seed, trial);
@@ -455,11 +456,11 @@ struct environment_trial *environment_trial_new(const struct config *config,
 			    "environment: no task arrives in trial %u%s", trial, why);
 		return NULL;
 	}
-	if (config->environment->sharing || config->environment->pruning)
+	if (config_environment(config)->sharing || config_environment(config)->pruning)
 		return g_steal_pointer(&made);
 	if (!finish(made, error))
 		return NULL;
-	if (!config->environment->serial)
+	if (!config_environment(config)->serial)
 		made->utility_max = find_utility_max(config, made);
 	return g_steal_pointer(&made);
 }

@@ -59,7 +59,7 @@ struct environment_trial {
 };
 
 /*
- * Reads config->environment->trace. Returns a new trace, or NULL with `error` (WORKLOAD_ERROR) set.
+ * Reads config_environment(config)->trace. Returns a new trace, or NULL with `error` (WORKLOAD_ERROR) set.
  */
 struct swf_trace *environment_trace_new(const struct config *config, GError **error);
 
@@ -79,7 +79,7 @@ char *environment_days_text(const struct config *config, const struct swf_trace 
 			    uint32_t trials);
 
 /*
- * Draws trial `trial` (from 1) of config->environment, which must be there. `seed` 0 stands for the
+ * Draws trial `trial` (from 1) of config_environment(config), which must be there. `seed` 0 stands for the
  * configured one. `trace`: that of environment_trace_new() where the environment has one, else
  * NULL. Equal arguments give equal trials. Returns a new trial, or NULL with `error`
  * (WORKLOAD_ERROR) set.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/workload/environment_pruning.h"
 
+#include "controller/config/config_environment.h"
 #include "controller/sched/queueing.h"
 #include "controller/workload/environment_serial.h"
 
@@ -27,7 +28,7 @@ static uint32_t find_name(const GPtrArray *names, const char *name)
 /* The names of the rows, in their order. */
 static GPtrArray *list_types(const struct config *config)
 {
-	const struct config_pruning *pruning = config->environment->pruning;
+	const struct config_pruning *pruning = config_environment(config)->pruning;
 	GPtrArray *types = g_ptr_array_new();
 
 	for (uint32_t t = 0; t < config->types_count; t++)
@@ -68,7 +69,7 @@ static enum pmf_fault set_entry(struct pet *pet, const struct config_pet_entry *
 
 static struct pet *read_pet(const struct config *config, const GPtrArray *types, GError **error)
 {
-	const struct config_pruning *pruning = config->environment->pruning;
+	const struct config_pruning *pruning = config_environment(config)->pruning;
 	struct pet *pet = pet_new(types->len, config->clusters_count);
 
 	for (uint32_t i = 0; pet && i < pruning->entries_count; i++) {
@@ -129,10 +130,10 @@ static struct sched_queueing make_settings(const struct config_pruning *pruning,
 /* Of a configuration whose execution times are known. */
 static struct pet *make_pet(const struct config *config, const GPtrArray *types, GError **error)
 {
-	if (config->environment->pruning->entries_count > 0)
+	if (config_environment(config)->pruning->entries_count > 0)
 		return read_pet(config, types, error);
 	if (config->types_count == 0)
-		return draw_pet(config->environment->pruning, error);
+		return draw_pet(config_environment(config)->pruning, error);
 	g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
 		    "environment.pruning.pet: none; measure the execution times: virtbed run does "
 		    "that first and leaves them in the config.yaml of its run directory, virtbed "
@@ -234,7 +235,7 @@ static struct workload *make_workload(const struct config_pruning *pruning,
 bool environment_pruning_draw(struct environment_trial *trial, const struct config *config,
 			      uint64_t seed, uint32_t number, GError **error)
 {
-	const struct config_pruning *pruning = config->environment->pruning;
+	const struct config_pruning *pruning = config_environment(config)->pruning;
 	g_autoptr(GPtrArray) types = list_types(config);
 	struct pet *pet = make_pet(config, types, error);
 	const char *fault;

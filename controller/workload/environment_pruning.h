@@ -8,7 +8,7 @@
 
 /*
  * Tasks with hard deadlines on the clusters as machines with queues (Gentry 2019, pruning.h), by
- * config->environment->pruning. Execution times are those of its entries, or of the matrix of its seed;
+ * config_environment(config)->pruning. Execution times are those of its entries, or of the matrix of its seed;
  * rows are the configured types, or in the order in which entries first name them.
  */
 

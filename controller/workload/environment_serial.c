@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "controller/config/config_environment.h"
 #include "controller/workload/environment_types.h"
 
 /* Section IV.C. */
@@ -234,15 +235,15 @@ void environment_serial_draw(struct environment_trial *trial, const struct confi
 			     uint64_t seed, uint32_t number)
 {
 	struct maker maker = {
-		.environment = config->environment,
-		.serial = config->environment->serial,
+		.environment = config_environment(config),
+		.serial = config_environment(config)->serial,
 		.duration_s = config->experiment->duration_s,
 		.tasks = g_array_new(FALSE, TRUE, sizeof(struct sched_task)),
 	};
 
 	for (uint32_t i = 0; i < STREAMS; i++)
 		maker.variates[i] = variates_new(seed, (uint64_t)number * STREAMS + i);
-	environment_classes_draw(config->environment->classes_seed, maker.classes);
+	environment_classes_draw(config_environment(config)->classes_seed, maker.classes);
 	trial->system = draw_system(&maker, config, trial->names);
 	for (uint32_t i = 0; i < ENVIRONMENT_TYPES; i++)
 		draw_type(&maker, trial->system, i);

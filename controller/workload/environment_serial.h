@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "controller/config/config_environment.h"
 #include "controller/workload/environment.h"
 
 /*
@@ -20,7 +21,7 @@
  * leaves all the rest of a trial as it is.
  */
 
-/* Fills in the trial's system, names, workload and utility_max. config->environment->serial is there. */
+/* Fills in the trial's system, names, workload and utility_max. config_environment(config)->serial is there. */
 void environment_serial_draw(struct environment_trial *trial, const struct config *config,
 			     uint64_t seed, uint32_t number);
 

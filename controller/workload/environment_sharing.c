@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/workload/environment_sharing.h"
 
+#include "controller/config/config_environment.h"
 #include "controller/workload/dfrs.h"
 
 /* The listed jobs; the caller frees. */
@@ -21,7 +22,7 @@ static struct dfrs_job *list_jobs(const struct config_sharing *sharing)
 static struct dfrs_job *draw_jobs(const struct config *config, const struct swf_trace *trace,
 				  uint64_t seed, uint32_t number, uint32_t *ret_count)
 {
-	const struct config_sharing *sharing = config->environment->sharing;
+	const struct config_sharing *sharing = config_environment(config)->sharing;
 
 	if (trace)
 		return dfrs_hpc2n_new(trace, sharing->week + number - 2, config->clusters[0].nodes,

@@ -11,7 +11,7 @@
  */
 
 /*
- * Fills in all of the trial. config->environment->sharing is there. Returns true, or false with
+ * Fills in all of the trial. config_environment(config)->sharing is there. Returns true, or false with
  * `error` (WORKLOAD_ERROR_TASK) set: a job that could not run on the empty cluster.
  */
 bool environment_sharing_draw(struct environment_trial *trial, const struct config *config,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/workload/environment_types.h"
+#include "controller/config/config_environment.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,8 +50,8 @@ double environment_downey(double nodes, double average, double sigma)
 
 static uint32_t special_of(const struct config *config, const char *cluster)
 {
-	for (uint32_t i = 0; i < config->environment->special_count; i++)
-		if (strcmp(config->environment->special[i], cluster) == 0)
+	for (uint32_t i = 0; i < config_environment(config)->special_count; i++)
+		if (strcmp(config_environment(config)->special[i], cluster) == 0)
 			return i + 1;
 	return 0;
 }
@@ -169,7 +170,7 @@ static void draw_places(const struct config *config, struct environment_type *ty
 static void draw_scales(const struct config *config, const struct environment_type *type,
 			struct environment_place *place, struct variates *variates)
 {
-	const uint32_t pstates = config->environment->pstates;
+	const uint32_t pstates = config_environment(config)->pstates;
 	const uint32_t kind = type->special > 0;
 	const double randomness = variates_gamma(variates, 1, randomness_cov[kind]);
 
@@ -217,7 +218,7 @@ static void draw_type(const struct config *config, struct environment_type *type
 struct environment_type *environment_types_new(const struct config *config,
 					       struct variates *variates)
 {
-	const uint32_t specials = config->environment->special_count;
+	const uint32_t specials = config_environment(config)->special_count;
 	struct environment_type *types = g_new0(struct environment_type, ENVIRONMENT_TYPES);
 
 	for (uint32_t i = 0; i < ENVIRONMENT_TYPES; i++) {

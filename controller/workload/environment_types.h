@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "controller/sched/utility.h"
 #include "controller/workload/environment.h"
 #include "controller/workload/variates.h"
@@ -23,7 +23,7 @@ struct environment_place {
 
 /* A task type. */
 struct environment_type {
-	uint32_t special;       /* 0: general; else the place in config->environment->special + 1 */
+	uint32_t special;       /* 0: general; else the place in config_environment(config)->special + 1 */
 	double priority;        /* starting utility */
 	double urgency;         /* per minute */
 	uint32_t cores_min;     /* Table 3 */

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "controller/sched/model.h"
 
 /*

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/virt_type.h"
 #include "local-sched/store/task_store.h"

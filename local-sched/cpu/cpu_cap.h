@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * The cap on a VM's CPU that stands for a P-state (Machovec 2018, Table 4: each cluster has a

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "local-sched/cpu/cpu_cap.h"
 
 /*

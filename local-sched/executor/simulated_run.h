@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "local-sched/launch/task.h"
 
 /*

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * The libvirt domain of a node as XML. Pure. The guest is that of vm-images/: kernel and initramfs

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "local-sched/hypervisor/host_info.h"
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/vm.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/config.h"
-#include "common/config_fit.h"
+#include "common/config/config.h"
+#include "common/config/config_fit.h"
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/output.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/log.h"
 #include "common/subprocess.h"
 #include "local-sched/lab/lab_paths.h"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "common/config_files.h"
+#include "common/config/config_files.h"
 #include "common/own_cgroup.h"
 #include "common/read_number.h"
 #include "local-sched/lab/lab_paths.h"

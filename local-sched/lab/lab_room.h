@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /* Memory and disk: what is free on this machine, and what the lab of a configuration needs. */
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * The specification of a lab: its blades with their budgets and power coefficients (from the

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * The speed factor: how much more CPU time emulated work takes now than at first. A machine that is

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * A suspension of a task, from its request until the task runs again, as it is stored and reported

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * An `ipmitool shell` that stays open, on the GLib main loop of the main thread: one command at a

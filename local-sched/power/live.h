@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * The current readings of the meters of a configuration's hosts, without VMs or tasks (`virtbed

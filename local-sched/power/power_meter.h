@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * A power meter of a host, read on the GLib main loop. This is the seam to BMCs and other sources

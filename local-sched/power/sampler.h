@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "local-sched/power/energy_counter.h"
 #include "local-sched/power/power_meter.h"
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "controller/config/config_controller.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A long poll takes a minute at most. */
@@ -30,7 +31,7 @@ void api_bed_open(struct api_bed *bed, const char *config_text)
 	bed->plan.experiment = (char *)"fuzz";
 	session->dir = bed->directory;
 	session->plan = &bed->plan;
-	session->config = config_load(
+	session->config = config_controller_load(
 		fuzz_file((const uint8_t *)config_text, strlen(config_text)), &error);
 	g_assert_no_error(error);
 	session->progress = run_progress_new();

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "common/config.h"
-#include "common/config_schema.h"
-#include "common/config_yaml.h"
+#include "common/config/config.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
 #include "controller/engine/experiment.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -26,7 +26,7 @@ static struct config *load_good(const char *text)
 {
 	g_autoptr(GError) error = NULL;
 	struct config *config =
-		config_load(fuzz_file((const uint8_t *)text, strlen(text)), &error);
+		config_controller_load(fuzz_file((const uint8_t *)text, strlen(text)), &error);
 
 	g_assert_no_error(error);
 	return config;
@@ -34,9 +34,9 @@ static struct config *load_good(const char *text)
 
 static void check_round_trip(const struct config *config)
 {
-	g_autofree char *text = config_yaml_text(&config_schema, config);
+	g_autofree char *text = config_to_text(config);
 	g_autoptr(config_t) again = load_good(text);
-	g_autofree char *text_again = config_yaml_text(&config_schema, again);
+	g_autofree char *text_again = config_to_text(again);
 
 	g_assert_cmpstr(text_again, ==, text);
 }
@@ -47,7 +47,7 @@ static void check_experiment(const struct config *config)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(experiment_t) experiment = NULL;
 
-	if (config->environment)
+	if (config_environment(config))
 		return;
 	experiment = experiment_new(config, NULL, &error);
 	fuzz_check_error(experiment, error);
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	g_autofree char *text = fuzz_text(data, size);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(fuzz_file(data, size), &error);
+	g_autoptr(config_t) config = config_controller_load(fuzz_file(data, size), &error);
 
 	fuzz_check_error(config, error);
 	if (config) {

@@ -232,6 +232,16 @@ refused() {
 	refused "bad.yaml" virtbed config check --json bad.yaml
 }
 
+@test "config keys lists what a configuration takes, and prints its manual page" {
+	virtbed config keys --man | diff - "$ROOT/docs/reference/virtbed.yaml.5"
+	virtbed config keys | grep -E '^service.energy_window_s +number +s +default 86400, 10 to 31622400$'
+	virtbed config keys 'clusters[].hosts[].meter.kind' | grep -q 'none, ipmi, redfish'
+	[ "$(virtbed config keys --paths | wc -l)" -gt 200 ]
+	refused "no key 'cluster'" virtbed config keys cluster
+	refused "--man and --paths are for" virtbed config dump --man x.yaml
+	refused "no more than one key" virtbed config keys name description
+}
+
 @test "a guest image that is not there is told before anything is started" {
 	local image
 	for image in "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/none"; do

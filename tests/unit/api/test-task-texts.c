@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "controller/api/task_api.h"
 #include "controller/api/task_texts.h"
+#include "controller/config/config_controller.h"
 #include "controller/engine/engine.h"
 #include "controller/engine/experiment.h"
 #include "controller/run/run_session.h"
@@ -47,7 +48,7 @@ static struct config *load(void)
 	g_assert_no_error(error);
 	g_close(fd, NULL);
 	g_assert_true(g_file_set_contents(path, config_text, -1, NULL));
-	config = config_load(path, &error);
+	config = config_controller_load(path, &error);
 	g_assert_no_error(error);
 	g_unlink(path);
 	return config;

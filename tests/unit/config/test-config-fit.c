@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/config_fit.h"
+#include "common/config/config_fit.h"
+#include "controller/config/config_controller.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static struct config *load(const char *name)
 	g_autofree char *file = g_strconcat(name, ".yaml", NULL);
 	g_autofree char *path = g_build_filename(source_root, "configs", file, NULL);
 	g_autoptr(GError) error = NULL;
-	struct config *config = config_load(path, &error);
+	struct config *config = config_controller_load(path, &error);
 
 	g_assert_no_error(error);
 	return config;

@@ -1,159 +1,97 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/config.h"
-#include "common/config_schema.h"
-
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "common/config/config_root.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_manual.h"
+
 /*
- * The manual of configurations (docs/reference/virtbed.yaml.5) against the schema that they are
- * read by: the same sections with the same keys, every key's kind, whether it is needed, the words
- * that it takes, and its default, as it is filled in.
+ * The manual of configurations: docs/reference/virtbed.yaml.5 is what the rows print, its defaults
+ * are those that are filled in, every key is explained, and its example is a configuration.
  */
 
 static const char *source_root;
 
-/* What the manual says of a key: "clusters[].nodes" and what follows it. */
-struct entry {
-	char *kind;    /* "whole number, needed": what is in brackets */
-	GString *text; /* what is said of it */
-	bool met;      /* the schema has it */
-	bool compared; /* its default was seen in a configuration */
-};
-
-static void entry_free(void *data)
-{
-	struct entry *entry = data;
-
-	g_free(entry->kind);
-	g_string_free(entry->text, TRUE);
-	g_free(entry);
-}
-
-static void take_line(GHashTable *entries, const char *section, const char *line, struct entry **last)
-{
-	static const char tag[] = ".BR ";
-	const char *bracket = strstr(line, " \" (");
-
-	if (g_str_has_prefix(line, ".TP") || g_str_has_prefix(line, ".S")) {
-		*last = NULL;
-	} else if (!*last && g_str_has_prefix(line, tag) && bracket) {
-		g_autofree char *key = g_strndup(line + strlen(tag), (gsize)(bracket - line) - strlen(tag));
-		char *path = *section ? g_strdup_printf("%s.%s", section, key) : g_strdup(key);
-
-		*last = g_new0(struct entry, 1);
-		(*last)->kind = g_strndup(bracket + 4, strcspn(bracket + 4, ")"));
-		(*last)->text = g_string_new(NULL);
-		g_assert_true(g_hash_table_insert(entries, path, *last));
-	} else if (*last) {
-		g_string_append_printf((*last)->text, " %s ", line);
-	}
-}
-
-/* The entries of the part KEYS, by path; its first section is that of the file itself. */
-static GHashTable *read_manual(void)
+static char *read_page(void)
 {
 	g_autofree char *path = g_build_filename(source_root, "docs", "reference", "virtbed.yaml.5", NULL);
-	GHashTable *entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, entry_free);
-	g_autofree char *text = NULL;
-	g_auto(GStrv) lines = NULL;
-	const char *section = NULL;
-	struct entry *last = NULL;
+	char *text = NULL;
 
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-	lines = g_strsplit(text, "\n", -1);
-	for (guint i = 0; lines[i]; i++) {
-		if (g_str_has_prefix(lines[i], ".SH "))
-			section = g_str_equal(lines[i], ".SH KEYS") ? "" : NULL;
-		if (section && g_str_has_prefix(lines[i], ".SS "))
-			section = g_str_equal(lines[i], ".SS The file") ? "" : lines[i] + 4;
-		if (section)
-			take_line(entries, section, lines[i], &last);
-	}
-	return entries;
+	return text;
 }
 
-static const char *kind_of(cyaml_type_e type)
+static void test_page(void)
 {
-	switch (type) {
-	case CYAML_UINT:
-		return "whole number";
-	case CYAML_FLOAT:
-		return "number";
-	case CYAML_STRING:
-		return "text";
-	case CYAML_ENUM:
-		return "word";
-	case CYAML_BOOL:
-		return "true or false";
-	case CYAML_SEQUENCE:
-		return "list";
-	case CYAML_MAPPING:
-		return "section";
-	default:
-		return "?";
+	g_autofree char *committed = read_page();
+	g_autofree char *printed = config_manual_page();
+	g_auto(GStrv) is = g_strsplit(committed, "\n", -1);
+	g_auto(GStrv) should = g_strsplit(printed, "\n", -1);
+
+	for (guint i = 0; is[i] || should[i]; i++) {
+		if (g_strcmp0(is[i], should[i]) != 0)
+			g_error("docs/reference/virtbed.yaml.5:%u: '%s', not '%s'; print it by `virtbed config keys --man`", i + 1,
+				is[i], should[i]);
+		if (!is[i])
+			break;
 	}
 }
 
-/* A word, and not part of another one; words stand in bold. */
-static bool says(const struct entry *entry, const char *word)
+static void check_key(const struct config_manual_key *key, void *data)
 {
-	g_autofree char *bold = g_strdup_printf("\\fB%s\\fR", word);
+	GHashTable *seen = data;
 
-	return strstr(entry->text->str, bold) != NULL;
+	g_assert_true(g_hash_table_add(seen, g_strdup(key->path)));
+	g_assert_cmpuint(strlen(key->help), >, 0);
+	g_assert_null(strpbrk(key->help, "\n\\"));
 }
 
-static struct entry *find(GHashTable *entries, const char *path)
+static void test_every_key_is_explained(void)
 {
-	struct entry *entry = g_hash_table_lookup(entries, path);
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-	if (!entry)
-		g_error("docs/reference/virtbed.yaml.5 says nothing of '%s'", path);
-	return entry;
+	config_manual_each(check_key, seen);
+	g_assert_true(g_hash_table_contains(seen, "clusters[].hosts[].meter.kind"));
+	g_assert_true(g_hash_table_contains(seen, "environment.pruning.list[].deadline_s"));
+	g_assert_true(g_hash_table_contains(seen, "study.sizes"));
 }
 
-static void compare_field(GHashTable *entries, const char *path, const cyaml_schema_field_t *field)
+static void check_words(const struct config_section *section)
 {
-	const char *kind = kind_of(field->value.type);
-	struct entry *entry = find(entries, path);
-	const bool needed = !(field->value.flags & CYAML_FLAG_OPTIONAL);
+	for (const struct config_key *key = section->keys; key->name; key++) {
+		for (guint i = 0; key->kind == CONFIG_KIND_WORD && key->words[i]; i++) {
+			g_autofree char *word = g_strdup_printf("`%s`", key->words[i]);
 
-	entry->met = true;
-	if (!g_str_has_prefix(entry->kind, kind) || !strchr(",", entry->kind[strlen(kind)]))
-		g_error("'%s' is a %s, not a %s", path, kind, entry->kind);
-	if (needed != g_str_has_suffix(entry->kind, ", needed"))
-		g_error("'%s' is %sneeded", path, needed ? "" : "not ");
-	for (uint32_t i = 0; field->value.type == CYAML_ENUM && i < field->value.enumeration.count; i++)
-		if (!says(entry, field->value.enumeration.strings[i].str))
-			g_error("'%s' takes '%s', too", path, field->value.enumeration.strings[i].str);
-}
-
-static void compare_mapping(GHashTable *entries, const char *path, const cyaml_schema_value_t *mapping)
-{
-	for (const cyaml_schema_field_t *field = mapping->mapping.fields; field->key; field++) {
-		const bool list = field->value.type == CYAML_SEQUENCE;
-		const cyaml_schema_value_t *below = list ? field->value.sequence.entry : &field->value;
-		g_autofree char *key = g_strdup_printf("%s%s%s", path, *path ? "." : "", field->key);
-		g_autofree char *inside = g_strconcat(key, list ? "[]" : "", NULL);
-
-		compare_field(entries, key, field);
-		if (below->type == CYAML_MAPPING)
-			compare_mapping(entries, inside, below);
+			if (!strstr(key->help, word))
+				g_error("'%s' takes '%s', too", key->name, key->words[i]);
+		}
+		if (key->section)
+			check_words(key->section);
 	}
 }
 
-static void test_keys(void)
+static void test_every_word_is_explained(void)
 {
-	g_autoptr(GHashTable) entries = read_manual();
-	GHashTableIter iter;
-	gpointer key;
-	gpointer value;
+	struct config_root root;
 
-	compare_mapping(entries, "", &config_schema);
-	g_hash_table_iter_init(&iter, entries);
-	while (g_hash_table_iter_next(&iter, &key, &value))
-		if (!((struct entry *)value)->met)
-			g_error("docs/reference/virtbed.yaml.5 has '%s', which is no key", (char *)key);
+	config_root_init(&config_controller, &root);
+	check_words(&root.section);
+}
+
+static struct config *load(const char *text)
+{
+	g_autofree char *path = NULL;
+	g_autoptr(GError) error = NULL;
+	struct config *config;
+	int fd = g_file_open_tmp("virtbed-config-XXXXXX.yaml", &path, NULL);
+
+	g_assert_true(g_close(fd, NULL));
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	config = config_controller_load(path, &error);
+	g_assert_no_error(error);
+	g_unlink(path);
+	return config;
 }
 
 /* What is given in these stands in brackets, where the manual says the default of no such key. */
@@ -181,110 +119,57 @@ static const char *const configurations[] = {
 	EXPERIMENT "}\n",
 };
 
-/* A value as the manual writes it; NULL: nothing, or 0. */
-static char *text_of(const cyaml_schema_value_t *schema, const void *place)
+/* A number of `data` has the default of its row, or the row has none and its help says one, or none is filled in. */
+static void compare_number(const char *path, const struct config_key *key, const void *place)
 {
-	uint64_t number = 0;
+	const double value = config_key_number(key, key->kind, place);
 
-	if (schema->type == CYAML_STRING)
-		return g_strdup(*(char *const *)place);
-	if (schema->type == CYAML_FLOAT)
-		return *(const double *)place > 0 ? g_strdup_printf("%.15g", *(const double *)place) : NULL;
-	memcpy(&number, place, schema->data_size);
-	if (schema->type == CYAML_BOOL)
-		return number ? g_strdup("true") : NULL;
-	if (schema->type == CYAML_ENUM)
-		for (uint32_t i = 0; i < schema->enumeration.count; i++)
-			if ((uint64_t)schema->enumeration.strings[i].val == number)
-				return g_strdup(schema->enumeration.strings[i].str);
-	return number ? g_strdup_printf("%" G_GUINT64_FORMAT, number) : NULL;
+	if (fpclassify(key->fallback) != FP_ZERO)
+		g_assert_cmpfloat(value, ==, key->fallback);
+	else if (fpclassify(value) != FP_ZERO && !strstr(key->help, "efault: "))
+		g_error("'%s': %g is filled in, and the manual does not say so", path, value);
 }
 
-/* `given`: the text of the configuration. What it has, wherever it stands, is no default. */
-static void compare_default(GHashTable *entries, const char *path, const char *given,
-			    const cyaml_schema_field_t *field, const void *place)
+static void compare_section(const char *path, const char *given, const struct config_section *section, const char *data)
 {
-	struct entry *entry = find(entries, path);
-	const char *says_default = strstr(entry->kind, ", default ");
-	g_autofree char *filled_in = text_of(&field->value, place);
-	g_autofree char *mark = g_strdup_printf("\\b%s:", field->key);
+	for (const struct config_key *key = section->keys; key->name; key++) {
+		g_autofree char *name = g_strdup_printf("%s.%s", path, key->name);
+		g_autofree char *mark = g_strdup_printf("\\b%s:", key->name);
+		const char *below = *(const char *const *)(data + key->offset);
 
-	if (!(field->value.flags & CYAML_FLAG_OPTIONAL) || g_regex_match_simple(mark, given, 0, 0))
-		return;
-	if (says_default && g_strcmp0(says_default + strlen(", default "), filled_in) != 0)
-		g_error("'%s': the default is %s, not%s", path, filled_in ?: "nothing", strchr(says_default, ' '));
-	if (!says_default && filled_in && !strstr(entry->text->str, "efault: "))
-		g_error("'%s': the default is %s", path, filled_in);
-	entry->compared = true;
-}
-
-static void compare_data(GHashTable *entries, const char *path, const char *given,
-			 const cyaml_schema_value_t *mapping, const void *data)
-{
-	for (const cyaml_schema_field_t *field = mapping->mapping.fields; field->key; field++) {
-		g_autofree char *key = g_strdup_printf("%s%s%s", path, *path ? "." : "", field->key);
-		g_autofree char *inside = g_strconcat(key, "[]", NULL);
-		const void *place = (const char *)data + field->data_offset;
-		const void *below = *(void *const *)place;
-
-		if (field->value.type == CYAML_MAPPING && below)
-			compare_data(entries, key, given, &field->value, below);
-		else if (field->value.type == CYAML_SEQUENCE && below &&
-			 field->value.sequence.entry->type == CYAML_MAPPING)
-			compare_data(entries, inside, given, field->value.sequence.entry, below);
-		else if (field->value.type != CYAML_MAPPING && field->value.type != CYAML_SEQUENCE)
-			compare_default(entries, key, given, field, place);
+		if (key->kind == CONFIG_KIND_SECTION && below)
+			compare_section(name, given, key->section, below);
+		else if (key->kind == CONFIG_KIND_LIST && key->entry == CONFIG_KIND_SECTION && below)
+			compare_section(name, given, key->section, below);
+		else if (key->kind < CONFIG_KIND_TEXT && !key->needed && !g_regex_match_simple(mark, given, 0, 0))
+			compare_number(name, key, data + key->offset);
+		else if (key->kind == CONFIG_KIND_TEXT && key->fallback_text &&
+			 !g_regex_match_simple(mark, given, 0, 0))
+			g_assert_cmpstr(below, ==, key->fallback_text);
 	}
-}
-
-static struct config *load(const char *text)
-{
-	g_autofree char *path = NULL;
-	g_autoptr(GError) error = NULL;
-	struct config *config;
-	int fd = g_file_open_tmp("virtbed-config-XXXXXX.yaml", &path, NULL);
-
-	g_assert_true(g_close(fd, NULL));
-	g_assert_true(g_file_set_contents(path, text, -1, NULL));
-	config = config_load(path, &error);
-	g_assert_no_error(error);
-	g_unlink(path);
-	return config;
 }
 
 static void test_defaults(void)
 {
-	g_autoptr(GHashTable) entries = read_manual();
-	GHashTableIter iter;
-	gpointer key;
-	gpointer value;
+	struct config_root root;
 
+	config_root_init(&config_controller, &root);
 	for (gsize i = 0; i < G_N_ELEMENTS(configurations); i++) {
 		g_autoptr(config_t) config = load(configurations[i]);
 
-		compare_data(entries, "", configurations[i], &config_schema, config);
-	}
-	g_hash_table_iter_init(&iter, entries);
-	while (g_hash_table_iter_next(&iter, &key, &value)) {
-		const struct entry *entry = value;
-
-		if (strstr(entry->kind, ", default ") && !entry->compared)
-			g_error("the default of '%s' was seen in no configuration", (char *)key);
+		compare_section("", configurations[i], &root.section, (const char *)config);
 	}
 }
 
 /* The example is a configuration. */
 static void test_example(void)
 {
-	g_autofree char *path = g_build_filename(source_root, "docs", "reference", "virtbed.yaml.5", NULL);
-	g_autofree char *manual = NULL;
+	g_autofree char *manual = read_page();
 	g_autofree char *text = NULL;
 	g_autoptr(config_t) config = NULL;
 	g_autoptr(GString) yaml = NULL;
-	const char *start;
+	const char *start = strstr(manual, ".SH EXAMPLE");
 
-	g_assert_true(g_file_get_contents(path, &manual, NULL, NULL));
-	start = strstr(manual, ".SH EXAMPLE");
 	g_assert_nonnull(start);
 	start = strstr(start, ".RS 4\n");
 	g_assert_nonnull(start);
@@ -301,7 +186,9 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_assert_cmpint(argc, ==, 2);
 	source_root = argv[1];
-	g_test_add_func("/config/manual/keys", test_keys);
+	g_test_add_func("/config/manual/page", test_page);
+	g_test_add_func("/config/manual/keys", test_every_key_is_explained);
+	g_test_add_func("/config/manual/words", test_every_word_is_explained);
 	g_test_add_func("/config/manual/defaults", test_defaults);
 	g_test_add_func("/config/manual/example", test_example);
 	return g_test_run();

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/config.h"
-#include "common/config_sweep.h"
+#include "common/config/config.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
+#include "controller/config/config_study.h"
+#include "controller/config/config_sweep.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -26,7 +29,7 @@ static struct config *load_text(const char *text, GError **error)
 {
 	g_autofree char *path = write_text("config.yaml", text);
 
-	return config_load(path, error);
+	return config_controller_load(path, error);
 }
 
 #define PET                                                      \
@@ -154,7 +157,7 @@ static void test_execution_times_are_read_into_the_configuration(void)
 
 	g_assert_no_error(error);
 	g_unlink(pet);
-	pruning = config->environment->pruning;
+	pruning = config_environment(config)->pruning;
 	g_assert_null(pruning->pet);
 	g_assert_cmpuint(pruning->entries_count, ==, 4);
 	g_assert_cmpuint(pruning->entries[0].samples_count, ==, 3);
@@ -186,7 +189,7 @@ static void test_defaults_are_the_papers(void)
 {
 	g_autoptr(config_t) config = load_drawn("");
 	g_autoptr(config_t) other = load_drawn("drop_threshold: 0.25, separation: 0, evict: false");
-	const struct config_pruning *pruning = config->environment->pruning;
+	const struct config_pruning *pruning = config_environment(config)->pruning;
 
 	g_assert_cmpuint(pruning->tasks, ==, 800);
 	g_assert_cmpuint(pruning->left_out, ==, 100);
@@ -199,7 +202,7 @@ static void test_defaults_are_the_papers(void)
 	g_assert_cmpfloat(pruning->fairness, ==, 0.05);
 	g_assert_cmpfloat(pruning->cull_threshold, ==, 0.3);
 	g_assert_true(pruning->evict);
-	pruning = other->environment->pruning;
+	pruning = config_environment(other)->pruning;
 	g_assert_cmpfloat(pruning->adjustment, ==, 0.25);
 	g_assert_cmpfloat(pruning->separation, ==, 0);
 	g_assert_false(pruning->evict);
@@ -215,7 +218,7 @@ static void assert_reads_back(const struct config *config)
 	g_autoptr(config_t) again = NULL;
 
 	g_assert_true(config_save(config, copy, &error));
-	again = config_load(copy, &error);
+	again = config_controller_load(copy, &error);
 	g_assert_no_error(error);
 	g_assert_true(g_file_get_contents(copy, &first, NULL, NULL));
 	g_assert_true(config_save(again, copy, &error));
@@ -245,10 +248,10 @@ static void test_saved_configuration_reads_back_equal(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autofree char *file = g_strdup_printf("configs/papers/%s.yaml", names[i]);
 		g_autofree char *path = g_build_filename(source_root, file, NULL);
-		g_autoptr(config_t) config = config_load(path, &error);
+		g_autoptr(config_t) config = config_controller_load(path, &error);
 
 		g_assert_no_error(error);
-		g_assert_cmpuint(config->study->trials, ==, 30);
+		g_assert_cmpuint(config_study(config)->trials, ==, 30);
 		assert_reads_back(config);
 	}
 }
@@ -283,15 +286,15 @@ static void test_execution_times_can_be_measured_later(void)
 	g_assert_true(config_load_pet(config, pet, &error));
 	g_unlink(pet);
 	g_assert_false(config_wants_pet(config));
-	g_assert_cmpuint(config->environment->pruning->entries_count, ==, 4);
-	g_assert_cmpfloat(config->environment->pruning->entries[3].samples[0], ==, 4);
+	g_assert_cmpuint(config_environment(config)->pruning->entries_count, ==, 4);
+	g_assert_cmpfloat(config_environment(config)->pruning->entries[3].samples[0], ==, 4);
 	assert_reads_back(config);
 }
 
 static void test_sweeps_set_their_key(void)
 {
 	g_autoptr(config_t) config = load_drawn("");
-	const struct config_pruning *pruning = config->environment->pruning;
+	const struct config_pruning *pruning = config_environment(config)->pruning;
 
 	g_assert_true(config_sweep_fits(config_sweep_find("level"), config));
 	g_assert_false(config_sweep_fits(config_sweep_find("burst"), config));

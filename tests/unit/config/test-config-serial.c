@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/config.h"
-#include "common/config_sweep.h"
+#include "common/config/config.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
+#include "controller/config/config_study.h"
+#include "controller/config/config_sweep.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -38,7 +41,7 @@ static struct config *load_variant(const char *from, const char *to, GError **er
 	g_string_append(variant, place + strlen(from));
 	g_assert_true(g_close(fd, NULL));
 	g_assert_true(g_file_set_contents(path, variant->str, -1, NULL));
-	config = config_load(path, error);
+	config = config_controller_load(path, error);
 	g_unlink(path);
 	return config;
 }
@@ -115,7 +118,7 @@ static void test_sweeps_need_serial_tasks(void)
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
 	swept = g_strconcat(text, "study: {x: burst, values: [1, 2]}\n", NULL);
 	g_assert_true(g_file_set_contents(other, swept, -1, NULL));
-	g_assert_null(config_load(other, &error));
+	g_assert_null(config_controller_load(other, &error));
 	g_unlink(other);
 	g_assert_nonnull(strstr(error->message, "study.x: 'burst' needs environment.serial"));
 }
@@ -135,14 +138,14 @@ static void test_defaults_are_the_papers(void)
 		      "preemptible_share: 0}\n", &error);
 
 	g_assert_no_error(error);
-	g_assert_cmpmem(shipped->environment->serial, sizeof(struct config_serial),
-			empty->environment->serial, sizeof(struct config_serial));
-	g_assert_cmpuint(shipped->environment->pstates, ==, 1);
+	g_assert_cmpmem(config_environment(shipped)->serial, sizeof(struct config_serial),
+			config_environment(empty)->serial, sizeof(struct config_serial));
+	g_assert_cmpuint(config_environment(shipped)->pstates, ==, 1);
 	g_assert_cmpfloat(shipped->experiment->budget_j, >, 0);
-	g_assert_cmpfloat(zeros->environment->serial->spread, ==, 0);
-	g_assert_cmpfloat(zeros->environment->serial->critical_share, ==, 0);
-	g_assert_cmpfloat(zeros->environment->serial->may_preempt_share, ==, 0);
-	g_assert_cmpfloat(zeros->environment->serial->preemptible_share, ==, 0);
+	g_assert_cmpfloat(config_environment(zeros)->serial->spread, ==, 0);
+	g_assert_cmpfloat(config_environment(zeros)->serial->critical_share, ==, 0);
+	g_assert_cmpfloat(config_environment(zeros)->serial->may_preempt_share, ==, 0);
+	g_assert_cmpfloat(config_environment(zeros)->serial->preemptible_share, ==, 0);
 }
 
 /* What a study stores of its configuration reads back equal. */
@@ -156,21 +159,21 @@ static void test_saved_configuration_reads_back_equal(void)
 		g_autofree char *first = NULL;
 		g_autofree char *second = NULL;
 		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_load(path, &error);
+		g_autoptr(config_t) config = config_controller_load(path, &error);
 		g_autoptr(config_t) again = NULL;
 		int fd = g_file_open_tmp("virtbed-serial-XXXXXX.yaml", &copy, NULL);
 
 		g_assert_true(g_close(fd, NULL));
 		g_assert_no_error(error);
 		g_assert_true(config_save(config, copy, &error));
-		again = config_load(copy, &error);
+		again = config_controller_load(copy, &error);
 		g_assert_no_error(error);
 		g_assert_true(g_file_get_contents(copy, &first, NULL, NULL));
 		g_assert_true(config_save(again, copy, &error));
 		g_assert_true(g_file_get_contents(copy, &second, NULL, NULL));
 		g_unlink(copy);
 		g_assert_cmpstr(first, ==, second);
-		g_assert_cmpuint(config->study->trials, ==, 64);
+		g_assert_cmpuint(config_study(config)->trials, ==, 64);
 	}
 }
 
@@ -179,7 +182,7 @@ static void test_sweeps_set_their_key(void)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = load_variant("name:", "name:", &error);
-	const struct config_serial *serial = config->environment->serial;
+	const struct config_serial *serial = config_environment(config)->serial;
 	const struct {
 		const char *name, *text;
 		const double *field;

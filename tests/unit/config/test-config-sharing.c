@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/config.h"
-#include "common/config_sweep.h"
+#include "common/config/config.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
+#include "controller/config/config_sweep.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -21,7 +23,7 @@ static struct config *load_text(const char *text, GError **error)
 
 	g_assert_true(g_close(fd, NULL));
 	g_assert_true(g_file_set_contents(path, text, -1, NULL));
-	config = config_load(path, error);
+	config = config_controller_load(path, error);
 	g_unlink(path);
 	return config;
 }
@@ -134,18 +136,18 @@ static void test_defaults_are_the_papers(void)
 	const struct config_sharing *sharing;
 
 	g_assert_no_error(error);
-	sharing = config->environment->sharing;
+	sharing = config_environment(config)->sharing;
 	g_assert_cmpuint(sharing->jobs, ==, 1000);
 	g_assert_cmpfloat(sharing->penalty_s, ==, 300);
 	g_assert_false(sharing->virtual_time_in_penalty);
 	g_assert_cmpfloat(sharing->load, ==, 0);
 	g_assert_cmpuint(sharing->week, ==, 1);
-	g_assert_cmpfloat(config->environment->lead_s, ==, 0);
+	g_assert_cmpfloat(config_environment(config)->lead_s, ==, 0);
 
 	g_autoptr(config_t) none = load_model("penalty_s: 0", "128", &error);
 
 	g_assert_no_error(error);
-	g_assert_cmpfloat(none->environment->sharing->penalty_s, ==, 0);
+	g_assert_cmpfloat(config_environment(none)->sharing->penalty_s, ==, 0);
 	g_assert_null(load_model("", "127", &error));
 	g_assert_nonnull(strstr(error->message, "clusters[0].nodes: 127, but the jobs of the model"));
 }
@@ -165,22 +167,22 @@ static void test_saved_configuration_reads_back_equal(void)
 		g_autofree char *second = NULL;
 		g_autoptr(GError) error = NULL;
 		g_autoptr(config_t) config =
-			names[i] ? config_load(path, &error) : load_text(good, &error);
+			names[i] ? config_controller_load(path, &error) : load_text(good, &error);
 		g_autoptr(config_t) again = NULL;
 		int fd = g_file_open_tmp("virtbed-sharing-XXXXXX.yaml", &copy, NULL);
 
 		g_assert_true(g_close(fd, NULL));
 		g_assert_no_error(error);
 		g_assert_true(config_save(config, copy, &error));
-		again = config_load(copy, &error);
+		again = config_controller_load(copy, &error);
 		g_assert_no_error(error);
 		g_assert_true(g_file_get_contents(copy, &first, NULL, NULL));
 		g_assert_true(config_save(again, copy, &error));
 		g_assert_true(g_file_get_contents(copy, &second, NULL, NULL));
 		g_unlink(copy);
 		g_assert_cmpstr(first, ==, second);
-		g_assert_cmpuint(config->environment->sharing->list_count, ==,
-				 again->environment->sharing->list_count);
+		g_assert_cmpuint(config_environment(config)->sharing->list_count, ==,
+				 config_environment(again)->sharing->list_count);
 	}
 }
 
@@ -194,9 +196,9 @@ static void test_sweeps_set_their_key(void)
 	g_assert_true(config_sweep_fits(sweep, config));
 	g_assert_false(config_sweep_fits(config_sweep_find("burst"), config));
 	config_sweep_apply(sweep, config, 0.7);
-	g_assert_cmpfloat(config->environment->sharing->load, ==, 0.7);
+	g_assert_cmpfloat(config_environment(config)->sharing->load, ==, 0.7);
 	config_sweep_apply(config_sweep_find("penalty_s"), config, 30);
-	g_assert_cmpfloat(config->environment->sharing->penalty_s, ==, 30);
+	g_assert_cmpfloat(config_environment(config)->sharing->penalty_s, ==, 30);
 }
 
 int main(int argc, char **argv)

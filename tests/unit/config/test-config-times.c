@@ -2,7 +2,8 @@
 #include <glib/gstdio.h>
 #include <math.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
+#include "controller/config/config_controller.h"
 
 /*
  * Times that follow from the estimates (workload.load, workload.tasks, experiment.mapping_interval,
@@ -48,7 +49,7 @@ static char *write_file(const char *first, const char *second, const char *third
 static struct config *load(const char *second, const char *third, GError **error)
 {
 	g_autofree char *path = write_file(head, second, third);
-	struct config *config = config_load(path, error);
+	struct config *config = config_controller_load(path, error);
 
 	g_unlink(path);
 	return config;
@@ -116,7 +117,7 @@ static void test_follow_again_after_saving(void)
 
 	g_assert_nonnull(first);
 	g_assert_true(config_save(first, saved, NULL));
-	second = config_load(saved, NULL);
+	second = config_controller_load(saved, NULL);
 	g_assert_nonnull(second);
 	assert_times(second, 10);
 	g_assert_true(config_load_estimates(second, path, NULL));

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/config.h"
-#include "common/config_files.h"
+#include "common/config/config.h"
+#include "common/config/config_files.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
+#include "controller/config/config_holes.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -247,7 +250,7 @@ static void test_bad_input_is_named(void)
 		g_autofree char *path = write_variant(bad->from, bad->to);
 		g_autoptr(GError) error = NULL;
 
-		g_assert_null(config_load(path, &error));
+		g_assert_null(config_controller_load(path, &error));
 		g_assert_nonnull(error);
 		if (!strstr(error->message, bad->message) ||
 		    !g_str_has_prefix(error->message, path) || strchr(error->message, '\n'))
@@ -263,7 +266,7 @@ static void test_a_range_of_nodes_is_a_type_each(void)
 		"  - {name: x", "  - {name: any, benchmark: script, nodes: 1, nodes_max: 2, time_s: 60, "
 				"memory_mib: 10, share: 0}\n  - {name: x");
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 	g_autoptr(config_t) again = NULL;
 
 	g_assert_no_error(error);
@@ -280,7 +283,7 @@ static void test_a_range_of_nodes_is_a_type_each(void)
 		if (round > 0)
 			continue;
 		g_assert_true(config_save(config, path, &error));
-		again = config_load(path, &error);
+		again = config_controller_load(path, &error);
 		g_assert_no_error(error);
 	}
 	g_unlink(path);
@@ -360,7 +363,7 @@ static void test_each_meter_takes_its_own_keys(void)
 					meter_cases[i].uri, meter_cases[i].meter);
 		g_autofree char *path = write_variant("memory_mib: 100", hosts);
 		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_load(path, &error);
+		g_autoptr(config_t) config = config_controller_load(path, &error);
 
 		g_test_message("%s", meter_cases[i].meter);
 		if (!meter_cases[i].message)
@@ -373,7 +376,7 @@ static void test_each_meter_takes_its_own_keys(void)
 			g_autoptr(config_t) again = NULL;
 
 			g_assert_true(config_save(config, path, &error));
-			again = config_load(path, &error);
+			again = config_controller_load(path, &error);
 			g_assert_no_error(error);
 			g_assert_cmpint(again->clusters[0].hosts[0].meter->kind, ==,
 					config->clusters[0].hosts[0].meter->kind);
@@ -403,7 +406,7 @@ static void test_meters_have_the_defaults_of_their_kind(void)
 			cases[i].meter);
 		g_autofree char *path = write_variant("memory_mib: 100", hosts);
 		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_load(path, &error);
+		g_autoptr(config_t) config = config_controller_load(path, &error);
 		const struct config_meter *meter;
 
 		g_assert_no_error(error);
@@ -464,7 +467,7 @@ static void test_blades_without_a_cap_count_with_their_budget(void)
 			g_strdup_printf("name: a, memory_mib: 200, %s", cases[i].cluster);
 		g_autofree char *path = write_lab(cluster, "blade: b1", cases[i].blade);
 		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_load(path, &error);
+		g_autoptr(config_t) config = config_controller_load(path, &error);
 
 		if (!cases[i].message)
 			g_assert_no_error(error);
@@ -491,7 +494,7 @@ static void test_a_lab_that_is_too_large_for_this_machine_has_no_room(void)
 		g_autofree char *path = write_lab("name: a, memory_mib: 200, nodes: 4, cores: 1024", "blade: b1",
 						  cases[i].lab);
 		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_load(path, &error);
+		g_autoptr(config_t) config = config_controller_load(path, &error);
 
 		g_assert_no_error(error);
 		g_assert_true(config_check_room(config, path, &error) == cases[i].good);
@@ -522,7 +525,7 @@ static void test_vms_that_need_more_memory_than_this_machine_has_find_no_room(vo
 		g_autofree char *path = write_lab(cluster, cases[i].host,
 						  "overcommit: yes, blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]");
 		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_load(path, &error);
+		g_autoptr(config_t) config = config_controller_load(path, &error);
 
 		g_assert_no_error(error);
 		if (config_check_room(config, path, &error) != cases[i].good)
@@ -551,7 +554,7 @@ static void test_a_cluster_that_no_local_scheduler_serves_is_told(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autofree char *path = write_variant(cases[i].from, cases[i].to);
 		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_load(path, &error);
+		g_autoptr(config_t) config = config_controller_load(path, &error);
 		g_autofree char *wrong = config ? config_cluster_check_served(config, 0) : NULL;
 
 		g_assert_no_error(error);
@@ -580,13 +583,13 @@ static void test_migration_by_tls_is_saved(void)
 {
 	g_autofree char *path = write_variant("nodes: 2", "nodes: 2\n    migration_tls: true");
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 
 	g_assert_no_error(error);
 	g_assert_true(config->clusters[0].migration_tls);
 	g_assert_true(config_save(config, path, &error));
 
-	g_autoptr(config_t) again = config_load(path, &error);
+	g_autoptr(config_t) again = config_controller_load(path, &error);
 
 	g_assert_no_error(error);
 	g_assert_true(again->clusters[0].migration_tls);
@@ -601,7 +604,7 @@ static void test_blades_reach_each_other_in_the_clear(void)
 					  "peer_uri: 'qemu+tcp://10.77.0.1/system'",
 					  "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}]");
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 
 	g_assert_no_error(error);
 	g_assert_cmpstr(config->clusters[0].hosts[0].peer_uri, ==, "qemu+tcp://10.77.0.1/system");
@@ -616,7 +619,7 @@ static void test_idle_states_are_those_of_the_kernel(void)
 		g_autofree char *key = g_strdup_printf("nodes: 2\n    max_cstate: %s", names[i]);
 		g_autofree char *path = write_variant("nodes: 2", key);
 		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_load(path, &error);
+		g_autoptr(config_t) config = config_controller_load(path, &error);
 
 		g_assert_no_error(error);
 		g_assert_cmpstr(config->clusters[0].max_cstate, ==, names[i]);
@@ -630,7 +633,7 @@ static void test_hole_in_the_matrix_is_named(void)
 							       "memory_mib: 500}\n  - name: a\n");
 	g_autoptr(GError) error = NULL;
 
-	g_assert_null(config_load(path, &error));
+	g_assert_null(config_controller_load(path, &error));
 	g_assert_nonnull(strstr(error->message, "no entry for type 'x' on cluster 'b'"));
 	g_unlink(path);
 }
@@ -639,7 +642,7 @@ static void test_defaults_are_filled_in(void)
 {
 	g_autofree char *path = write_variant("name: t", "name: t");
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 
 	g_assert_no_error(error);
 	g_assert_cmpfloat(config->workload->constant_until, ==, 2.5);
@@ -653,14 +656,14 @@ static void test_flags_are_off_unless_given(void)
 {
 	g_autofree char *path = write_variant("share: 1}", "share: 1, preemptible: true}");
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 	g_autoptr(config_t) again = NULL;
 
 	g_assert_no_error(error);
 	g_assert_false(config->types[0].may_preempt);
 	g_assert_true(config->types[0].preemptible);
 	g_assert_true(config_save(config, path, &error));
-	again = config_load(path, &error);
+	again = config_controller_load(path, &error);
 	g_assert_no_error(error);
 	g_assert_false(again->types[0].may_preempt);
 	g_assert_true(again->types[0].preemptible);
@@ -679,7 +682,7 @@ static void test_overheads_are_read_with_estimates(void)
 		{ (char *)"a", 0.75, 0, 0.25, 0.125 },
 	};
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 
 	g_assert_no_error(error);
 	g_assert_cmpuint(config->overheads_count, ==, 1);
@@ -717,7 +720,7 @@ static void test_holes_are_read_with_estimates(void)
 	g_autoptr(GError) error = NULL;
 	g_autofree char *holes = NULL;
 	g_autofree char *lacks = NULL;
-	config_t *config = config_load(path, &error);
+	config_t *config = config_controller_load(path, &error);
 
 	g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING);
 	g_assert_nonnull(strstr(error->message, "no entry for type 'x' on cluster 'b'"));
@@ -726,7 +729,7 @@ static void test_holes_are_read_with_estimates(void)
 	g_free(path);
 	path = write_variant("types:\n", "  - {name: b, nodes: 2, cores: 1, memory_mib: 100}\n"
 					  "unmeasured: [{type: x, cluster: b, reason: slow}]\ntypes:\n");
-	config = config_load(path, &error);
+	config = config_controller_load(path, &error);
 	g_assert_no_error(error);
 	g_assert_true(config_is_hole(config, &config->types[0], &config->clusters[1]));
 	g_assert_false(config_is_hole(config, &config->types[0], &config->clusters[0]));
@@ -739,7 +742,7 @@ static void test_holes_are_read_with_estimates(void)
 	g_assert_no_error(error);
 	g_assert_true(config_save(config, file, &error));
 	config_free(config);
-	config = config_load(file, &error);
+	config = config_controller_load(file, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(config->unmeasured_count, ==, 1);
 	g_assert_cmpstr(config->unmeasured[0].reason, ==, hole.reason);
@@ -777,7 +780,7 @@ static void test_a_share_of_0_needs_nothing(void)
 		"estimates:\n",
 		"  - {name: y, benchmark: cg, class: S, cores: 1, memory_mib: 10, share: 0}\nestimates:\n");
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 	g_autofree char *holes = config ? config_holes(config, false) : NULL;
 
 	g_assert_no_error(error);
@@ -790,12 +793,12 @@ static void test_a_share_of_0_needs_nothing(void)
 static struct config *load_and_load_again(const char *path)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) first = config_load(path, &error);
+	g_autoptr(config_t) first = config_controller_load(path, &error);
 	struct config *second;
 
 	g_assert_no_error(error);
 	g_assert_true(config_save(first, path, &error));
-	second = config_load(path, &error);
+	second = config_controller_load(path, &error);
 	g_assert_no_error(error);
 	g_unlink(path);
 	return second;
@@ -826,8 +829,8 @@ static void test_zeros_that_are_written_stay(void)
 				       "environment:\n  lead_s: 0\n  sine_amplitude: 0.0\n", 0, NULL);
 	g_assert_true(g_file_set_contents(flat, with, -1, NULL));
 	calm = load_and_load_again(flat);
-	g_assert_cmpfloat(calm->environment->lead_s, ==, 0);
-	g_assert_cmpfloat(calm->environment->sine_amplitude, ==, 0);
+	g_assert_cmpfloat(config_environment(calm)->lead_s, ==, 0);
+	g_assert_cmpfloat(config_environment(calm)->sine_amplitude, ==, 0);
 }
 
 static void test_saved_configuration_reads_back_equal(void)
@@ -842,13 +845,13 @@ static void test_saved_configuration_reads_back_equal(void)
 		g_autofree char *first = NULL;
 		g_autofree char *second = NULL;
 		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_load(path, &error);
+		g_autoptr(config_t) config = config_controller_load(path, &error);
 		g_autoptr(config_t) again = NULL;
 
 		g_assert_no_error(error);
 		g_assert_true(config_save(config, copy, &error));
 		g_assert_true(g_file_get_contents(copy, &first, NULL, NULL));
-		again = config_load(copy, &error);
+		again = config_controller_load(copy, &error);
 		g_assert_no_error(error);
 		g_assert_true(config_save(again, copy, &error));
 		g_assert_true(g_file_get_contents(copy, &second, NULL, NULL));
@@ -861,7 +864,7 @@ static void test_estimates_survive_bit_for_bit(void)
 {
 	g_autofree char *path = write_variant("name: t", "name: t");
 	g_autofree char *file = g_strdup_printf("%s/virtbed-e-%d.yaml", g_get_tmp_dir(), getpid());
-	g_autoptr(config_t) config = config_load(path, NULL);
+	g_autoptr(config_t) config = config_controller_load(path, NULL);
 	struct config_estimate measured = { "x", "a", 1.0 / 3.0, 0.1, 2.0 / 7.0, 1e-9, 3 };
 	g_autoptr(GError) error = NULL;
 
@@ -891,7 +894,7 @@ static void test_password_files_are_looked_for(void)
 		"        uri: test:///default\n"
 		"        meter: {kind: ipmi, address: b, password_file: /nonexistent/p}\n");
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_load(path, &error);
+	g_autoptr(config_t) config = config_controller_load(path, &error);
 
 	g_assert_no_error(error);
 	g_assert_false(config_files_check(config, "x.yaml", 0, &error));
@@ -909,7 +912,7 @@ static void test_password_files_are_looked_for(void)
 static void test_table_5_holes_follow_from_memory(void)
 {
 	g_autofree char *path = g_build_filename(source_root, "configs/testbed-hs22.yaml", NULL);
-	g_autoptr(config_t) config = config_load(path, NULL);
+	g_autoptr(config_t) config = config_controller_load(path, NULL);
 
 	/* MG.8 is n.a. on clusters 3 and 4; IS_CG.8 runs everywhere, on cluster 4 by swapping. */
 	g_assert_false(config_type_fits(&config->types[1], &config->clusters[2]));

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
 #include "controller/report/resampling.h"
 #include "fixture.h"
 #include "testbed_runs.h"
@@ -21,7 +23,7 @@ static struct config *testbed(void)
 	g_autofree char *path =
 		g_build_filename(root ? root : ".", "configs", "testbed-hs22.yaml", NULL);
 	g_autoptr(GError) error = NULL;
-	struct config *config = config_load(path, &error);
+	struct config *config = config_controller_load(path, &error);
 
 	g_assert_no_error(error);
 	return config;
@@ -54,7 +56,7 @@ static struct config *pruning(void)
 	struct config *config;
 
 	g_assert_true(g_file_set_contents(path, text, -1, NULL));
-	config = config_load(path, &error);
+	config = config_controller_load(path, &error);
 	g_assert_no_error(error);
 	fixture_remove(dir);
 	return config;
@@ -70,7 +72,7 @@ static struct experiment_dir make(const struct config *config, bool measured, ui
 				  double spread, uint64_t seed)
 {
 	g_autoptr(GError) error = NULL;
-	const bool queues = config->environment;
+	const bool queues = config_environment(config);
 	const struct testbed_runs what = {
 		.config = config,
 		.policies = queues ? queue_policies : policies,

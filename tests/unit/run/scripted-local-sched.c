@@ -11,7 +11,7 @@
 #include <glib.h>
 #include <stdlib.h>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "local-sched/cpu/cpu_cap.h"
 #include "local-sched/cpu/host_caps.h"
 #include "tests/unit/run/scripted_scheduler.h"

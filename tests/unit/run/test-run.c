@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "controller/config/config_controller.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/run/host_load.h"
 #include "controller/run/run_estimate.h"
@@ -276,7 +277,7 @@ static void what_cannot_be_saved_is_not_taken(void)
 	g_autofree char *saved = g_build_filename(dir, "config.yaml", NULL);
 	g_autofree char *nowhere = g_build_filename(dir, "nowhere", "config.yaml", NULL);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) running = config_load(before, &error);
+	g_autoptr(config_t) running = config_controller_load(before, &error);
 	g_autofree char *fixed = NULL;
 
 	g_assert_no_error(error);

@@ -6,6 +6,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "controller/config/config_controller.h"
 #include "controller/engine/experiment.h"
 #include "controller/engine/trials.h"
 #include "controller/workload/environment.h"
@@ -31,7 +32,7 @@ static struct config *load(const char *machines, const char *pruning, const char
 
 	g_assert_true(g_close(fd, NULL));
 	g_assert_true(g_file_set_contents(path, text, -1, NULL));
-	config = config_load(path, &error);
+	config = config_controller_load(path, &error);
 	g_assert_no_error(error);
 	g_unlink(path);
 	return config;

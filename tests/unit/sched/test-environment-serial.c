@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
 #include "controller/engine/experiment.h"
 #include "controller/workload/environment_serial.h"
 
@@ -13,7 +15,7 @@ static struct config *load(void)
 	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "..", "..", "..", "configs",
 						      "papers", "preemption-fig4.yaml", NULL);
 	g_autoptr(GError) error = NULL;
-	struct config *config = config_load(path, &error);
+	struct config *config = config_controller_load(path, &error);
 
 	g_assert_no_error(error);
 	return config;
@@ -38,7 +40,7 @@ static void test_equal(void)
 {
 	g_autoptr(config_t) config = load();
 	g_autoptr(environment_trial_t) a = draw(config, 0, 2);
-	g_autoptr(environment_trial_t) b = draw(config, config->environment->seed, 2);
+	g_autoptr(environment_trial_t) b = draw(config, config_environment(config)->seed, 2);
 	g_autoptr(environment_trial_t) other = draw(config, 0, 3);
 
 	g_assert_cmpuint(a->workload->tasks_count, ==, b->workload->tasks_count);
@@ -56,7 +58,7 @@ static void test_clusters(void)
 	g_autoptr(config_t) config = load();
 	double sum = 0;
 
-	config->environment->tasks_per_day = 1000;
+	config_environment(config)->tasks_per_day = 1000;
 	for (uint32_t number = 1; number <= 200; number++) {
 		g_autoptr(environment_trial_t) trial = draw(config, 5, number);
 
@@ -96,7 +98,7 @@ static void test_times(void)
 	g_autofree double *others = g_new(double, 40 * 100 * 4);
 	double mean;
 
-	config->environment->tasks_per_day = 1000;
+	config_environment(config)->tasks_per_day = 1000;
 	for (uint32_t number = 1; number <= 40; number++) {
 		g_autoptr(environment_trial_t) trial = draw(config, 9, number);
 
@@ -154,7 +156,7 @@ static void test_no_bursts(void)
 {
 	g_autoptr(config_t) config = load();
 
-	config->environment->serial->burst = 1;
+	config_environment(config)->serial->burst = 1;
 
 	g_autoptr(environment_trial_t) trial = draw(config, 7, 1);
 
@@ -204,8 +206,8 @@ static void test_steps_are_as_wide_as_their_type(void)
 {
 	g_autoptr(config_t) config = load();
 
-	config->environment->tasks_per_day = 5000;
-	config->environment->serial->utility = CONFIG_UTILITY_STEP;
+	config_environment(config)->tasks_per_day = 5000;
+	config_environment(config)->serial->utility = CONFIG_UTILITY_STEP;
 
 	g_autoptr(environment_trial_t) trial = draw(config, 3, 1);
 
@@ -234,17 +236,17 @@ static void test_flags(void)
 	uint32_t can = 0;
 	uint32_t both = 0;
 
-	config->environment->serial->burst = 8;
+	config_environment(config)->serial->burst = 8;
 
 	g_autoptr(environment_trial_t) all = draw(config, 3, 1);
 
-	config->environment->serial->may_preempt_share = 0.6;
-	config->environment->serial->preemptible_share = 0.2;
+	config_environment(config)->serial->may_preempt_share = 0.6;
+	config_environment(config)->serial->preemptible_share = 0.2;
 
 	g_autoptr(environment_trial_t) some = draw(config, 3, 1);
 
-	config->environment->serial->may_preempt_share = 0;
-	config->environment->serial->preemptible_share = 0;
+	config_environment(config)->serial->may_preempt_share = 0;
+	config_environment(config)->serial->preemptible_share = 0;
 
 	g_autoptr(environment_trial_t) none = draw(config, 3, 1);
 
@@ -281,7 +283,7 @@ static void test_longer_tasks(void)
 	g_autoptr(config_t) config = load();
 	g_autoptr(environment_trial_t) brief = draw(config, 3, 1);
 
-	config->environment->serial->critical_mean_s = 1800;
+	config_environment(config)->serial->critical_mean_s = 1800;
 
 	g_autoptr(environment_trial_t) longer = draw(config, 3, 1);
 
@@ -324,7 +326,7 @@ static void test_day(void)
 	g_autoptr(GError) error = NULL;
 	const char *const names[] = { "max-util", NULL };
 
-	config->environment->tasks_per_day = 2000;
+	config_environment(config)->tasks_per_day = 2000;
 
 	g_autoptr(experiment_t) experiment = experiment_new(config, names, &error);
 	struct experiment_trial trial;
@@ -353,11 +355,11 @@ static void simulate_two(const char *const *names, double share, struct engine_r
 	g_autoptr(GError) error = NULL;
 	struct experiment_trial trial;
 
-	config->environment->tasks_per_day = 3000;
-	config->environment->serial->burst = 16;
-	config->environment->serial->utility = CONFIG_UTILITY_STEP;
-	config->environment->serial->may_preempt_share = share;
-	config->environment->serial->preemptible_share = share;
+	config_environment(config)->tasks_per_day = 3000;
+	config_environment(config)->serial->burst = 16;
+	config_environment(config)->serial->utility = CONFIG_UTILITY_STEP;
+	config_environment(config)->serial->may_preempt_share = share;
+	config_environment(config)->serial->preemptible_share = share;
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		config->clusters[c].nodes = 8;
 

@@ -6,6 +6,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 
+#include "controller/config/config_controller.h"
 #include "controller/engine/experiment.h"
 #include "controller/engine/trials.h"
 #include "controller/workload/dfrs.h"
@@ -26,7 +27,7 @@ static struct config *load(const char *sharing, const char *nodes, const char *p
 
 	g_assert_true(g_close(fd, NULL));
 	g_assert_true(g_file_set_contents(path, text, -1, NULL));
-	config = config_load(path, &error);
+	config = config_controller_load(path, &error);
 	g_assert_no_error(error);
 	g_unlink(path);
 	return config;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/config/config_controller.h"
+#include "controller/config/config_environment.h"
 #include "controller/engine/experiment.h"
 #include "controller/workload/environment_types.h"
 #include "controller/workload/variates.h"
@@ -14,7 +16,7 @@ static struct config *load(const char *name)
 	g_autofree char *path =
 		g_test_build_filename(G_TEST_DIST, "..", "..", "..", "configs", "papers", name, NULL);
 	g_autoptr(GError) error = NULL;
-	struct config *config = config_load(path, &error);
+	struct config *config = config_controller_load(path, &error);
 
 	g_assert_no_error(error);
 	return config;
@@ -33,7 +35,7 @@ static void test_equal(void)
 {
 	g_autoptr(config_t) config = load("energy-5000.yaml");
 	g_autoptr(environment_trial_t) a = draw(config, 0, 2);
-	g_autoptr(environment_trial_t) b = draw(config, config->environment->seed, 2);
+	g_autoptr(environment_trial_t) b = draw(config, config_environment(config)->seed, 2);
 	g_autoptr(environment_trial_t) other = draw(config, 0, 3);
 	const uint32_t count = a->workload->tasks_count;
 
@@ -188,7 +190,7 @@ static void test_day(const void *data)
 	g_autoptr(GError) error = NULL;
 	const char *const names[] = { data, NULL };
 
-	config->environment->tasks_per_day = 1000;
+	config_environment(config)->tasks_per_day = 1000;
 
 	g_autoptr(experiment_t) experiment = experiment_new(config, names, &error);
 	struct experiment_trial trial;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 /*
  * The experiment of Machovec 2018, section 6 (Tables 4 to 6) as a configuration built by hand. The

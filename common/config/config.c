@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/config/config.h"
+
+#include "common/config/config_parts.h"
+#include "common/config/config_read.h"
+#include "common/config/config_root.h"
+#include "common/config/config_write.h"
+
+G_DEFINE_QUARK(virtbed-config-error-quark, config_error)
+
+static void fill_in(struct config *config, GHashTable *given)
+{
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		config_cluster_fill_in(&config->clusters[c]);
+	if (config->service && !g_hash_table_contains(given, "service.mapping_interval_s"))
+		config->service->mapping_interval_s = config->experiment->mapping_interval_s;
+}
+
+/* Reads the file alone, by the rows. */
+static struct config *read_file_of(const char *path, const struct config_served *served, GHashTable *given,
+				   GError **error)
+{
+	struct config_root root;
+	struct config *config;
+
+	config_root_init(served, &root);
+	config = config_read(path, &root.section, given, error);
+	if (config)
+		config->served = served;
+	return config;
+}
+
+struct config *config_load_served(const char *path, const struct config_served *served, GError **error)
+{
+	g_autoptr(GHashTable) given = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(config_t) config = read_file_of(path, served, given, error);
+
+	if (!config)
+		return NULL;
+	config->is_drawn = g_hash_table_contains(given, "environment");
+	if (served && !served->fill_in(config, path, given, error))
+		return NULL;
+	fill_in(config, given);
+	config_expand_types(config);
+	config_times_derive(config);
+	if (!config_check(config, path, error))
+		return NULL;
+	return g_steal_pointer(&config);
+}
+
+struct config *config_load(const char *path, GError **error)
+{
+	return config_load_served(path, NULL, error);
+}
+
+static void exchange_overheads(struct config *config, struct config_measured *measured)
+{
+	struct config_overhead *overheads = config->overheads;
+	const uint32_t count = config->overheads_count;
+
+	config->overheads = measured->overheads;
+	config->overheads_count = measured->overheads_count;
+	measured->overheads = overheads;
+	measured->overheads_count = count;
+}
+
+/* What was measured changes places with what the configuration has. */
+static void exchange_measured(struct config *config, struct config_measured *measured)
+{
+	const struct config_measured before = {
+		.estimates = config->estimates,   .estimates_count = config->estimates_count,
+		.unmeasured = config->unmeasured, .unmeasured_count = config->unmeasured_count,
+		.overheads = measured->overheads, .overheads_count = measured->overheads_count,
+	};
+
+	config->estimates = measured->estimates;
+	config->estimates_count = measured->estimates_count;
+	config->unmeasured = measured->unmeasured;
+	config->unmeasured_count = measured->unmeasured_count;
+	*measured = before;
+	exchange_overheads(config, measured);
+}
+
+/* What was measured, of a file that profile wrote, or of a whole configuration for `served`. */
+static struct config_measured *load_measured(const char *path, const struct config_served *served, GError **error)
+{
+	g_autoptr(GError) short_error = NULL;
+	struct config_measured *file = config_read(path, &config_measured_section, NULL, &short_error);
+	g_autoptr(config_t) whole = NULL;
+
+	if (file && (file->estimates_count > 0 || file->unmeasured_count > 0))
+		return file;
+	if (file) {
+		config_section_free(&config_measured_section, file);
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "%s: estimates: empty; give at least 1", path);
+		return NULL;
+	}
+	whole = read_file_of(path, served, NULL, NULL);
+	if (!whole || (whole->estimates_count == 0 && whole->unmeasured_count == 0)) {
+		g_propagate_error(error, g_steal_pointer(&short_error));
+		return NULL;
+	}
+	file = config_section_new(&config_measured_section);
+	exchange_measured(whole, file);
+	return file;
+}
+
+bool config_load_estimates(struct config *config, const char *path, GError **error)
+{
+	struct config_measured *file = load_measured(path, config->served, error);
+	bool kept; /* the overheads that there were */
+	bool good;
+
+	if (!file)
+		return false;
+	exchange_measured(config, file);
+	kept = !config->overheads;
+	if (kept)
+		exchange_overheads(config, file);
+	config_times_derive(config);
+	good = config_check(config, path, error);
+	if (!good) {
+		if (kept)
+			exchange_overheads(config, file);
+		exchange_measured(config, file);
+		config_times_derive(config);
+	}
+	config_section_free(&config_measured_section, file);
+	return good;
+}
+
+char *config_to_text(const struct config *config)
+{
+	struct config_root root;
+
+	config_root_init(config->served, &root);
+	return config_write_text(&root.section, config);
+}
+
+bool config_save(const struct config *config, const char *path, GError **error)
+{
+	g_autofree char *text = config_to_text(config);
+
+	return config_write_file(path, text, error);
+}
+
+bool config_save_measured(const struct config_measured *measured, const char *path,
+			  GError **error)
+{
+	struct config_measured file = *measured;
+	g_autofree char *text = NULL;
+
+	/* What there is none of is not named. */
+	if (file.overheads_count == 0)
+		file.overheads = NULL;
+	if (file.unmeasured_count == 0)
+		file.unmeasured = NULL;
+	text = config_write_text(&config_measured_section, &file);
+	return config_write_file(path, text, error);
+}
+
+bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,
+			   const char *path, GError **error)
+{
+	const struct config_measured measured = {
+		.estimates = (struct config_estimate *)estimates,
+		.estimates_count = count,
+	};
+
+	return config_save_measured(&measured, path, error);
+}
+
+void config_free(struct config *config)
+{
+	struct config_root root;
+
+	if (!config)
+		return;
+	config_root_init(config->served, &root);
+	config_section_free(&root.section, config);
+}

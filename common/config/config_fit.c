@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/config/config_fit.h"
+
+#include <math.h>
+
+/* The least share of a CPU that a VM's quota can be: 1 ms per period, of which the shortest is 71 ms (cpu_cap.h). */
+#define QUOTA_LEAST 0.0142
+/* The least that a blade's control group takes. */
+#define BLADE_LEAST 0.01
+#define REPETITIONS_MAX 1e9
+/* Repetitions that had to be so many times as many as they should are worth telling. */
+#define WORK_WORTH_TELLING 1.3
+
+/* One fitting. */
+struct fitting {
+	struct config *config;
+	const struct machine_probe *probe;
+	struct config_fit *fit;
+	GPtrArray *notices;
+};
+
+static void G_GNUC_PRINTF(2, 3) tell(struct fitting *fitting, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	g_ptr_array_add(fitting->notices, g_strdup_vprintf(format, arguments));
+	va_end(arguments);
+}
+
+static double metronome_cores(const struct config *config)
+{
+	return config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0;
+}
+
+static bool is_on_blades(const struct config_cluster *cluster)
+{
+	for (uint32_t h = 0; h < cluster->hosts_count; h++)
+		if (cluster->hosts[h].blade)
+			return true;
+	return false;
+}
+
+static void fit_cluster(struct fitting *fitting, struct config_cluster *cluster)
+{
+	/* Of all of a VM's cores together. */
+	const double least = ceil(QUOTA_LEAST * cluster->base_mhz / cluster->cores);
+	const double wanted = floor(cluster->max_mhz * fitting->fit->quotas);
+	const uint32_t given = cluster->max_mhz;
+
+	if (given == 0 || !is_on_blades(cluster))
+		return;
+	cluster->max_mhz = (uint32_t)fmin(fmax(fmax(wanted, least), 1), given);
+	if (cluster->max_mhz > wanted)
+		tell(fitting,
+		     "cluster '%s': max_mhz is %u, not %.0f: a VM's CPU quota is 1 ms per period at least",
+		     cluster->name, cluster->max_mhz, wanted);
+}
+
+static void fit_blade(struct fitting *fitting, uint32_t index)
+{
+	struct config_blade *blade = &fitting->config->lab->blades[index];
+	const double quotas = config_lab_blade_quotas(fitting->config, index);
+	const double least = fmax(BLADE_LEAST, config_lab_is_steady(fitting->config) ?
+						       quotas * CONFIG_LAB_STEADY_MOST :
+						       quotas);
+	const double wanted = fmin(blade->cpu_cores * fitting->fit->quotas, fitting->probe->cores);
+
+	/* Thousandths of a core, for people. */
+	blade->cpu_cores = fmin(fmax(floor(wanted * 1000) / 1000, least), blade->cpu_cores);
+}
+
+static void fit_type(struct fitting *fitting, struct config_type *type, GString *changed)
+{
+	const double wanted = type->repetitions * fitting->fit->work;
+	const uint32_t given = type->repetitions;
+
+	if (config_type_is_script(type))
+		return;
+	type->repetitions = (uint32_t)fmin(fmax(round(wanted), 1), REPETITIONS_MAX);
+	if (type->repetitions != given)
+		g_string_append_printf(changed, "%s%s %u instead of %u", changed->len ? ", " : "",
+				       type->name, type->repetitions, given);
+	if (type->repetitions >= WORK_WORTH_TELLING * wanted)
+		tell(fitting,
+		     "type '%s': 1 repetition is the least, and takes %.1f times as long here as elsewhere",
+		     type->name, 1 / wanted);
+}
+
+/* The mean factor by which arriving tasks last longer here, since types of few repetitions cannot shrink enough. */
+static double mean_length(const struct config *before, double work)
+{
+	double share = 0;
+	double length = 0;
+
+	for (uint32_t t = 0; t < before->types_count; t++) {
+		const struct config_type *type = &before->types[t];
+		const double wanted = type->repetitions * work;
+
+		share += type->share;
+		length += type->share *
+			  (config_type_is_script(type) ? 1 : fmax(1, fmax(round(wanted), 1) / wanted));
+	}
+	return share > 0 ? length / share : 1;
+}
+
+/* Before the repetitions are fitted. */
+static void fit_experiment(struct fitting *fitting)
+{
+	struct config_workload *workload = fitting->config->workload;
+	struct config_experiment *experiment = fitting->config->experiment;
+	const double length = mean_length(fitting->config, fitting->fit->work);
+	const double fewer_repeats = CONFIG_FIT_LONGER / length;
+	const double fewer_tasks = CONFIG_FIT_MUCH_LONGER / length;
+	const double tasks = workload ? workload->tasks : 0;
+	const uint32_t repeats = experiment ? experiment->profile_repeats : 0;
+
+	if (!(tasks > 0) || !experiment || fewer_repeats >= 1)
+		return;
+	workload->tasks = fmin(tasks, fmax(CONFIG_FIT_TASKS, round(tasks * fewer_tasks)));
+	experiment->profile_repeats =
+		(uint32_t)fmin(repeats, fmax(CONFIG_FIT_REPEATS, round(repeats * fewer_repeats)));
+	if (workload->tasks < tasks || experiment->profile_repeats < repeats)
+		tell(fitting,
+		     workload->tasks < tasks ?
+			     "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
+			     "cluster instead of %u, and %.0f tasks in a run instead of %.0f" :
+			     "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
+			     "cluster instead of %u",
+		     length, experiment->profile_repeats, repeats, workload->tasks, tasks);
+}
+
+static bool choose_factors(struct fitting *fitting, GError **error)
+{
+	struct config_fit *fit = fitting->fit;
+	const double metronome = metronome_cores(fitting->config);
+	const double room = CONFIG_LAB_HOST_SHARE * fitting->probe->cores - metronome;
+	const double vms = config_lab_cores(fitting->config);
+
+	if (room <= 0) {
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "lab.fit: a lab gets %.2f cores of this machine, too few: its metronome alone takes "
+			    "%.2f; give it more, or leave out steady",
+			    fitting->probe->cores, metronome);
+		return false;
+	}
+	fit->quotas = vms > room ? room / vms : 1;
+	fit->work = fit->quotas * (isnan(fitting->probe->speed) ? 1 : fitting->probe->speed);
+	return true;
+}
+
+/* What is clamped from below may be more than there is. */
+static bool check_room(const struct fitting *fitting, GError **error)
+{
+	const struct config *config = fitting->config;
+	const double room = CONFIG_LAB_HOST_SHARE * fitting->probe->cores - metronome_cores(config);
+	const double vms = config_lab_cores(config);
+
+	if (vms <= room + 1e-6)
+		return true;
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+		    "lab.fit: VMs of this lab need %.3f cores at least, and this machine has %.3f for them; give it "
+		    "more CPU time, or the clusters fewer nodes",
+		    vms, room);
+	return false;
+}
+
+static void fit_all(struct fitting *fitting)
+{
+	struct config *config = fitting->config;
+	g_autoptr(GString) changed = g_string_new(NULL);
+
+	fit_experiment(fitting);
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		fit_cluster(fitting, &config->clusters[c]);
+	for (uint32_t b = 0; b < config->lab->blades_count; b++)
+		fit_blade(fitting, b);
+	for (uint32_t t = 0; t < config->types_count; t++)
+		fit_type(fitting, &config->types[t], changed);
+	if (fitting->fit->quotas < 1)
+		tell(fitting,
+		     "CPU quotas and budgets are %.2f of the configuration's: its VMs may use %.2f cores, 80 %% of "
+		     "what a lab gets here",
+		     fitting->fit->quotas, config_lab_cores(config));
+	if (changed->len)
+		tell(fitting, "repetitions, so that tasks take as long as elsewhere: %s", changed->str);
+	if (isnan(fitting->probe->speed))
+		tell(fitting, "the speed of emulated work is not known here: repetitions take it for 1");
+}
+
+/* Hundredths are enough for patience. */
+static void set_patience(struct config *config, double work)
+{
+	const double patience = fmax(1, config->patience) * fmax(1, ceil(100 / work) / 100);
+
+	if (patience > 1)
+		config->patience = fmin(patience, 1000);
+}
+
+bool config_fit(struct config *config, const struct machine_probe *probe, struct config_fit *ret_fit,
+		GError **error)
+{
+	struct fitting fitting = {config, probe, ret_fit, NULL};
+
+	*ret_fit = (struct config_fit){.quotas = 1, .work = 1};
+	if (!config_lab_is_to_fit(config))
+		return true;
+	if (!choose_factors(&fitting, error))
+		return false;
+	fitting.notices = g_ptr_array_new();
+	fit_all(&fitting);
+	set_patience(config, ret_fit->work);
+	config->lab->fit = CONFIG_NO;
+	g_ptr_array_add(fitting.notices, NULL);
+	ret_fit->notices = (char **)g_ptr_array_free(fitting.notices, FALSE);
+	if (check_room(&fitting, error))
+		return true;
+	config_fit_clear(ret_fit);
+	return false;
+}
+
+void config_fit_clear(struct config_fit *fit)
+{
+	g_clear_pointer(&fit->notices, g_strfreev);
+}

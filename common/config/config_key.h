@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A key of a configuration is one row: its name, kind, default, range and help. Files are read and written by the
+ * rows; defaults, the errors of ranges and words, `virtbed config keys` and docs/reference/virtbed.yaml.5 come from them. Rules
+ * that compare keys with each other are code, beside the rows of their section.
+ */
+
+/* What a key holds, and the type of its field. */
+enum config_kind {
+	CONFIG_KIND_UINT = 0, /* uint16_t, uint32_t or uint64_t */
+	CONFIG_KIND_NUMBER,   /* double */
+	CONFIG_KIND_FLAG,     /* bool */
+	CONFIG_KIND_WORD,     /* an enum of the values 0, 1, 2 ..., in the order of `words` */
+	CONFIG_KIND_TEXT,     /* char *, owned; NULL: absent */
+	CONFIG_KIND_SECTION,  /* pointer to the structure of `section`, owned; NULL: absent */
+	CONFIG_KIND_LIST,     /* pointer to an array, owned, with its uint32_t count in FIELD_count */
+};
+
+/* What 0 means for an optional number. */
+enum config_zero {
+	CONFIG_ZERO_IS_ABSENT = 0, /* the same as leaving it out */
+	CONFIG_ZERO_IS_VALUE,      /* a value of its own, beside a default that is not 0 */
+	CONFIG_ZERO_IS_REFUSED,    /* it makes no sense: the author of the file means something else */
+};
+
+/* How an error tells that a number is outside its range. */
+enum config_range {
+	CONFIG_RANGE_BRACKETS = 0, /* "2 is outside (0, 1]" */
+	CONFIG_RANGE_TO,           /* "2 is outside 0 to 1" */
+	CONFIG_RANGE_FROM,         /* "2 is not from 0 to 1" */
+	CONFIG_RANGE_MOST,         /* "2 is more than 1; give 0 to 1", "-1 is negative or not a number" */
+	CONFIG_RANGE_BY_RULE,      /* a rule of the section refuses it in words of its own */
+};
+
+/* A row. */
+struct config_key {
+	const char *name;
+	const char *former;    /* its name in the version before, which a file may still have; a warning says so */
+	const char *help;      /* for the manual page; `x` is bold there */
+	enum config_kind kind;
+	enum config_kind entry; /* of a list: what each entry is */
+	bool needed;           /* its section is not complete without it */
+	uint32_t least;        /* entries that a list has at the least */
+	size_t offset;         /* of the field in the section's structure */
+	size_t size;           /* of the field; of a list the size of an entry */
+	size_t count_offset;   /* of a list's count */
+	double fallback;       /* default of a number, flag or word where the key is absent */
+	const char *fallback_text; /* default of a text */
+	enum config_zero zero;
+	double min, max;       /* of a number or of each number in a list; both 0: any */
+	bool above_min;        /* `min` itself is outside */
+	bool below_max;        /* `max` itself is outside */
+	enum config_range range;
+	const char *const *words; /* NULL-terminated */
+	/* Of a section, or of each entry of a list of sections; NULL: not served here, so that it is not read. */
+	const struct config_section *section;
+};
+
+/* The rows of one structure. */
+struct config_section {
+	const struct config_key *keys; /* the last one has no name */
+	size_t size;                   /* of the structure */
+	const char *help;              /* for the manual page, or NULL */
+	const char *gone;              /* a key of a former version that is refused with advice; NULL: none */
+	const char *advice;            /* what to do about it */
+};
+
+#define CONFIG_FIELD(type, field) \
+	.name = #field, .offset = offsetof(type, field), .size = sizeof(((type *)0)->field)
+#define CONFIG_COUNTED(type, field) \
+	.name = #field, .offset = offsetof(type, field), .size = sizeof(*((type *)0)->field), \
+	.count_offset = offsetof(type, field##_count), .kind = CONFIG_KIND_LIST
+#define CONFIG_UINT(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_UINT
+#define CONFIG_NUMBER(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_NUMBER
+#define CONFIG_FLAG(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_FLAG
+#define CONFIG_WORD(type, field, list) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_WORD, .words = (list)
+#define CONFIG_TEXT(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_TEXT
+#define CONFIG_SECTION(type, field, rows) \
+	CONFIG_FIELD(type, field), .kind = CONFIG_KIND_SECTION, .section = &(rows)
+#define CONFIG_LIST(type, field, what) CONFIG_COUNTED(type, field), .entry = CONFIG_KIND_##what
+#define CONFIG_SECTIONS(type, field, rows) \
+	CONFIG_COUNTED(type, field), .entry = CONFIG_KIND_SECTION, .section = &(rows)
+
+/* The row in `section` that has that name or had it in the version before, or NULL. */
+const struct config_key *config_key_find(const struct config_section *section, const char *name);
+
+/* The kind's name in the manual page, such as "whole number". */
+const char *config_kind_name(enum config_kind kind);
+
+/* The value of a number, flag or word at `place`, which is the field of `key` or an entry of it. */
+double config_key_number(const struct config_key *key, enum config_kind kind, const void *place);
+
+/* The default of `key` as files have it, or NULL: none, or nothing. The caller frees. */
+char *config_key_fallback(const struct config_key *key);
+
+/* The range of `key` in words, as in "0 to 1" or "(0, 1]", or NULL: any. The caller frees. */
+char *config_key_range(const struct config_key *key);
+
+/* Fills all of `data`, a structure of `section`, with the defaults. */
+void config_section_fill(const struct config_section *section, void *data);
+
+/* A new structure of `section` with the defaults; the caller frees it with config_section_free(). */
+void *config_section_new(const struct config_section *section);
+
+/* Gives the number, flag or word `name` of `data`, a structure of `section`, a value that is in its range. */
+void config_section_set(const struct config_section *section, void *data, const char *name, double value);
+
+/* Frees what `data`, a structure of `section`, points to, and all below. */
+void config_section_clear(const struct config_section *section, void *data);
+
+/* Clears and frees `data`; NULL is allowed. */
+void config_section_free(const struct config_section *section, void *data);
+
+/*
+ * Whether every number of `data` and below is in its range; `path` is that of the section, "" for the file. Returns
+ * NULL, or the first "KEY.PATH: what is wrong" (the caller frees). An optional number of 0 that is the same as an
+ * absent one passes, and so does what CONFIG_RANGE_BY_RULE leaves to a rule.
+ */
+char *config_section_check(const struct config_section *section, const char *path, const void *data);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/config/config_key.h"
+
+/* Where a host's watts come from. */
+enum config_meter_kind {
+	CONFIG_METER_NONE = 0, /* no meter: energy of the host is not known */
+	CONFIG_METER_IPMI,     /* ipmitool over LAN: DCMI, else the named sensor */
+	CONFIG_METER_REDFISH,  /* HTTPS: PowerControl, else EnvironmentMetrics */
+	CONFIG_METER_AMM,      /* SNMP: a bay of an IBM BladeCenter's management module */
+	CONFIG_METER_RAPL,     /* CPU packages of this machine only, not its whole power */
+	CONFIG_METER_ACPI,     /* ACPI power meter of this machine (hwmon) */
+	CONFIG_METER_MODEL,    /* no meter: watts computed from this machine's CPU time */
+	CONFIG_METER_SIMULATED, /* of a host of a simulated cluster, which has no other */
+};
+
+/* How a Redfish meter logs in. */
+enum config_meter_auth {
+	CONFIG_METER_BASIC = 0, /* name and password with every request */
+	CONFIG_METER_SESSION,   /* one login for a token, which is given back at the end */
+};
+
+/* Which certificates a Redfish meter accepts. */
+enum config_meter_tls {
+	CONFIG_METER_VERIFY = 0, /* those that `ca_file`, or else the system, vouches for */
+	CONFIG_METER_INSECURE,   /* any: a machine in between may read the password */
+};
+
+/* Version of SNMP that an AMM is asked in. */
+enum config_meter_snmp {
+	CONFIG_METER_SNMP_V3 = 0, /* user, authentication by SHA and encryption by DES */
+	CONFIG_METER_SNMP_V1,     /* the first line of the password file is the community */
+	CONFIG_METER_SNMP_V2C,
+};
+
+/*
+ * A power meter of one host. docs/reference/meters.md says what each kind measures; config_meter.c has the
+ * table of which keys each kind takes and needs: a key of another kind is refused.
+ */
+struct config_meter {
+	enum config_meter_kind kind;
+	char *address;          /* host name or IP address of the BMC (ipmi, redfish, amm) */
+	uint16_t port;          /* default: 623 (ipmi, UDP), 443 (redfish), 161 (amm, UDP) */
+	char *user;             /* ipmi, redfish, amm with SNMP 3; default "ADMIN" */
+	char *password_file;    /* file whose first line is the password; never in argv */
+	uint32_t cipher_suite;  /* ipmi; default 17 */
+	char *privilege;        /* ipmi: USER, OPERATOR, ADMINISTRATOR; default USER */
+	char *sensor;           /* ipmi: sensor to read where DCMI is missing; NULL: none */
+	char *ca_file;          /* redfish: PEM file of the certificates to trust; NULL: system */
+	enum config_meter_tls tls;   /* redfish */
+	enum config_meter_auth auth; /* redfish */
+	char *chassis;          /* redfish: Id of the chassis; NULL: the first that has watts */
+	uint32_t bay;           /* amm: the blade's bay, 1 to 14 */
+	enum config_meter_snmp snmp; /* amm */
+	char *sys_root;         /* rapl, acpi: where sysfs is; default "/sys" */
+	char *proc_root;        /* model: where procfs is; default "/proc" */
+	double idle_w;          /* model: watts at no load, >= 0 */
+	double core_w;          /* model: watts more per busy CPU, >= 0 */
+	double interval_s;      /* sampling interval; default 1 */
+};
+
+/* The rows of the structures above. */
+extern const struct config_section config_meter_section;
+
+/* Fills in the defaults of `meter` that depend on its kind. */
+void config_meter_fill_in(struct config_meter *meter);
+
+/*
+ * Verifies the meaning of `meter`. `local`: its host's libvirt URI names this machine. Returns
+ * NULL, or "KEY: what is wrong; what to do" (the caller frees).
+ */
+char *config_meter_check(const struct config_meter *meter, bool local);
+
+/* The kind's name as in configurations. */
+const char *config_meter_kind_name(enum config_meter_kind kind);
+
+/* Frees what `meter` points to and makes it one of kind none; its sampling interval stays. */
+void config_meter_clear(struct config_meter *meter);

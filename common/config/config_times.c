@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Times that follow from the estimates: a workload says how much of the clusters' capacity its tasks ask for
+ * (workload.load, workload.tasks) and an experiment its times in those of tasks and arrivals
+ * (experiment.mapping_interval, experiment.duration). The same experiment then comes out wherever tasks take
+ * longer or shorter.
+ *
+ * Every time is rounded to three significant digits, so that the figures printed are the figures used.
+ */
+#include <math.h>
+
+#include "common/config/config_parts.h"
+
+/* Tasks per second that a cluster completes while its nodes are busy, and the seconds that one takes there. */
+struct rate {
+	double tasks_per_s;
+	double etc_s;
+};
+
+/* Tasks of `width` VMs that a cluster runs at the same time. */
+static double slots(const struct config_cluster *cluster, double width, double cpu_need)
+{
+	return cluster->shared ? cluster->hosts_count / (width * cpu_need) : cluster->nodes / width;
+}
+
+/* Means over the types that arrive and have an estimate on the cluster, weighted by their shares. */
+static struct rate cluster_rate(const struct config *config, const struct config_cluster *cluster)
+{
+	double share = 0;
+	double etc_s = 0;
+	double width = 0;
+	double cpu_need = 0;
+
+	for (uint32_t t = 0; t < config->types_count; t++) {
+		const struct config_type *type = &config->types[t];
+		const struct config_estimate *estimate =
+			config_estimate(config, type->name, cluster->name);
+
+		if (!estimate || !(type->share > 0))
+			continue;
+		share += type->share;
+		etc_s += type->share * estimate->etc_s;
+		width += type->share * config_type_nodes(type, cluster);
+		cpu_need += type->share * type->cpu_need;
+	}
+	if (!(etc_s > 0))
+		return (struct rate){ 0 };
+	return (struct rate){
+		.tasks_per_s = slots(cluster, width / share, cpu_need / share) / (etc_s / share),
+		.etc_s = etc_s / share,
+	};
+}
+
+/* Of all clusters together; the time is the mean over the tasks that they complete. */
+static struct rate system_rate(const struct config *config)
+{
+	struct rate sum = { 0 };
+
+	for (uint32_t c = 0; c < config->clusters_count; c++) {
+		const struct rate one = cluster_rate(config, &config->clusters[c]);
+
+		sum.tasks_per_s += one.tasks_per_s;
+		sum.etc_s += one.tasks_per_s * one.etc_s;
+	}
+	if (sum.tasks_per_s > 0)
+		sum.etc_s /= sum.tasks_per_s;
+	return sum;
+}
+
+static double three_digits(double value)
+{
+	const double unit = pow(10, floor(log10(value)) - 2);
+
+	return round(value / unit) * unit;
+}
+
+bool config_times_follow(const struct config *config)
+{
+	return (config->workload && config->workload->load > 0) || config->experiment->duration > 0 ||
+	       config->experiment->mapping_interval > 0;
+}
+
+bool config_times_known(const struct config *config)
+{
+	return config->workload && config->workload->arrival_mean_s > 0 && config->workload->duration_s > 0 &&
+	       config->experiment->mapping_interval_s > 0 && config->experiment->duration_s > 0;
+}
+
+void config_times_derive(struct config *config)
+{
+	struct config_workload *workload = config->workload;
+	struct config_experiment *experiment = config->experiment;
+	struct rate rate;
+
+	if (!workload || !config_times_follow(config))
+		return;
+	rate = system_rate(config);
+	if (rate.tasks_per_s > 0 && workload->load > 0) {
+		workload->arrival_mean_s = three_digits(1 / (workload->load * rate.tasks_per_s));
+		workload->duration_s = three_digits(workload->tasks * workload->arrival_mean_s);
+	}
+	if (rate.tasks_per_s > 0 && experiment->mapping_interval > 0)
+		experiment->mapping_interval_s = three_digits(experiment->mapping_interval * rate.etc_s);
+	if (config->service && config->service->mapping_interval_s == 0)
+		config->service->mapping_interval_s = experiment->mapping_interval_s;
+	if (workload->duration_s > 0 && experiment->duration > 0)
+		experiment->duration_s = three_digits(experiment->duration * workload->duration_s);
+}
+
+/* A time given in seconds, or as a multiple. */
+static char *check_either(const char *seconds_key, double seconds, const char *multiple_key,
+			  double multiple)
+{
+	if (seconds > 0 || multiple > 0)
+		return NULL;
+	return g_strdup_printf("%s: missing; give it in seconds, or give %s", seconds_key, multiple_key);
+}
+
+char *config_times_check(const struct config *config)
+{
+	const struct config_workload *workload = config->workload;
+	const struct config_experiment *experiment = config->experiment;
+	char *wrong = check_either("workload.arrival_mean_s", workload->arrival_mean_s,
+				   "workload.load", workload->load);
+
+	if (!wrong)
+		wrong = check_either("workload.duration_s", workload->duration_s, "workload.tasks",
+				     workload->tasks);
+	if (!wrong)
+		wrong = check_either("experiment.mapping_interval_s", experiment->mapping_interval_s,
+				     "experiment.mapping_interval", experiment->mapping_interval);
+	if (!wrong)
+		wrong = check_either("experiment.duration_s", experiment->duration_s,
+				     "experiment.duration", experiment->duration);
+	if (!wrong && (workload->load > 0) != (workload->tasks > 0))
+		wrong = g_strdup_printf("workload.%s: goes with %s; give both, or arrival_mean_s and duration_s",
+					workload->load > 0 ? "load" : "tasks",
+					workload->load > 0 ? "tasks" : "load");
+	if (!wrong && config->is_drawn && config_times_follow(config))
+		wrong = g_strdup("workload.load: an environment has times of its own; leave out load, "
+				 "experiment.mapping_interval and experiment.duration");
+	return wrong;
+}

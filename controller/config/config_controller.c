@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller/config/config_controller.h"
+
+#include "controller/config/config_environment.h"
+#include "controller/config/config_study.h"
+
+static bool fill_in(struct config *config, const char *path, GHashTable *given, GError **error)
+{
+	if (config_environment(config) && !config_environment_fill_in(config, path, given, error))
+		return false;
+	config_study_fill_in(config);
+	return true;
+}
+
+static char *check(const struct config *config)
+{
+	char *wrong = config_study_check(config);
+
+	return !wrong && config_environment(config) ? config_environment_check(config) : wrong;
+}
+
+const struct config_served config_controller = {
+	.sections = {
+		[CONFIG_ENVIRONMENT] = &config_environment_section,
+		[CONFIG_STUDY] = &config_study_section,
+	},
+	.fill_in = fill_in,
+	.check = check,
+};
+
+struct config *config_controller_load(const char *path, GError **error)
+{
+	return config_load_served(path, &config_controller, error);
+}
