@@ -25,7 +25,7 @@ static bool complain(const char *what, const char *on)
 	return false;
 }
 
-/* The next component of *@path, copied to @ret_name; false: there is none, or it leads astray. */
+/* The next component of *@path, copied to @ret_name; false: there is none, or it is not allowed. */
 static bool next_part(const char **path, char *ret_name)
 {
 	size_t length = strcspn(*path, "/");
@@ -40,8 +40,8 @@ static bool next_part(const char **path, char *ret_name)
 }
 
 /*
- * Opens the directory that holds @path, below @top, and puts the last component into @ret_name;
- * @make: with the directories that are not there.  Symbolic links are not followed.  -1: failed.
+ * Opens the directory that holds @path, below @top, and copies the last component to @ret_name.
+ * @make: creates missing directories. Symbolic links are not followed. -1: failed.
  */
 static int open_parent(int top, const char *path, bool make, char *ret_name)
 {
@@ -83,7 +83,7 @@ static bool read_all(int fd, char *bytes, size_t length)
 	return true;
 }
 
-/* A byte at a time: what follows is not ours to read. */
+/* A byte at a time: the bytes after the line belong to other readers. */
 static bool read_line(int fd, char *line)
 {
 	for (size_t i = 0; i < LINE_SIZE; i++) {
@@ -167,14 +167,14 @@ struct packing {
 	int skipped;
 };
 
-/* There may be any number of those: the first ones do. */
+/* There may be any number of these messages: only the first are written. */
 static void skip(struct packing *packing, const char *path, const char *why)
 {
 	if (packing->skipped++ < BUNDLE_FILES_MAX)
 		dprintf(packing->fd, "skip %s: %s\n", path, why);
 }
 
-/* A name with a control character would not be read back as it is. */
+/* A name with a control character could not be read back. */
 static bool is_plain(const char *name)
 {
 	for (; *name; name++)
@@ -183,7 +183,7 @@ static bool is_plain(const char *name)
 	return true;
 }
 
-/* Should the file shrink meanwhile the rest is made up of zeros: the size was said. */
+/* If the file shrinks meanwhile the rest is filled with zeros, because its size was sent. */
 static void send_bytes(const struct packing *packing, int file, size_t size)
 {
 	char buffer[CHUNK];
@@ -243,7 +243,7 @@ static void pack_directory(struct packing *packing, int fd, const char *path, in
 	closedir(directory);
 }
 
-/* O_NONBLOCK: nobody may ever write to a pipe that lies there. */
+/* O_NONBLOCK: opening a pipe must not wait for a writer. */
 static void pack_at(struct packing *packing, int parent, const char *name, const char *path,
 		    int depth)
 {

@@ -11,7 +11,7 @@
 #define CHUNK 16384
 #define RELAYS_MAX 2
 #define PIPE_SIZE 65536
-#define CUT_LINE "\nvirtbed: the output goes on, but only its first MiB is kept\n"
+#define CUT_LINE "\nvirtbed: the output continues, but only its first MiB is kept\n"
 
 bool relay_write(int fd, const char *bytes, size_t length)
 {
@@ -28,8 +28,8 @@ bool relay_write(int fd, const char *bytes, size_t length)
 	return true;
 }
 
-/* A copy for which there is no room must not stop the original. */
-static void put(struct relay *relay, const char *bytes, size_t length)
+/* Writes the copy. A copy for which there is no room must not stop the original. */
+static void write_copy(struct relay *relay, const char *bytes, size_t length)
 {
 	relay_write(relay->to, bytes, length);
 	if (relay->copy < 0 || relay_write(relay->copy, bytes, length))
@@ -43,17 +43,17 @@ static void pass(struct relay *relay, const char *bytes, size_t length)
 	size_t room = RELAY_MAX - relay->passed;
 
 	if (length > room && !relay->cut) {
-		put(relay, bytes, room);
-		put(relay, CUT_LINE, strlen(CUT_LINE));
+		write_copy(relay, bytes, room);
+		write_copy(relay, CUT_LINE, strlen(CUT_LINE));
 		relay->passed = RELAY_MAX;
 		relay->cut = true;
 	} else if (!relay->cut) {
-		put(relay, bytes, length);
+		write_copy(relay, bytes, length);
 		relay->passed += length;
 	}
 }
 
-/* Passes on one piece of what is there, if anything is. */
+/* Passes on a piece of the available bytes, if there are any. */
 static void step(struct relay *relay)
 {
 	char buffer[CHUNK];
@@ -82,7 +82,7 @@ void relay_until_end(struct relay *relays, size_t count, pid_t pid)
 
 	for (size_t i = 0; i < count; i++)
 		fcntl(relays[i].from, F_SETFL, O_NONBLOCK);
-	/* A process that cannot be watched has ended when nobody holds its pipes any more. */
+	/* A process that cannot be watched has ended when its pipes are closed. */
 	while (process >= 0 || any_open(relays, count)) {
 		for (size_t i = 0; i < count; i++)
 			fds[i] = (struct pollfd){.fd = relays[i].from, .events = POLLIN};
@@ -99,7 +99,7 @@ void relay_until_end(struct relay *relays, size_t count, pid_t pid)
 		close(process);
 }
 
-/* No more than a pipe holds: somebody who got away may still write. */
+/* No more than a pipe holds: a process that escaped may still write. */
 void relay_finish(struct relay *relay)
 {
 	for (int i = 0; relay->from >= 0 && i < PIPE_SIZE / CHUNK; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a program writes, passed on to whoever started it through the agent, and copied to a file
- * that the agent can read meanwhile.  At most RELAY_MAX bytes of a stream are passed on; the rest is
- * read and thrown away, so that the program goes on, and a line says so.
+ * Passes the output of a program on to the agent's client that started it, and copies it to a file
+ * that the agent can read meanwhile. At most RELAY_MAX bytes of a stream are passed on. The rest is
+ * read and dropped, so that the program does not block, and a line says so.
  */
 #ifndef VIRTBED_GUEST_RELAY_H
 #define VIRTBED_GUEST_RELAY_H
@@ -12,8 +12,8 @@
 #include <sys/types.h>
 
 /*
- * Of each stream.  The agent hands both over in one reply, in base64, and libvirt takes no text
- * above 4 MiB (REMOTE_STRING_MAX).
+ * The limit of each stream. The agent sends both in a single reply, in base64, and libvirt accepts
+ * no text above 4 MiB (REMOTE_STRING_MAX).
  */
 #define RELAY_MAX (1 << 20)
 
@@ -26,12 +26,12 @@ struct relay {
 };
 
 /*
- * Passes on what the relays, @count of them (2 at most), get, until process @pid has ended, which
- * stays to be waited for.
+ * Serves the relays, @count of them (2 at most), until process @pid has ended, which the caller
+ * reaps.
  */
 void relay_until_end(struct relay *relays, size_t count, pid_t pid);
 
-/* Passes on what the program has left in the pipe, and closes it. */
+/* Passes on what the program has left in the pipe, and closes the pipe. */
 void relay_finish(struct relay *relay);
 
 /* Writes all of @bytes; false if that fails. */

@@ -13,7 +13,7 @@
  *                       (bundle.h); standard error goes where standard output does.  It is for a
  *                       program that has the guest for itself: at its end all of the user's
  *                       processes are killed.
- *         --result NAME what is to come of the directory in the end, on standard error (bundle.h);
+ *         --result NAME a file to send from the directory in the end, on standard error (bundle.h);
  *                       may be repeated
  *   virtbed-rank kill N
  *       Kill what "run N" started and wait until it is gone; 0 also when nothing ran.  A "run N"
@@ -67,7 +67,7 @@ static const struct {
 	{"UCX_NET_DEVICES", "eth0"},
 };
 
-static int fail(const char *what, const char *on)
+static int print_errno(const char *what, const char *on)
 {
 	fprintf(stderr, "virtbed-rank: %s '%s': %s\n", what, on, strerror(errno));
 	return STATUS_NOT_STARTED;
@@ -78,10 +78,10 @@ static void pid_path(long port, char *ret_path, size_t size)
 	snprintf(ret_path, size, "/run/virtbed-rank.%ld.pid", port);
 }
 
-/* What "run" was asked for. */
+/* The arguments of "run". */
 struct order {
 	long port;
-	bool owned;    /* it is a user's */
+	bool owned;    /* it runs as a user */
 	uid_t user;
 	char work[32]; /* its directory */
 	bool unpack;
@@ -107,11 +107,11 @@ static int open_port(long port)
 			break; /* EBUSY: another rank holds it */
 		poll(NULL, 0, 5);
 	}
-	fail("cannot open port", name);
+	print_errno("cannot open port", name);
 	return -1;
 }
 
-/* Written under another name first, so that "kill" never reads half a number. */
+/* Written under another name first, so that "kill" never reads a partial number. */
 static int write_pid(long port, pid_t pid)
 {
 	char path[64], fresh[72];
@@ -161,8 +161,9 @@ static bool is_running(int fd, const char *interface)
 }
 
 /*
- * Right after boot the kernel may not yet have called the link running, and then UCX finds no
- * way to the other ranks.  Gives up silently: a job within one guest may do without.
+ * Waits for the link. Right after boot the kernel may not count the link as running, and then UCX
+ * finds no way to the other ranks. Gives up silently: a job within a single guest may do without
+ * the link.
  */
 static void wait_for_link(const char *interface)
 {
@@ -188,7 +189,7 @@ static void set_environment(int port_fd)
 	setenv("PMI_FD", number, 1);
 }
 
-/* What the user could do before it got its directory must not matter: hence not under /tmp. */
+/* Creates the directory. Whatever the user did before must not matter, so it is not under /tmp. */
 static bool make_work(struct order *order)
 {
 	char options[64];
@@ -205,7 +206,7 @@ static bool make_work(struct order *order)
 	return mount("tmpfs", order->work, "tmpfs", MS_NOSUID | MS_NODEV, options) == 0;
 }
 
-/* For good: not even a program with the set-user-ID bit gives anything back. */
+/* For good: even a program with the set-user-ID bit gains nothing. */
 static bool become(uid_t user)
 {
 	return setgroups(0, NULL) == 0 && setgid(user) == 0 && setuid(user) == 0 &&
@@ -218,11 +219,11 @@ static bool enter_work(const struct order *order)
 		return true;
 	if (!become(order->user) || chdir(order->work) < 0 ||
 	    setenv("HOME", order->work, 1) < 0)
-		return fail("cannot run in", order->work) == 0;
+		return print_errno("cannot run in", order->work) == 0;
 	return !order->unpack || bundle_unpack(STDIN_FILENO, order->work);
 }
 
-/* A program that has the guest for itself is no rank, and reads nothing. */
+/* Closes the port: a program that has the guest for itself is no rank, and reads nothing. */
 static void keep_apart(int port_fd)
 {
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -233,7 +234,7 @@ static void keep_apart(int port_fd)
 		dup2(nothing, STDIN_FILENO);
 }
 
-/* As shells do with a script that does not name its interpreter. */
+/* As shells execute a script that does not name its interpreter. */
 static void exec_by_shell(const struct order *order)
 {
 	char *argv[ARGUMENTS_MAX + 3] = {"sh"};
@@ -244,7 +245,7 @@ static void exec_by_shell(const struct order *order)
 	execv("/bin/sh", argv);
 }
 
-/* In the child.  Does not start before the parent has recorded it, nor when the parent died. */
+/* In the child. Does not start before the parent has recorded it, nor if the parent died. */
 static void exec_program(const struct order *order, int port_fd, int go_fd)
 {
 	char go;
@@ -263,7 +264,7 @@ static void exec_program(const struct order *order, int port_fd, int go_fd)
 	execv(order->program[0], order->program);
 	if (errno == ENOEXEC)
 		exec_by_shell(order);
-	fail("cannot start", order->program[0]);
+	print_errno("cannot start", order->program[0]);
 	_exit(STATUS_NOT_STARTED);
 }
 
@@ -288,7 +289,7 @@ static bool open_relays(const struct order *order, struct relay *relays, int *re
 	return true;
 }
 
-/* Fork the rank into its own group and write its number down; -1 on failure. */
+/* Forks the rank into its own group and records its pid; -1 on failure. */
 static pid_t start(const struct order *order, int port_fd, const int *ends)
 {
 	int go[2];
@@ -307,9 +308,9 @@ static pid_t start(const struct order *order, int port_fd, const int *ends)
 	if (pid > 0) {
 		setpgid(pid, pid);
 		if (write_pid(order->port, pid) < 0 || write(go[1], "g", 1) != 1)
-			fail("cannot record the rank in", "/run");
+			print_errno("cannot record the rank in", "/run");
 	}
-	close(go[1]); /* had nothing been written, the child ends now */
+	close(go[1]); /* if nothing was written, the child ends now */
 	return pid;
 }
 
@@ -329,10 +330,13 @@ static void report_exit(int port_fd, int status)
 	int length = snprintf(line, sizeof(line), "cmd=virtbed_exit status=%d\n", status);
 
 	if (write(port_fd, line, (size_t)length) != length)
-		fail("cannot report the exit status on", "PMI port");
+		print_errno("cannot report the exit status on", "PMI port");
 }
 
-/* Kills whatever the user has left, from a process of the user's: kill(2) spares that one. */
+/*
+ * Kills all remaining processes of the user, from a process of the user's: kill(2) spares that
+ * process.
+ */
 static void kill_all_of(uid_t user)
 {
 	pid_t pid = fork();
@@ -346,14 +350,14 @@ static void kill_all_of(uid_t user)
 		wait_status(pid);
 }
 
-/* Waits for the program, and passes on what it writes until it ends. */
+/* Waits for the program, and relays its output until it ends. */
 static int attend(const struct order *order, struct relay *relays, pid_t pid)
 {
 	int status;
 
 	relay_until_end(relays, 2, pid);
 	status = wait_status(pid);
-	kill(-pid, SIGKILL); /* what it has left */
+	kill(-pid, SIGKILL); /* the rest of its group */
 	if (order->unpack && order->user != 0)
 		kill_all_of(order->user);
 	relay_finish(&relays[0]);
@@ -361,7 +365,7 @@ static int attend(const struct order *order, struct relay *relays, pid_t pid)
 	return status;
 }
 
-static int run(struct order *order)
+static int run_program(struct order *order)
 {
 	int port_fd = open_port(order->port);
 	int status = STATUS_NOT_STARTED;
@@ -383,9 +387,9 @@ static int run(struct order *order)
 	if (pid > 0)
 		status = attend(order, relays, pid);
 	else
-		fail("cannot run", order->program[0]);
+		print_errno("cannot run", order->program[0]);
 	remove_pid(order->port);
-	/* what it left is read with its user's eyes */
+	/* its files are read with its user's rights */
 	if (order->results_count > 0 && become(order->user))
 		bundle_pack(STDERR_FILENO, order->work, order->results, order->results_count);
 	report_exit(port_fd, status);
@@ -432,21 +436,21 @@ static pid_t find_runner(long port)
 	return pid;
 }
 
-/* Kill group or process @pid, as for kill(2), until there is none left. */
+/* Kills group or process @pid, as in kill(2), until none is left. */
 static int kill_until_gone(pid_t pid)
 {
 	for (int waited_ms = 0; waited_ms < KILL_DEADLINE_MS; waited_ms += 5) {
 		if (kill(pid, SIGKILL) < 0)
-			return errno == ESRCH ? 0 : fail("cannot kill", "rank");
+			return errno == ESRCH ? 0 : print_errno("cannot kill", "rank");
 		poll(NULL, 0, 5);
 	}
 	errno = ETIMEDOUT;
-	return fail("cannot kill", "rank");
+	return print_errno("cannot kill", "rank");
 }
 
 /*
- * The runner starts its program only after it has written down its number.  So without a number
- * the runner goes first; should it have written one in the meantime, the program follows.
+ * The runner starts its program only after it has recorded its pid. Without a recorded pid the
+ * runner is killed first; if it has recorded one in the meantime, the program is killed next.
  */
 static int kill_rank(long port)
 {
@@ -517,7 +521,7 @@ int main(int argc, char **argv)
 	if (order.port < 0)
 		return usage();
 	if (strcmp(argv[1], "run") == 0 && read_order(&order, argv + 3))
-		return run(&order);
+		return run_program(&order);
 	if (strcmp(argv[1], "kill") == 0 && argc == 3)
 		return kill_rank(order.port);
 	return usage();
