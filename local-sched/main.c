@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * virtbed-local-sched: the local scheduler of one cluster. Exit status: 0 stopped and cleaned up, 1
+ * virtbed-local-sched: the local scheduler of a cluster. Exit status: 0 stopped and cleaned up, 1
  * failed, 2 bad usage or bad input.
  */
 #include <glib-unix.h>
@@ -43,12 +43,12 @@ struct options {
 	gboolean version;
 };
 
-/* What the main loop runs. */
+/* Data of the main loop's callbacks. */
 struct program {
 	GMainLoop *loop;
 	struct scheduler *scheduler;
 	bool clean;
-	bool refused; /* another one serves the cluster */
+	bool refused; /* another local scheduler serves the cluster */
 };
 
 static void options_clear(struct options *options)
@@ -131,7 +131,7 @@ static bool choose_virt_type(const struct options *options, enum virt_type_choic
 	return false;
 }
 
-/* What is said, or else what boots may take on a machine of so much patience. */
+/* The given timeout, or else the default times the machine's patience. */
 static bool choose_boot_timeout(const struct options *options, const struct config *config,
 				double *ret_timeout_s, GError **error)
 {
@@ -157,7 +157,8 @@ static bool check_listen(const struct options *options, const struct config *con
 {
 	struct http_tls tls;
 	g_autoptr(GSocketAddress) where = listen_address_parse(
-		options->listen, peer_tls_server(config->tls, options->listen, &tls) != NULL, error);
+		options->listen, peer_tls_server(config->tls, options->listen,
+						 &tls) != NULL, error);
 
 	if (!where)
 		g_prefix_error(error, "--listen: ");
@@ -241,7 +242,7 @@ static int serve(const struct scheduler_settings *settings, const char *address)
 	return program.clean && !program.refused ? STATUS_DONE : STATUS_FAILED;
 }
 
-static int run(const struct options *options)
+static int run_daemon(const struct options *options)
 {
 	g_autoptr(config_t) config = NULL;
 	g_autoptr(image_t) image = NULL;
@@ -292,7 +293,7 @@ int main(int argc, char **argv)
 		printf("virtbed-local-sched %s\n", build_version());
 		status = STATUS_DONE;
 	} else {
-		status = run(&options);
+		status = run_daemon(&options);
 	}
 	options_clear(&options);
 	return status;

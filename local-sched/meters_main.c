@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * virtbed-meters: reads the meters of a configuration's hosts; `virtbed energy --live` becomes it.
+ * virtbed-meters: reads the meters of a configuration's hosts; `virtbed energy --live` executes it.
  * Exit status: 0 all meters gave watts, 1 some did not, 2 bad usage or bad input.
  */
 #include <glib-unix.h>
@@ -17,7 +17,7 @@
 
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
-/* A login and two requests of a slow BMC. */
+/* A login and two requests to a slow BMC. */
 #define SETTLE_S 12.0
 
 /* Between two readings. */
@@ -39,7 +39,7 @@ static gboolean on_signal(gpointer interrupted)
 	return G_SOURCE_CONTINUE;
 }
 
-static int fail(const char *message)
+static int report_failure(const char *message)
 {
 	visible_complain("virtbed energy", message);
 	return STATUS_USAGE;
@@ -68,11 +68,13 @@ static int refuse_hostless(const char *path)
 	g_autofree char *message = g_strdup_printf(
 		"%s: no cluster has hosts: there are no meters to read, it can only be simulated", path);
 
-	return fail(message);
+	return report_failure(message);
 }
 
-/* Says which host has no watts, beside the table or document that has them all. */
-static int tell_silent(const json_t *document)
+/*
+ * Names the hosts without watts on standard error, beside the table or document on standard output.
+ */
+static int print_silent_hosts(const json_t *document)
 {
 	const json_t *hosts = json_object_get(document, "hosts");
 	const json_t *silent = NULL;
@@ -86,7 +88,8 @@ static int tell_silent(const json_t *document)
 		silent = silent ?: host;
 		count++;
 	}
-	fprintf(stderr, "virtbed energy: %zu of %zu hosts have no watts: cluster '%s'%s%s: %s\n", count,
+	fprintf(stderr, "virtbed energy: %zu of %zu hosts have no watts: cluster '%s'%s%s: %s\n",
+		count,
 		json_array_size(hosts), json_string_value(json_object_get(silent, "cluster")),
 		json_is_string(json_object_get(silent, "host")) ? ", host " : "",
 		json_string_value(json_object_get(silent, "host")) ?: "",
@@ -111,7 +114,8 @@ static int watch(const struct config *config, const struct options *options)
 		document = live_json(live);
 		print(document, options->json);
 	}
-	return !document || live_all_answered(document) ? STATUS_DONE : tell_silent(document);
+	return !document ||
+	       live_all_answered(document) ? STATUS_DONE : print_silent_hosts(document);
 }
 
 int main(int argc, char **argv)
@@ -138,16 +142,17 @@ int main(int argc, char **argv)
 	output_plain_help();
 	g_set_prgname("virtbed energy");
 	g_option_context_add_main_entries(context, entries, NULL);
-	g_option_context_set_summary(context, "What the meters of the hosts say.");
+	g_option_context_set_summary(context, "Reads the meters of the hosts.");
 	if (!g_option_context_parse(context, &argc, &argv, &error) ||
 	    !number_option_unsigned("--count", count, 0, UINT32_MAX, &options.count, &error) ||
-	    !number_option("--interval", interval, INTERVAL_MIN_S, INTERVAL_MAX_S, &options.interval_s, &error))
-		return fail(error->message);
+	    !number_option("--interval", interval, INTERVAL_MIN_S, INTERVAL_MAX_S,
+			   &options.interval_s, &error))
+		return report_failure(error->message);
 	if (argc != 2 || !options.live)
-		return fail("give --live and a configuration; try --help");
+		return report_failure("give --live and a configuration; try --help");
 	config = config_load(argv[1], &error);
 	if (!config || !lab_state_resolve(config, options.lab, &error))
-		return fail(error->message);
+		return report_failure(error->message);
 	if (!has_hosts(config))
 		return refuse_hostless(argv[1]);
 	return watch(config, &options);

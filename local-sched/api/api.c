@@ -19,7 +19,7 @@ struct api {
 	GPtrArray *waiters; /* of struct waiter, owned */
 };
 
-/* A reader of the event stream for whom there is nothing yet. */
+/* A reader of the event stream that waits for the next event. */
 struct waiter {
 	struct api *api;
 	struct http_request *request;
@@ -38,14 +38,14 @@ static const struct {
 	{SCHEDULER_ERROR_NOT_NOW, 503},
 };
 
-/* Answers with `body` (taken over) and the time. */
+/* Replies with `body` (taken over) and the time. */
 static void reply(struct http_request *request, int status, json_t *body)
 {
 	json_object_set_new(body, "now_ns", json_integer(clock_now_ns()));
 	http_request_reply(request, status, body);
 }
 
-static void fail(struct http_request *request, const GError *error)
+static void reply_error(struct http_request *request, const GError *error)
 {
 	int status = 500;
 
@@ -124,13 +124,10 @@ static void put_task(struct http_request *request, const char *const *arguments,
 	if (task)
 		reply(request, is_new ? 201 : 200, task_with_output(api, task));
 	else
-		fail(request, error);
+		reply_error(request, error);
 }
 
-/*
- * Suspending, resuming, migrating; arguments: the task's id, the number of the suspension or
- * migration.
- */
+/* Suspend, resume, migrate, share. Arguments: the task's id, and the number of the operation. */
 static void put_step(struct http_request *request, const char *const *arguments, json_t *body,
 		     struct api *api,
 		     const struct task *(*step)(struct scheduler *scheduler, const char *id,
@@ -145,7 +142,7 @@ static void put_step(struct http_request *request, const char *const *arguments,
 	if (task)
 		reply(request, is_new ? 201 : 200, task_with_output(api, task));
 	else
-		fail(request, error);
+		reply_error(request, error);
 }
 
 static void put_suspension(struct http_request *request, const char *const *arguments, json_t *body,
@@ -242,7 +239,10 @@ static void get_tasks(struct http_request *request, const char *const *arguments
 
 /* Events. */
 
-/* `last` is the number to go on after: of a full answer its own last one. */
+/*
+ * Replies with events. `last` is the number after which the reader continues: that of the last
+ * event in a full reply.
+ */
 static void reply_events(struct api *api, struct http_request *request, uint64_t after)
 {
 	struct task_store *store = scheduler_store(api->scheduler);
@@ -317,7 +317,7 @@ static void get_events(struct http_request *request, const char *const *argument
 	http_request_on_cancel(request, reader_gone, waiter);
 }
 
-/* An event is there, or output: all readers who wait for one get it. */
+/* An event or an output has arrived: serves all readers that wait for it. */
 static void on_change(void *data)
 {
 	struct api *api = data;

@@ -4,7 +4,7 @@
 #include "common/clock.h"
 
 #define LOOK_MS 500
-#define NOW_MS 2000             /* to learn what there is now */
+#define NOW_MS 2000             /* the limit of a read of the current output */
 #define ANSWER_MAX (512 << 10)  /* bytes */
 
 struct output_api {
@@ -18,9 +18,9 @@ struct waiter {
 	struct http_request *request;
 	char *id;
 	uint64_t from;
-	uint32_t looks;  /* when it came */
-	bool now;        /* it is to have what there is, be it nothing new */
-	bool over;       /* it has waited long enough */
+	uint32_t looks;  /* when the request came */
+	bool now;        /* reply with the current output, even if it is not new */
+	bool over;       /* its wait has ended */
 	guint timeout_source;
 };
 
@@ -88,7 +88,7 @@ static void answer(struct http_request *request, const struct scheduler_output *
 				     (json_int_t)clock_now_ns()));
 }
 
-/* Whether the request can be answered, and is. */
+/* Replies to the request if that is possible now; returns whether it was. */
 static bool serve(const struct waiter *waiter, const struct scheduler_output *output)
 {
 	bool more = g_bytes_get_size(output->bytes) > waiter->from;
@@ -130,7 +130,7 @@ static gboolean wait_over(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-static gboolean look(gpointer data)
+static gboolean read_outputs(gpointer data)
 {
 	struct output_api *api = data;
 
@@ -157,7 +157,7 @@ void output_api_unknown(const struct scheduler *scheduler, struct http_request *
 {
 	g_autoptr(GError) error = NULL;
 
-	scheduler_say_unknown(scheduler, id, &error);
+	scheduler_set_unknown_error(scheduler, id, &error);
 	http_request_fail(request,
 			  g_error_matches(error, SCHEDULER_ERROR, SCHEDULER_ERROR_GONE) ? 410 : 404,
 			  "%s", error->message);
@@ -190,5 +190,5 @@ void output_api_get(struct output_api *api, struct http_request *request, const 
 	http_request_on_cancel(request, gone, waiter);
 	scheduler_look(api->scheduler, task);
 	if (!api->look_source)
-		api->look_source = g_timeout_add(LOOK_MS, look, api);
+		api->look_source = g_timeout_add(LOOK_MS, read_outputs, api);
 }

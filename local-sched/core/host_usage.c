@@ -11,28 +11,28 @@ enum {
 /* An interval gives up waiting for a reading after this many samples at the earliest. */
 enum { SAMPLES_MIN = 4 };
 
-/* One interval of a host. */
+/* An interval of a host. */
 struct interval {
 	uint64_t seq;
 	uint32_t index;
 	struct sample_ring_entry from, to;
 	bool gap;
-	GArray *uses;       /* NULL: nobody knows whose CPU time it was */
-	int64_t others_ns;  /* of what is no VM; -1: not known */
+	GArray *uses;       /* NULL: the CPU times are not known */
+	int64_t others_ns;  /* of processes outside VMs; -1: not known */
 };
 
-/* A host, and its interval that is open. */
+/* A host, and its current interval. */
 struct source {
 	struct host_usage *usage;
 	uint32_t index;
-	bool begun;                    /* from, last: there is a sample */
+	bool begun;                    /* from and last are valid */
 	bool based;                    /* the CPU times were read at `from` */
-	bool asked;                    /* ... are being read for `to` */
-	bool gap;                      /* the meter only estimates a part of it, until `to` */
-	bool gap_after;                /* ... and of what comes after that */
-	uint32_t samples;              /* since `from` */
-	struct sample_ring_entry from; /* where it began */
-	struct sample_ring_entry to;   /* whose reading is under way */
+	bool reading;                    /* the CPU times for `to` are being read */
+	bool gap; /* the meter only estimates a part of the interval up to `to` */
+	bool gap_after;                /* the meter only estimates a part of the time after `to` */
+	uint32_t samples;              /* samples since `from` */
+	struct sample_ring_entry from; /* the interval's begin */
+	struct sample_ring_entry to;   /* the sample whose reading is under way */
 	struct sample_ring_entry last;
 };
 
@@ -44,7 +44,7 @@ struct host_usage {
 	struct source *sources; /* by host */
 	GQueue intervals; /* of struct interval, oldest first */
 	uint64_t last_seq;
-	char *stream;     /* of these numbers: new with every process */
+	char *stream;     /* names the numbers of this process's intervals */
 	bool wanted;
 };
 
@@ -59,9 +59,9 @@ static void interval_free(gpointer data)
 	g_free(interval);
 }
 
-/* An interval that ends at `to`; takes over `uses`. */
-static void tell(struct source *source, const struct sample_ring_entry *to, GArray *uses,
-		 int64_t others_ns)
+/* Adds an interval that ends at `to`. Takes over `uses`. */
+static void append_interval(struct source *source, const struct sample_ring_entry *to, GArray *uses,
+			    int64_t others_ns)
 {
 	struct host_usage *usage = source->usage;
 	struct interval *interval = g_new(struct interval, 1);
@@ -94,11 +94,13 @@ static json_t *interval_json(const struct host_usage *usage, const struct interv
 			&g_array_index(interval->uses, struct cpu_account_use, i);
 
 		if (use->owner)
-			json_object_set_new(tasks, use->owner, json_integer((json_int_t)use->cpu_ns));
+			json_object_set_new(tasks, use->owner,
+					    json_integer((json_int_t)use->cpu_ns));
 		else
 			nobodys_ns += use->cpu_ns;
 	}
-	return json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:o, s:I, s:o}", "seq",
+	return json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:o, s:I, s:o}",
+			 "seq",
 			 (json_int_t)interval->seq, "host",
 			 usage->cluster->hosts[interval->index].name, "counter",
 			 power_counter_id(usage->power, interval->index), "from_seq",
@@ -115,41 +117,42 @@ static json_t *interval_json(const struct host_usage *usage, const struct interv
 
 /* Readings. */
 
-/* The reading for `to` is over, well or not. */
-static void end_asking(struct source *source)
+/* Ends the reading for `to`, which has succeeded or failed. */
+static void end_reading(struct source *source)
 {
-	source->asked = false;
+	source->reading = false;
 	source->gap |= source->gap_after;
 	source->gap_after = false;
 }
 
-/* The reading for `to` is there. */
+/* The reading for `to` has arrived. */
 static void was_read(GArray *uses, int64_t others_ns, void *data)
 {
 	struct source *source = data;
 	g_autoptr(GArray) left = uses;
 
 	if (uses && source->to.seq > source->from.seq)
-		tell(source, &source->to, source->based ? g_steal_pointer(&left) : NULL, others_ns);
-	/* One that comes after its interval was told of is of no sample. */
+		append_interval(source, &source->to, source->based ? g_steal_pointer(&left) : NULL,
+					   others_ns);
+	/* A reading that comes after its interval was reported belongs to no sample. */
 	if (uses)
 		source->based = source->to.seq == source->from.seq;
-	end_asking(source);
+	end_reading(source);
 }
 
-static void ask(struct source *source)
+static void request_reading(struct source *source)
 {
-	source->asked = true;
+	source->reading = true;
 	source->to = source->last;
 	source->usage->read(source->index, was_read, source, source->usage->data);
 }
 
-/* Nobody waits any longer for a reading. */
+/* Stops waiting for a reading. */
 static void give_up(struct source *source)
 {
 	source->gap |= source->gap_after;
 	source->gap_after = false;
-	tell(source, &source->last, NULL, -1);
+	append_interval(source, &source->last, NULL, -1);
 	source->based = false;
 }
 
@@ -159,7 +162,7 @@ static void note_sample(struct source *source, const struct sample_ring_entry *s
 	source->samples++;
 	if (!source->begun)
 		source->from = *sample;
-	else if (source->asked)
+	else if (source->reading)
 		source->gap_after |= sample->gap;
 	else
 		source->gap |= sample->gap;
@@ -177,8 +180,8 @@ void host_usage_sampled(struct host_usage *usage, uint32_t index,
 	if (source->samples > SAMPLES_MIN &&
 	    clock_elapsed_s(source->from.t_ns, sample->t_ns) > HOST_USAGE_UNREAD_S)
 		give_up(source);
-	if (!source->asked)
-		ask(source);
+	if (!source->reading)
+		request_reading(source);
 }
 
 /* Life. */
@@ -216,10 +219,11 @@ json_t *host_usage_json(struct host_usage *usage, uint64_t after)
 	GList *link;
 
 	usage->wanted = true;
-	/* Numbers of another stream, or none that there will be for long: from the first one on. */
+	/* `after` is of another process, or of the far future: begin with the first interval. */
 	if (after > usage->last_seq)
 		after = 0;
-	link = g_queue_peek_nth_link(&usage->intervals, after >= first ? (guint)(after - first + 1) : 0);
+	link = g_queue_peek_nth_link(&usage->intervals,
+				     after >= first ? (guint)(after - first + 1) : 0);
 	for (; link && json_array_size(list) < ANSWER_MAX; link = link->next)
 		json_array_append_new(list, interval_json(usage, link->data));
 	return json_pack("{s:s, s:o}", "stream", usage->stream, "intervals", list);

@@ -9,7 +9,8 @@
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"
 
-#define FLUSH_INTERVAL_MS 2000 /* not of whole seconds, which are due in all processes at once (GLib) */
+/* not a whole number of seconds, whose timers expire in all processes at once (GLib) */
+#define FLUSH_INTERVAL_MS 2000
 
 G_DEFINE_QUARK(virtbed-scheduler, scheduler_error)
 
@@ -110,7 +111,8 @@ void scheduler_listen(struct scheduler *scheduler, void (*tell)(void *data), voi
 	scheduler->changed_data = data;
 }
 
-void scheduler_on_refused(struct scheduler *scheduler, void (*refused)(const char *reason, void *data), void *data)
+void scheduler_on_refused(struct scheduler *scheduler,
+			  void (*refused)(const char *reason, void *data), void *data)
 {
 	scheduler->refused = refused;
 	scheduler->refused_data = data;
@@ -145,9 +147,9 @@ static void lose(struct task *task, const char *reason)
 }
 
 /*
- * Tasks of the past; those that ran, were suspended or waited for their turn when the predecessor died are
- * lost. (A turn that comes as soon as a VM was adopted would take the last words of the ranks that were
- * killed in it for its own.)
+ * Loads the tasks of the past. Those that ran, were suspended or waited for their turn when the
+ * predecessor died are lost. (A task that started as soon as a VM was adopted would take the last
+ * messages of ranks killed in it for its own.)
  */
 static bool load_tasks(struct scheduler *scheduler, GError **error)
 {

@@ -127,7 +127,7 @@ const struct task *scheduler_task(const struct scheduler *scheduler, const char 
  * Sets `error`: there is no task `id` (SCHEDULER_ERROR_UNKNOWN), or it, or a later attempt of it,
  * ended long ago (SCHEDULER_ERROR_GONE).
  */
-void scheduler_say_unknown(const struct scheduler *scheduler, const char *id, GError **error);
+void scheduler_set_unknown_error(const struct scheduler *scheduler, const char *id, GError **error);
 
 /*
  * Records that the controller has all events up to number `seq` on record. Tasks and events that it

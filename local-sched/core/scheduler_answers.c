@@ -12,7 +12,10 @@ static bool all_were_ready(const struct scheduler *scheduler)
 	return true;
 }
 
-/* A lab's meters, and those of a simulated cluster, answer with the watts of a model; a host may have one, too. */
+/*
+ * Whether the host's watts come from a model, as those of a lab, of a simulated cluster, and of
+ * some meters do.
+ */
 static bool has_modelled_watts(const struct scheduler *scheduler)
 {
 	for (uint32_t i = 0; i < scheduler->cluster->hosts_count; i++) {
@@ -52,7 +55,7 @@ json_t *scheduler_nodes(const struct scheduler *scheduler)
 			 (int)scheduler->executor->ops->spares_booting(scheduler->executor));
 }
 
-/* Whether a executor has it. */
+/* Whether an executor has the task. */
 static bool is_carried(const struct task *task)
 {
 	return task->state != TASK_ENDED && task->state != TASK_QUEUED;

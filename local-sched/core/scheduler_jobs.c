@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What becomes of tasks: their turns, their starts and ends, and what they tell of suspensions,
- * migrations and shares.
+ * Events of tasks: their turns, starts and ends, and the ends of suspensions, migrations and
+ * shares.
  */
 #include "common/clock.h"
 #include "common/json.h"
@@ -10,7 +10,7 @@
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"
 
-/* What executors tell. */
+/* Events of executors. */
 
 void scheduler_task_started(struct task *task, void *data)
 {
@@ -19,7 +19,6 @@ void scheduler_task_started(struct task *task, void *data)
 	scheduler_record_task(data, task, "task-started");
 }
 
-/* A suspension that was asked for did not come about. */
 void scheduler_drop_suspension(struct task *task)
 {
 	const struct task_suspension *last = task_last_suspension(task);
@@ -29,7 +28,6 @@ void scheduler_drop_suspension(struct task *task)
 	g_ptr_array_remove_index(task->suspensions, task->suspensions->len - 1);
 }
 
-/* A migration that failed for all VMs leaves no record. */
 void scheduler_drop_unmoved(struct task *task)
 {
 	const struct task_migration *last = task_last_migration(task);
@@ -40,7 +38,10 @@ void scheduler_drop_unmoved(struct task *task)
 	task->unmoved = g_ptr_array_steal_index(task->migrations, task->migrations->len - 1);
 }
 
-/* A task that has ended is known for long; the files of its script are of no more use. */
+/*
+ * Drops the files of an ended task's script, which are of no use for the long time that the task is
+ * kept.
+ */
 static void drop_script(struct task *task)
 {
 	g_clear_pointer(&task->script, task_script_free);
@@ -73,7 +74,10 @@ void scheduler_task_ended(struct task *task, const char *output, size_t length, 
 	scheduler_look_for_turns(scheduler);
 }
 
-/* The detail of such an event is the task object, with the reason of the failure. */
+/*
+ * Records a failed suspension, resumption or migration. The detail of the event is the task object,
+ * with the reason.
+ */
 static void record_stayed(struct scheduler *scheduler, struct task *task, const char *kind,
 			  const char *reason)
 {
@@ -85,7 +89,8 @@ static void record_stayed(struct scheduler *scheduler, struct task *task, const 
 	task->reason = own;
 }
 
-void scheduler_task_changed(struct task *task, enum executor_end how, const char *reason, void *data)
+void scheduler_task_changed(struct task *task, enum executor_end how, const char *reason,
+			    void *data)
 {
 	struct scheduler *scheduler = data;
 	struct task_suspension *last = task_last_suspension(task);
@@ -113,7 +118,7 @@ void scheduler_task_changed(struct task *task, enum executor_end how, const char
 void scheduler_task_moved(struct task *task, const char *reason, void *data)
 {
 	struct scheduler *scheduler = data;
-	g_autofree char *why = g_strdup(reason); /* the record's, which may go */
+	g_autofree char *why = g_strdup(reason); /* `reason` is the record's, which may be freed */
 
 	scheduler_drop_unmoved(task);
 	if (why)
@@ -154,7 +159,10 @@ static bool node_is_free(uint32_t node, void *data)
 	return scheduler->executor->ops->node_is_ready(scheduler->executor, node);
 }
 
-/* Its time counts from here on; the intent is stored before its ranks are started. */
+/*
+ * Starts a task. Its time counts from here on, and its intent is stored before its ranks are
+ * started.
+ */
 static void take_turn(struct scheduler *scheduler, struct task *task)
 {
 	task->state = TASK_STARTING;
@@ -172,7 +180,7 @@ bool scheduler_vms_suit(struct scheduler *scheduler, const struct task *task, bo
 	return !executor->ops->suits || executor->ops->suits(executor, task, renew);
 }
 
-/* Where a VM was another user's the turn comes again when the new one is ready. */
+/* Where a VM was another user's, the turn comes again when the new VM is ready. */
 void scheduler_take_turns(struct scheduler *scheduler)
 {
 	struct task *task;
@@ -195,7 +203,9 @@ static gboolean turns_are_due(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Something happened to nodes; whoever tells of it comes to its end first. */
+/*
+ * Schedules scheduler_take_turns() for after the callback under way, in which nodes have changed.
+ */
 void scheduler_look_for_turns(struct scheduler *scheduler)
 {
 	if (!scheduler->turn_source)
@@ -203,7 +213,6 @@ void scheduler_look_for_turns(struct scheduler *scheduler)
 							 NULL);
 }
 
-/* A task that waits for its turn is over; it never ran. */
 void scheduler_end_queued(struct scheduler *scheduler, struct task *task, enum task_outcome outcome,
 			  const char *reason)
 {
@@ -215,5 +224,5 @@ void scheduler_end_queued(struct scheduler *scheduler, struct task *task, enum t
 	task->ended_ns = clock_now_ns();
 	drop_script(task);
 	scheduler_record_task(scheduler, task, "task-ended");
-	scheduler_look_for_turns(scheduler); /* of those that it kept waiting */
+	scheduler_look_for_turns(scheduler); /* for the tasks behind it */
 }

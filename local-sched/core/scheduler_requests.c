@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What is asked of tasks: to start, end, be suspended, resumed, moved and given a share. What is known
- * already is answered alike, what cannot be done now is refused, and the intent is stored before
+ * Requests about tasks: start, end, suspend, resume, migrate, share. A repeated request gets the
+ * known answer, a request that is not possible now is refused, and the intent is stored before
  * anything is done.
  */
 #include <math.h>
@@ -27,20 +27,21 @@ static bool nodes_ready(struct scheduler *scheduler, const uint32_t *nodes, uint
 			continue;
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
 			    "node %u is not ready: it is %s%s%s", nodes[i],
-			    executor->ops->node_state(executor, nodes[i]), task ? " with task " : "", task ? task : "");
+			    executor->ops->node_state(executor, nodes[i]),
+			    task ? " with task " : "", task ? task : "");
 		return false;
 	}
 	return true;
 }
 
-/* A task that does not wait cannot have its VMs booted anew first. */
+/* A task that does not wait cannot have its VMs booted again first. */
 static bool vms_suit(struct scheduler *scheduler, const struct task *task, GError **error)
 {
 	if (scheduler_vms_suit(scheduler, task, false))
 		return true;
 	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
 		    "task '%s': a VM on its nodes was another user's; \"queue\": true has it booted "
-		    "anew", task->id);
+		    "again", task->id);
 	return false;
 }
 
@@ -96,7 +97,7 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 		return NULL;
 	}
 	if (scheduler_is_past(scheduler, id)) {
-		scheduler_say_unknown(scheduler, id, error);
+		scheduler_set_unknown_error(scheduler, id, error);
 		return NULL;
 	}
 	if (scheduler->stopping) {
@@ -153,7 +154,7 @@ static struct task *find_task(struct scheduler *scheduler, const char *id, GErro
 	struct task *task = g_hash_table_lookup(scheduler->by_id, id);
 
 	if (!task)
-		scheduler_say_unknown(scheduler, id, error);
+		scheduler_set_unknown_error(scheduler, id, error);
 	else if (scheduler->stopping)
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "shutting down");
 	else
@@ -161,7 +162,7 @@ static struct task *find_task(struct scheduler *scheduler, const char *id, GErro
 	return NULL;
 }
 
-/* Translates what the parsers say. */
+/* Translates errors of the parsers. */
 static const struct task *bad_body(GError **error, GError *cause)
 {
 	g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_REQUEST, cause->message);
@@ -170,8 +171,8 @@ static const struct task *bad_body(GError **error, GError *cause)
 }
 
 /*
- * The task of a request to put it on other nodes, with what that says; its nodes are the caller's to
- * free. NULL with `error`: it makes no sense.
+ * Reads a request that puts a task on other nodes. Returns the task; the caller frees the request's
+ * nodes. NULL with `error`: an invalid request.
  */
 static struct task *read_nodes_request(struct scheduler *scheduler, const char *id, const char *n,
 				       const json_t *body, struct task_resume_request *ret_request,
@@ -188,7 +189,7 @@ static struct task *read_nodes_request(struct scheduler *scheduler, const char *
 	return NULL;
 }
 
-/* The intent is stored before anything is done. */
+/* Stores the intent, before anything is done. */
 static bool store_intent(struct scheduler *scheduler, const struct task *task, GError **error)
 {
 	task_store_update(scheduler->settings.store, task, NULL);
@@ -320,7 +321,7 @@ const struct task *scheduler_resume_task(struct scheduler *scheduler, const char
 
 /* Migrating. */
 
-/* What is known of a request, or of a later try; NULL: nothing. */
+/* The migration of a repeated request or of a later attempt; NULL: none. */
 static const struct task_migration *known_migration(const struct task *task,
 						    const struct task_resume_request *request)
 {
@@ -344,7 +345,7 @@ static bool is_one_of(const uint32_t *nodes, uint32_t count, uint32_t node)
 	return false;
 }
 
-/* Those that are the task's already need not be ready. */
+/* Whether the targets are ready; nodes that the task has already need not be. */
 static bool targets_ready(struct scheduler *scheduler, const struct task *task,
 			  const struct task_resume_request *request, GError **error)
 {
@@ -462,10 +463,11 @@ const struct task *scheduler_share_task(struct scheduler *scheduler, const char 
 	return task;
 }
 
-/* What it shows changes without an event. */
+/* Updates the fields of a task that change without an event. */
 static void update(const struct scheduler *scheduler, struct task *task)
 {
-	if (scheduler->executor->ops->update && task->state != TASK_QUEUED && task->state != TASK_ENDED)
+	if (scheduler->executor->ops->update && task->state != TASK_QUEUED &&
+	    task->state != TASK_ENDED)
 		scheduler->executor->ops->update(scheduler->executor, task);
 }
 

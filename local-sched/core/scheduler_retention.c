@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * How long ended tasks are kept: what the store lets go leaves the memory as well.
- */
+/* The retention of ended tasks: tasks that the store removes are removed from memory as well. */
 #include "common/clock.h"
 #include "local-sched/core/scheduler_private.h"
 
 #define SECONDS_PER_DAY 86400.0
 
-/* Between two steps of some milliseconds, so that the main loop has the rest. */
+/* The time between two steps of some milliseconds, so that the main loop has the rest. */
 #define STEP_MS 100
 
 static bool may_go(const char *id, void *data)
@@ -18,7 +16,7 @@ static bool may_go(const char *id, void *data)
 	return !task || task->state == TASK_ENDED;
 }
 
-/* The oldest go first, and are found soon. */
+/* The oldest tasks are removed first, so the search is short. */
 static void gone(const char *id, void *data)
 {
 	struct scheduler *scheduler = data;
@@ -61,7 +59,7 @@ bool scheduler_is_past(const struct scheduler *scheduler, const char *id)
 	return retention_is_past(scheduler->retention, id);
 }
 
-void scheduler_say_unknown(const struct scheduler *scheduler, const char *id, GError **error)
+void scheduler_set_unknown_error(const struct scheduler *scheduler, const char *id, GError **error)
 {
 	if (scheduler_is_past(scheduler, id))
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_GONE,

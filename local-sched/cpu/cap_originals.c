@@ -27,7 +27,7 @@ struct knob {
 struct cap_originals {
 	char *path;
 	int fd; /* locked */
-	GPtrArray *knobs; /* struct knob, in the order of turning */
+	GPtrArray *knobs; /* struct knob, in the order in which they were changed */
 };
 
 G_DEFINE_QUARK(virtbed-cap-originals, cap_originals_error)
@@ -44,13 +44,13 @@ static void knob_free(gpointer data)
 static void free_originals(struct cap_originals *originals)
 {
 	if (originals->fd >= 0)
-		close(originals->fd); /* and with it the lock */
+		close(originals->fd); /* releases the lock too */
 	g_ptr_array_unref(originals->knobs);
 	g_free(originals->path);
 	g_free(originals);
 }
 
-static bool fail(const struct cap_originals *originals, const char *doing, GError **error)
+static bool set_file_error(const struct cap_originals *originals, const char *doing, GError **error)
 {
 	const int code = errno;
 
@@ -60,7 +60,7 @@ static bool fail(const struct cap_originals *originals, const char *doing, GErro
 	return false;
 }
 
-/* Only such files are ever written by what a file says. */
+/* Only files like these are ever written because of the file's contents. */
 static bool is_knob(const char *path)
 {
 	return path[0] == '/' && !strstr(path, "/../") &&
@@ -77,10 +77,7 @@ static void add(struct cap_originals *originals, const char *path, const char *v
 	g_ptr_array_add(originals->knobs, knob);
 }
 
-/*
- * Takes over what the file holds, unless it is of an earlier boot; a line that was cut is passed
- * over.
- */
+/* Reads the file, unless it is from an earlier boot. A truncated line is skipped. */
 static void parse(struct cap_originals *originals, const char *text)
 {
 	g_autofree char *boot_id = clock_boot_id();
@@ -90,7 +87,7 @@ static void parse(struct cap_originals *originals, const char *text)
 
 	if (count == 0 || strcmp(lines[0], header) != 0)
 		return;
-	/* What stands behind the last newline is no whole line. */
+	/* Text after the last newline is a truncated line. */
 	for (guint i = 1; i + 1 < count; i++) {
 		char *tab = strchr(lines[i], '\t');
 
@@ -108,12 +105,12 @@ static bool read_file(struct cap_originals *originals, GError **error)
 	const ssize_t length = pread(originals->fd, text, TEXT_MAX, 0);
 
 	if (length < 0)
-		return fail(originals, "read", error);
+		return set_file_error(originals, "read", error);
 	parse(originals, text);
 	return true;
 }
 
-/* Writes back what is known, the last first. Returns how many refused. */
+/* Restores the known originals, the last first. Returns how many refused. */
 static guint put_back(const struct cap_originals *originals)
 {
 	guint failures = 0;
@@ -131,7 +128,7 @@ static guint put_back(const struct cap_originals *originals)
 	return failures;
 }
 
-/* Begins the file anew, with nothing but its first line. */
+/* Replaces the file's contents by its first line. */
 static bool write_header(struct cap_originals *originals, GError **error)
 {
 	g_autofree char *boot_id = clock_boot_id();
@@ -141,13 +138,13 @@ static bool write_header(struct cap_originals *originals, GError **error)
 	g_ptr_array_set_size(originals->knobs, 0);
 	if (ftruncate(originals->fd, 0) < 0 ||
 	    pwrite(originals->fd, line, (size_t)length, 0) != length || fsync(originals->fd) < 0)
-		return fail(originals, "write", error);
+		return set_file_error(originals, "write", error);
 	return true;
 }
 
 /*
- * Opens and locks. The file that is locked may just have been removed by who held it: then the lock
- * is of no use, and another try finds the new one.
+ * Opens and locks the file. The file that was locked may just have been removed by its holder. The
+ * lock is then void, and another try finds the new file.
  */
 static int open_locked(const char *path, int flags, bool *ret_held)
 {
@@ -187,7 +184,7 @@ static bool open_file(struct cap_originals *originals, GError **error)
 	bool held;
 
 	if (g_mkdir_with_parents(directory, 0700) < 0)
-		return fail(originals, "make the directory of", error);
+		return set_file_error(originals, "make the directory of", error);
 	originals->fd = open_locked(originals->path, O_CREAT, &held);
 	if (held) {
 		g_set_error(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_HELD,
@@ -198,7 +195,7 @@ static bool open_file(struct cap_originals *originals, GError **error)
 		return false;
 	}
 	if (originals->fd < 0)
-		return fail(originals, "open", error);
+		return set_file_error(originals, "open", error);
 	return read_file(originals, error);
 }
 
@@ -227,7 +224,7 @@ static bool is_stored(const struct cap_originals *originals, const char *path)
 	return false;
 }
 
-/* On the disk, and only then in memory. */
+/* Stores an original on disk, and then in memory. */
 static bool store(struct cap_originals *originals, const char *path, const char *value,
 		  GError **error)
 {
@@ -237,7 +234,7 @@ static bool store(struct cap_originals *originals, const char *path, const char 
 
 	if (end < 0 || pwrite(originals->fd, line, (size_t)length, end) != length ||
 	    fsync(originals->fd) < 0)
-		return fail(originals, "write", error);
+		return set_file_error(originals, "write", error);
 	add(originals, path, value);
 	return true;
 }
@@ -267,7 +264,8 @@ guint cap_originals_close(struct cap_originals *originals)
 		return 0;
 	failures = put_back(originals);
 	if (failures == 0)
-		g_unlink(originals->path); /* before the lock goes: nobody else has it now */
+		/* before the lock is released: no other process has the file now */
+		g_unlink(originals->path);
 	free_originals(originals);
 	return failures;
 }
@@ -282,7 +280,7 @@ bool cap_originals_recover(const char *path, guint *ret_count, GError **error)
 	originals->fd = open_locked(path, 0, &held);
 	if (originals->fd < 0) {
 		if (!held && errno != ENOENT)
-			good = fail(originals, "open", error);
+			good = set_file_error(originals, "open", error);
 		free_originals(originals);
 		return good;
 	}

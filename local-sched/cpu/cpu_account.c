@@ -4,15 +4,15 @@
 struct entry {
 	uint64_t last_ns; /* the last reading */
 	uint64_t total_ns;
-	char *owner; /* at the last reading; NULL: nobody */
+	char *owner; /* at the last reading; NULL: none */
 };
 
 struct cpu_account {
 	GHashTable *entries; /* domain name -> struct entry */
 	uint64_t total_ns;
 	GHashTable *uses;    /* owner -> uint64_t *, above 0: since cpu_account_take() */
-	uint64_t nobodys_ns; /* the same of VMs that nobody has */
-	cpu_account_owner_f owner; /* NULL: nobody asks */
+	uint64_t nobodys_ns; /* CPU time since cpu_account_take() of VMs without an owner */
+	cpu_account_owner_f owner; /* NULL: use is not counted by owner */
 	void *owner_data;
 };
 
@@ -41,9 +41,9 @@ void cpu_account_free(struct cpu_account *account)
 }
 
 /*
- * Readings of two threads may overtake each other by some milliseconds: a reading that is lower by
- * little is late and ignored; a VM that was started again has used much less than its predecessor,
- * or not yet as much as it takes to boot.
+ * Whether a reading is late. Readings of two threads may overtake each other by some milliseconds,
+ * so a slightly lower reading is late, and ignored. A VM that was started again has used much less
+ * than its predecessor, or less than a boot takes.
  */
 static bool is_late(const struct entry *entry, uint64_t cpu_ns)
 {
@@ -70,7 +70,10 @@ void cpu_account_note(struct cpu_account *account, const char *owner, uint64_t c
 	*use += cpu_ns;
 }
 
-/* What a VM used that was started again in the meantime was for its start: nobody's. */
+/*
+ * Adds use to the VM's owner. What a VM has used that was started again since the last reading was
+ * for its start, and has no owner.
+ */
 static void note_use(struct cpu_account *account, struct entry *entry, const char *domain,
 		     uint64_t rise, bool again)
 {

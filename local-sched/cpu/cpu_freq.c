@@ -11,7 +11,7 @@
 
 enum { KHZ_PER_MHZ = 1000 };
 
-/* The switches for boost, and what each is set to for "off". */
+/* The switches for boost, with the value of each for "off". */
 static const struct {
 	const char *path; /* below devices/system/cpu */
 	const char *off;
@@ -32,7 +32,7 @@ static bool read_khz(const char *cpu, const char *name, uint64_t *ret_khz, GErro
 	return sysfs_read_number(path, ret_khz, error);
 }
 
-/* Whether the cap of `cpu` can be written: not without root, nor where sysfs is read-only. */
+/* Whether the cap of `cpu` is writable: not without root, nor with a read-only sysfs. */
 static bool is_writable(const char *cpu, GError **error)
 {
 	g_autofree char *path = cpu_file(cpu, "scaling_max_freq");
@@ -62,7 +62,7 @@ bool cpu_freq_available(const char *sys_root, GError **error)
 	return false;
 }
 
-/* The highest of the driver's frequencies that is not above `khz`; `khz` itself without a table. */
+/* The highest of the driver's frequencies up to `khz`; `khz` itself without a table. */
 static uint64_t snap(const char *cpu, uint64_t khz)
 {
 	g_autofree char *path = cpu_file(cpu, "scaling_available_frequencies");
@@ -168,7 +168,7 @@ static void check_boost(const char *sys_root, struct host_knob *boost)
 	}
 }
 
-/* How fast `cpu` runs: by the hardware if it tells, else by the driver. */
+/* The frequency of `cpu`: measured by the hardware if it can, else as the driver reports it. */
 static bool read_speed(const char *cpu, uint64_t *ret_khz)
 {
 	return read_khz(cpu, "cpuinfo_cur_freq", ret_khz, NULL) ||
@@ -179,7 +179,7 @@ void cpu_freq_check(const char *sys_root, struct host_knob *frequency, struct ho
 {
 	g_auto(GStrv) cpus = host_knob_cpus(sys_root);
 	uint64_t set_mhz = 0;
-	uint64_t highest_khz = 0; /* of what the CPUs read back */
+	uint64_t highest_khz = 0; /* of the values read back from the CPUs */
 	uint64_t fastest_khz = 0;
 
 	check_boost(sys_root, boost);

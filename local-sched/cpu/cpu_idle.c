@@ -10,17 +10,17 @@
 #include "local-sched/cpu/sysfs.h"
 
 /*
- * A CPU that was in a state when that was disabled leaves it once more: one entry per CPU is not
- * held against the driver.
+ * A CPU that was in a state when the state was disabled is counted once more when it leaves. An
+ * entry per CPU is therefore tolerated.
  */
 enum { LATE_ENTRIES = 1 };
 
 /* An idle state of one CPU. */
 struct state {
-	char *path; /* .../cpuN/cpuidle/stateM */
+	char *path; /* DIRECTORY/cpuN/cpuidle/stateM */
 	bool banned;
-	uint64_t usage; /* at the last look */
-	uint64_t late;  /* entries since it was disabled, for a banned one */
+	uint64_t usage; /* counter at the last check */
+	uint64_t late;  /* of a disabled state: entries since it was disabled */
 };
 
 struct cpu_idle {
@@ -74,7 +74,10 @@ static char **state_paths(const char *cpu)
 	return g_strv_builder_end(paths);
 }
 
-/* The exit latency of the state that is asked for on `cpu`; its names so far for a message. */
+/*
+ * The exit latency of the configured state on `cpu`; collects the names of other states for a
+ * message.
+ */
 static bool find_latency(const struct cpu_idle *idle, char *const *paths, uint64_t *ret_us,
 			 GString *names)
 {
@@ -91,7 +94,7 @@ static bool find_latency(const struct cpu_idle *idle, char *const *paths, uint64
 	return false;
 }
 
-static void refuse(const struct cpu_idle *idle, const GString *names, GError **error)
+static void set_unknown_state(const struct cpu_idle *idle, const GString *names, GError **error)
 {
 	g_autofree char *file = g_build_filename(idle->sys_root, "devices", "system", "cpu",
 						 "cpuidle", "current_driver", NULL);
@@ -116,7 +119,7 @@ static void add_states(struct cpu_idle *idle, char *const *paths, uint64_t allow
 	}
 }
 
-/* Finds out which states of which CPUs are too deep. */
+/* Finds the states of all CPUs, and which of them are too deep. */
 static bool find_states(struct cpu_idle *idle, GError **error)
 {
 	g_auto(GStrv) cpus = host_knob_cpus(idle->sys_root);
@@ -128,7 +131,7 @@ static bool find_states(struct cpu_idle *idle, GError **error)
 		uint64_t allowed_us;
 
 		if (!find_latency(idle, paths, &allowed_us, names)) {
-			refuse(idle, names, error);
+			set_unknown_state(idle, names, error);
 			return false;
 		}
 		add_states(idle, paths, allowed_us);
@@ -136,12 +139,12 @@ static bool find_states(struct cpu_idle *idle, GError **error)
 	}
 	if (cpus[0])
 		return true;
-	refuse(idle, none, error);
+	set_unknown_state(idle, none, error);
 	return false;
 }
 
-/* Takes the usage counters as they are now for what was before. */
-static void look(struct cpu_idle *idle)
+/* Reads the usage counters as the reference for the next check. */
+static void read_usage(struct cpu_idle *idle)
 {
 	for (guint i = 0; i < idle->states->len; i++) {
 		struct state *state = &g_array_index(idle->states, struct state, i);
@@ -166,7 +169,7 @@ static bool disable_all(struct cpu_idle *idle, GError **error)
 	return true;
 }
 
-/* The other way: a bound that holds while the file is open (pm_qos_interface of the kernel). */
+/* Holds cpu_dma_latency open, whose bound holds as long (pm_qos_interface of the kernel). */
 static bool hold_latency(struct cpu_idle *idle, GError **error)
 {
 	g_autofree char *path = g_build_filename(idle->dev_root, "cpu_dma_latency", NULL);
@@ -184,7 +187,10 @@ static bool hold_latency(struct cpu_idle *idle, GError **error)
 	return false;
 }
 
-/* Tries the other way, or settles for `reason` (taken over). */
+/*
+ * Falls back to cpu_dma_latency. If that fails or was done already, the knob is not effective, for
+ * `reason` (taken over).
+ */
 static void fall_back(struct cpu_idle *idle, struct host_knob *knob, char *reason)
 {
 	g_autofree char *before = reason;
@@ -200,10 +206,10 @@ static void fall_back(struct cpu_idle *idle, struct host_knob *knob, char *reaso
 			   g_strdup_printf("cpu_dma_latency %" PRIu64 " us", idle->latency_us));
 	host_knob_judge(knob, HOST_KNOB_UNKNOWN,
 			g_strdup_printf("%s; cpu_dma_latency is held instead", before));
-	look(idle);
+	read_usage(idle);
 }
 
-/* How many of the banned states read back as disabled, or the latency that is in force. */
+/* Reads back how many of the disabled states are disabled, or the latency that is in force. */
 static void read_back(const struct cpu_idle *idle, struct host_knob *knob)
 {
 	guint banned = 0;
@@ -260,12 +266,12 @@ struct cpu_idle *cpu_idle_apply(const char *sys_root, const char *dev_root, cons
 	} else {
 		fall_back(idle, ret_knob, g_strdup(error->message));
 	}
-	look(idle);
+	read_usage(idle);
 	read_back(idle, ret_knob);
 	return idle;
 }
 
-/* The entries of allowed states since the last look, and whether a banned one was entered. */
+/* The entries of allowed states since the last check, and whether a disabled state was entered. */
 static uint64_t count_entries(struct cpu_idle *idle, bool *ret_banned_entered)
 {
 	uint64_t allowed = 0;

@@ -8,17 +8,17 @@
 #define LOG_SUBSYSTEM "caps"
 #include "common/log.h"
 
-/* In the order in which they are shown. */
+/* In the order of the API. */
 enum { KNOB_FREQUENCY = 0, KNOB_BOOST, KNOB_IDLE, KNOBS };
 
 struct host_cap {
 	char *host;
 	char *sys_root;
 	struct cap_originals *originals;
-	struct cpu_idle *idle; /* NULL: not asked for */
-	bool frequency;        /* asked for */
+	struct cpu_idle *idle; /* NULL: not configured */
+	bool frequency;        /* configured */
 	struct host_knob knobs[KNOBS];
-	bool reported[KNOBS]; /* it was said that this one is not effective */
+	bool reported[KNOBS]; /* a warning that the knob is not effective was logged */
 	double check_s;
 	guint timer_id;
 };
@@ -28,13 +28,14 @@ static bool is_asked(const struct host_cap *cap, int knob)
 	return knob == KNOB_IDLE ? cap->idle != NULL : cap->frequency;
 }
 
-/* Says once of each knob that it does not do what it should. */
-static void tell(struct host_cap *cap)
+/* Warns, once for each knob, that it is not effective. */
+static void warn_ineffective(struct host_cap *cap)
 {
 	for (int i = 0; i < KNOBS; i++) {
 		const struct host_knob *knob = &cap->knobs[i];
 
-		if (!is_asked(cap, i) || cap->reported[i] || knob->effect != HOST_KNOB_NOT_EFFECTIVE)
+		if (!is_asked(cap,
+			      i) || cap->reported[i] || knob->effect != HOST_KNOB_NOT_EFFECTIVE)
 			continue;
 		cap->reported[i] = true;
 		log_warning_of(LOG_HOST(cap->host), "cap of %s at %s is not effective: %s",
@@ -49,7 +50,7 @@ void host_cap_check(struct host_cap *cap)
 			       &cap->knobs[KNOB_BOOST]);
 	if (cap->idle)
 		cpu_idle_check(cap->idle, &cap->knobs[KNOB_IDLE]);
-	tell(cap);
+	warn_ineffective(cap);
 }
 
 static gboolean on_check(gpointer data)
@@ -80,7 +81,7 @@ struct host_cap *host_cap_new(const struct host_cap_settings *settings, GError *
 	if (settings->max_cstate)
 		cap->idle = cpu_idle_apply(cap->sys_root, settings->dev_root, settings->max_cstate,
 					   originals, &cap->knobs[KNOB_IDLE]);
-	tell(cap);
+	warn_ineffective(cap);
 	cap->timer_id = g_timeout_add((guint)(MIN(HOST_CAP_FIRST_CHECK_S, cap->check_s) * 1e3),
 				      on_check, cap);
 	return cap;
@@ -105,7 +106,7 @@ enum host_knob_effect host_cap_effect(const struct host_cap *cap)
 	enum host_knob_effect least = HOST_KNOB_EFFECTIVE;
 
 	for (int i = 0; i < KNOBS; i++) {
-		/* A machine without a boost switch has none to fail. */
+		/* A machine without a boost switch has no boost to switch off. */
 		if (!is_asked(cap, i) || (i == KNOB_BOOST && !cap->knobs[i].set &&
 					  cap->knobs[i].effect == HOST_KNOB_UNKNOWN))
 			continue;

@@ -20,8 +20,8 @@ struct host_caps {
 };
 
 /*
- * Whether the knobs of a host may be turned. The test driver's host is no machine: for it only a
- * /sys of a test's own.
+ * Whether the knobs of a host may be changed. The test driver's host is not this machine: only a
+ * test's own /sys may be changed for it.
  */
 static bool is_in_reach(const struct config_host *host)
 {
@@ -113,7 +113,7 @@ static json_t *quota_json(const struct host_caps *caps, const struct cpu_cap *ca
 			 "emulated", "reason", cpu_cap_note(cap));
 }
 
-/* Whether the idle states of a host are to be capped and cannot be. */
+/* Whether the idle states of a host should be capped and are out of reach. */
 static bool idle_is_out_of_reach(const struct host_caps *caps, uint32_t index)
 {
 	return caps->cluster->max_cstate && !caps->hosts[index];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tasks in VMs: the cluster's hosts, its nodes and their VMs, and a job for each task. */
+/*
+ * The executor for VMs under libvirt: the cluster's hosts, its nodes and their VMs, and a job for
+ * each task.
+ */
 #include "common/json.h"
 #include "local-sched/executor/executor.h"
 #include "local-sched/executor/libvirt_about.h"
@@ -31,8 +34,8 @@ struct executor_libvirt {
 	struct libvirt_cpu *cpus;     /* by vm_host */
 	struct pool *pool;            /* nodes and VMs */
 	GHashTable *jobs;             /* task id -> struct job */
-	struct patience *patience;    /* with ranks that are silent */
-	/* While it cleans up. */
+	struct patience *patience;    /* learned from ranks that were silent */
+	/* During the cleanup. */
 	bool clean;
 	uint32_t cleans_pending;
 	guint clean_source;
@@ -55,7 +58,7 @@ static struct node *node_at(const struct executor *executor, uint32_t index)
 	return pool_node(of(executor)->pool, index);
 }
 
-/* What nodes tell. */
+/* Events of nodes. */
 
 static void on_node_ready(struct node *node, void *data)
 {
@@ -72,7 +75,7 @@ static void on_node_down(struct node *node, const char *reason, void *data)
 	executor->settings.events->node_down(node_index(node), reason, executor->settings.data);
 }
 
-/* Tasks may wait for other VMs on the nodes that they leave. */
+/* Tasks may wait for the next VMs on the nodes. */
 static void on_node_settled(struct node *node, void *data)
 {
 	const struct executor_libvirt *executor = data;
@@ -87,7 +90,7 @@ static void on_node_settled(struct node *node, void *data)
 static const struct node_events node_events = {
 	.ready = on_node_ready, .down = on_node_down, .settled = on_node_settled};
 
-/* What jobs tell. */
+/* Events of jobs. */
 
 static void on_job_started(struct job *job, void *data)
 {
@@ -115,11 +118,12 @@ static void on_job_changed(struct job *job, enum suspension_end how, const char 
 		[SUSPENSION_END_SUSPENDED] = EXECUTOR_END_SUSPENDED,
 		[SUSPENSION_END_RESUMED] = EXECUTOR_END_RESUMED,
 		[SUSPENSION_END_STAYED] = EXECUTOR_END_STAYED,
-		[SUSPENSION_END_LOST] = EXECUTOR_END_STAYED, /* is not told: the job ends */
+		[SUSPENSION_END_LOST] = EXECUTOR_END_STAYED, /* not reported: the job ends */
 	};
 	const struct executor_libvirt *executor = data;
 
-	executor->settings.events->changed(job_task(job), ends[how], reason, executor->settings.data);
+	executor->settings.events->changed(job_task(job), ends[how], reason,
+					   executor->settings.data);
 }
 
 static void on_job_moved(struct job *job, enum migration_end how, const char *reason, void *data)
@@ -222,7 +226,7 @@ static struct executor *libvirt_open(const struct executor_settings *settings, G
 	return NULL;
 }
 
-/* The id of the task that a VM works for at this moment. */
+/* The id of the task that has a VM at this moment. */
 static const char *task_of_vm(const char *domain, void *data)
 {
 	const struct executor_libvirt *executor = data;
@@ -422,7 +426,7 @@ static const char *task_of_node(const struct executor *executor, uint32_t node)
 	return vm ? vm_task(vm) : NULL;
 }
 
-/* What caps the node's host, and the node. */
+/* The caps on the node's host and on the node. */
 static json_t *node_caps(const struct executor_libvirt *executor, uint32_t node)
 {
 	const enum vm_state state = node_state(pool_node(executor->pool, node));
@@ -568,7 +572,8 @@ static const char *libvirt_printed(const struct executor *executor, const struct
 	return job ? job_printed(job, ret_length, ret_looks) : "";
 }
 
-static void libvirt_read_cpu(struct executor *executor, uint32_t host, executor_cpu_f done, void *data)
+static void libvirt_read_cpu(struct executor *executor, uint32_t host, executor_cpu_f done,
+			     void *data)
 {
 	libvirt_cpu_read(&of(executor)->cpus[host], done, data);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A simulated cluster: its nodes are always there, a task runs as long as simulated_run.h says and then
- * succeeds, and its hosts draw what the tasks on them draw. It goes in real time, `speed` times as fast
- * as the estimates. What is done to VMs is done at once: starting, suspending, resuming and moving take
- * no time.
+ * The executor for a simulated cluster. Its nodes are always ready. A task runs for the time of
+ * simulated_run.h and then succeeds, and its hosts draw the power of the tasks on them. Time is
+ * real time, `speed` times as fast as the estimates. Operations on VMs are immediate: starting,
+ * suspending, resuming and migrating take no time.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "local-sched/executor/simulated_host.h"
 #include "local-sched/executor/simulated_run.h"
 
-/* What is under way with a task and is over when its timer comes. */
+/* The operation of a task that ends when its timer expires. */
 enum step { STEP_START = 0, STEP_RUN, STEP_SUSPEND, STEP_NONE, STEP_RESUME, STEP_MIGRATE, STEP_END };
 
 struct executor_simulated;
@@ -23,15 +23,15 @@ struct executor_simulated;
 struct simulated_job {
 	struct executor_simulated *executor;
 	struct task *task;
-	struct simulated_run run; /* what it takes in all */
-	double left_s;            /* alone on its nodes */
-	double ran_s;             /* wall time so far, suspended stretches left out */
-	int64_t since_ns;         /* it runs since then; 0: it stands still */
-	bool is_cut;              /* its deadline comes first, if it goes on as it does */
-	int64_t counted_ns;       /* until then its CPU time is in the accounts */
-	double share;             /* of its nodes that it has */
-	struct simulated_use before; /* of its hosts when this stretch began */
-	struct simulated_use used;   /* of them in the stretches before */
+	struct simulated_run run; /* its whole execution */
+	double left_s;            /* seconds left on nodes of its own */
+	double ran_s;             /* wall time so far, except for suspensions */
+	int64_t since_ns;         /* it runs since then; 0: it is suspended */
+	bool is_cut;              /* its deadline comes before its end, at its current speed */
+	int64_t counted_ns;       /* its CPU time is in the accounts up to then */
+	double share;             /* its CPU share */
+	struct simulated_use before; /* use of its hosts when this interval began */
+	struct simulated_use used;   /* use of its hosts in earlier intervals */
 	enum step step;
 	guint timer;
 	guint share_timer;
@@ -44,8 +44,8 @@ struct executor_simulated {
 	struct executor_settings settings;
 	const struct config_cluster *cluster;
 	struct simulated_host *hosts; /* as configured */
-	struct cpu_account **accounts; /* the same order: whose CPU time it was */
-	struct simulated_job **nodes; /* the task that each has, or NULL */
+	struct cpu_account **accounts; /* CPU time by task, in the same order */
+	struct simulated_job **nodes; /* the task of each node, or NULL */
 	GHashTable *jobs;             /* task id -> struct simulated_job, owned */
 	guint begin_source;
 	guint clean_source;
@@ -74,14 +74,14 @@ static void job_free(gpointer data)
 	g_free(job);
 }
 
-/* Its hosts, and what they draw. */
+/* Hosts and their power. */
 
 static struct simulated_host *host_of_node(const struct executor_simulated *executor, uint32_t node)
 {
 	return &executor->hosts[config_cluster_host(executor->cluster, node)];
 }
 
-/* What the hosts of its nodes have used so far, each host once. */
+/* The use so far of the hosts of its nodes; each host counts once. */
 static struct simulated_use hosts_use(const struct simulated_job *job, int64_t now_ns)
 {
 	const struct executor_simulated *executor = job->executor;
@@ -99,7 +99,7 @@ static struct simulated_use hosts_use(const struct simulated_job *job, int64_t n
 	return sum;
 }
 
-/* Adds (sign 1) or takes away (-1) what it draws and how many CPUs it has, node by node. */
+/* Adds (sign 1) or removes (-1) its power and CPUs, node by node. */
 static void load_hosts(const struct simulated_job *job, int sign, int64_t now_ns)
 {
 	const uint32_t *nodes = task_placed(job->task);
@@ -111,7 +111,7 @@ static void load_hosts(const struct simulated_job *job, int sign, int64_t now_ns
 				    sign * job->share * job->task->ranks / count);
 }
 
-/* Its CPU time until now is its own. */
+/* Adds its CPU time until now to the accounts. */
 static void count_cpu(struct simulated_job *job, int64_t now_ns)
 {
 	const struct executor_simulated *executor = job->executor;
@@ -125,7 +125,8 @@ static void count_cpu(struct simulated_job *job, int64_t now_ns)
 	job->counted_ns = now_ns;
 }
 
-static void simulated_read_cpu(struct executor *base, uint32_t host, executor_cpu_f done, void *data)
+static void simulated_read_cpu(struct executor *base, uint32_t host, executor_cpu_f done,
+			       void *data)
 {
 	const int64_t now_ns = clock_now_ns();
 	GHashTableIter iter;
@@ -146,7 +147,7 @@ static void take_nodes(struct simulated_job *job)
 		job->executor->nodes[nodes[i]] = job;
 }
 
-/* Those that it is coming to, too. */
+/* Also the nodes to which it is migrated. */
 static void leave_nodes(struct simulated_job *job)
 {
 	for (uint32_t i = 0; i < job->executor->cluster->nodes; i++)
@@ -154,15 +155,15 @@ static void leave_nodes(struct simulated_job *job)
 			job->executor->nodes[i] = NULL;
 }
 
-/* Running and standing still. */
+/* Run and suspend. */
 
-/* Of no account: what is left is the difference of two sums, and a timer counts milliseconds. */
+/* Negligible: the rest is the difference of two sums, and a timer counts milliseconds. */
 #define SLACK_S 1e-3
 
 static void set_timer(struct simulated_job *job, enum step step, double after_s);
 
-/* It goes on, until it is done or its deadline comes. */
-static void go_on(struct simulated_job *job)
+/* Runs until the task is done or its deadline comes. */
+static void run_until_next_step(struct simulated_job *job)
 {
 	const double left_s = job->left_s / job->share;
 	const double until_deadline_s = job->task->deadline_s - job->ran_s;
@@ -194,7 +195,7 @@ static void stand_still(struct simulated_job *job, int64_t now_ns)
 
 /* Progress. */
 
-/* All that a task does; scripts report no steps. */
+/* The steps of any task; scripts report none. */
 #define STEPS 1000
 
 static void note_progress(struct simulated_job *job)
@@ -227,8 +228,8 @@ static char *output_of(const struct task *task)
 			       task->benchmark, task->class_, task->benchmark_time_s);
 }
 
-/* The files that a script was to leave: there are none, as its output says. */
-static void tell_results(const struct executor_simulated *executor, struct task *task)
+/* Reports the result files of a script: there are none, as its output says. */
+static void report_results(const struct executor_simulated *executor, struct task *task)
 {
 	g_autoptr(GString) stream = g_string_new(NULL); /* vm-images/guest/bundle.h */
 	g_autoptr(GBytes) bytes = NULL;
@@ -264,7 +265,7 @@ static void tell_end(struct simulated_job *job)
 		output = g_strdup("");
 	}
 	g_hash_table_remove(executor->jobs, task->id);
-	tell_results(executor, task);
+	report_results(executor, task);
 	executor->settings.events->ended(task, output, strlen(output), executor->settings.data);
 }
 
@@ -290,7 +291,7 @@ static void started(struct simulated_job *job)
 
 	job->task->state = TASK_RUNNING;
 	job->task->started_ns = clock_now_ns();
-	go_on(job);
+	run_until_next_step(job);
 	executor->settings.events->started(job->task, executor->settings.data);
 }
 
@@ -328,7 +329,7 @@ static void resumed(struct simulated_job *job)
 	struct task_suspension *record = task_last_suspension(job->task);
 
 	record->resumed_ns = clock_now_ns();
-	go_on(job);
+	run_until_next_step(job);
 	executor->settings.events->changed(job->task, EXECUTOR_END_RESUMED, NULL,
 					  executor->settings.data);
 }
@@ -343,7 +344,7 @@ static void migrated(struct simulated_job *job)
 		task_migration_set_moved(record, i, true);
 	record->moved_ns = record->settled_ns = clock_now_ns();
 	take_nodes(job);
-	go_on(job);
+	run_until_next_step(job);
 	executor->settings.events->moved(job->task, NULL, executor->settings.data);
 }
 
@@ -417,7 +418,8 @@ static void simulated_resume(struct executor *executor, struct task *task)
 {
 	struct simulated_job *job = job_of(executor, task);
 
-	task_last_suspension(task)->running_ns = clock_now_ns(); /* from then on it is at its new nodes */
+	/* it is at its new nodes from then on */
+	task_last_suspension(task)->running_ns = clock_now_ns();
 	take_nodes(job);
 	set_timer(job, STEP_RESUME, 0);
 }
@@ -458,7 +460,7 @@ static void simulated_share(struct executor *executor, struct task *task)
 	stand_still(job, clock_now_ns());
 	job->share = task->share;
 	task->asked_cores = task->given_cores = task->share * task->ranks;
-	go_on(job);
+	run_until_next_step(job);
 	if (!job->share_timer)
 		job->share_timer = g_timeout_add(0, share_is_set, job);
 }
@@ -528,7 +530,8 @@ static struct executor *simulated_open(const struct executor_settings *settings,
 	for (uint32_t i = 0; i < cluster->hosts_count; i++)
 		executor->accounts[i] = cpu_account_new();
 	for (uint32_t i = 0; i < cluster->hosts_count; i++)
-		simulated_host_init(&executor->hosts[i], cluster->simulated->idle_w, clock_now_ns());
+		simulated_host_init(&executor->hosts[i], cluster->simulated->idle_w,
+				    clock_now_ns());
 	executor->nodes = g_new0(struct simulated_job *, cluster->nodes);
 	executor->jobs = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, job_free);
 	return &executor->base;

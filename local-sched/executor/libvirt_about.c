@@ -4,7 +4,7 @@
 #include "common/json.h"
 #include "local-sched/hypervisor/host.h"
 
-/* Type and reason over all hosts: the same, or "mixed". */
+/* Type and reason for all hosts: the common value, or "mixed". */
 static void describe_virt_type(struct vm_host *const *vm_hosts, uint32_t count, json_t *object)
 {
 	const struct virt_type *first = NULL;
@@ -35,7 +35,7 @@ static const char *common_version(const char *common, const char *one)
 	return common && one && !g_str_equal(common, one) ? "mixed" : one ?: common;
 }
 
-/* What each host is, and what all of them run. */
+/* The facts of each host, and the versions that all hosts run. */
 static void describe_hosts(struct vm_host *const *vm_hosts, uint32_t count, json_t *object)
 {
 	json_t *hosts = json_object();

@@ -3,12 +3,12 @@
 
 #include "local-sched/hypervisor/domain.h"
 
-static void tell(struct libvirt_cpu *cpu, int64_t others_ns)
+static void deliver_reading(struct libvirt_cpu *cpu, int64_t others_ns)
 {
 	cpu->done(cpu_account_take(cpu->source->account), others_ns, cpu->data);
 }
 
-/* What the host used more than its VMs since the last time; -1: not known. */
+/* What the host has used beyond its VMs since the last reading; -1: not known. */
 static int64_t others_since(const struct libvirt_cpu *cpu, uint64_t host_ns, uint64_t vms_ns)
 {
 	if (!cpu->host_ns || host_ns < cpu->host_ns)
@@ -25,7 +25,7 @@ static void host_read(gpointer result, const GError *error, gpointer data)
 
 	cpu->host_ns = host_ns ? *host_ns : 0;
 	cpu->vms_ns = vms_ns;
-	tell(cpu, others_ns);
+	deliver_reading(cpu, others_ns);
 }
 
 static void vms_read(gpointer result, const GError *error, gpointer data)
@@ -45,7 +45,7 @@ static void vms_read(gpointer result, const GError *error, gpointer data)
 	if (cpu->whole_vm)
 		domain_host_cpu_time(cpu->source->host, host_read, cpu);
 	else
-		tell(cpu, -1);
+		deliver_reading(cpu, -1);
 }
 
 void libvirt_cpu_read(struct libvirt_cpu *cpu, executor_cpu_f done, void *data)

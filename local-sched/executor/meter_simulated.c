@@ -42,7 +42,7 @@ static void simulated_read(struct power_meter *base, power_meter_done_f done, vo
 	meter->source = g_idle_add(answer, meter);
 }
 
-/* Neither a meter's watts nor those of the model that CPU time is fed to. */
+/* Neither a meter's watts nor those of the model from CPU time. */
 static const char *simulated_source(const struct power_meter *base)
 {
 	return "simulated";

@@ -5,7 +5,7 @@
 
 #include "common/random.h"
 
-/* No task takes less than this share of the mean, however it is drawn. */
+/* The shortest time of a task, as a part of the mean. */
 #define SHORTEST 0.1
 
 /* A standard normal variate (Box and Muller). */

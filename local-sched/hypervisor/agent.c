@@ -106,7 +106,7 @@ static bool rubbish(GError **error, const char *reply)
 	return false;
 }
 
-/* Parses a reply; *ret_return is borrowed from the new reference that is returned, or NULL. */
+/* Parses a reply. Returns a new reference, from which *ret_return is borrowed, or NULL. */
 static json_t *parse(const char *reply, json_t **ret_return, GError **error)
 {
 	g_autoptr(json_t) object = json_parse(reply, strlen(reply), WHAT, NULL);
@@ -209,7 +209,7 @@ bool agent_parse_piece(const char *reply, struct agent_piece *ret_piece, GError 
 	return true;
 }
 
-/* exitcode or signal of a process that has exited. */
+/* Reads exitcode or signal of a process that has exited. */
 static bool parse_end(const json_t *value, struct agent_status *status)
 {
 	int64_t number;

@@ -16,8 +16,8 @@ struct channel {
 	virStreamPtr stream; /* NULL: closed */
 	GString *queue;      /* not sent yet */
 	bool opening;        /* domain_open_port() is under way */
-	bool stale;          /* ... and its result is not wanted */
-	bool again;          /* ... but another one is */
+	bool stale;          /* the result of the opening is not wanted */
+	bool again;          /* another opening has to follow */
 };
 
 static void watch(struct channel *channel);
@@ -65,7 +65,7 @@ static void broken(struct channel *channel, const char *reason)
 	channel->events->broken(channel, reason, channel->data);
 }
 
-/* Reads what is there; false if the channel broke, or its owner closed it meanwhile. */
+/* Reads what is there. False: the channel broke, or its owner closed it meanwhile. */
 static bool read_all(struct channel *channel)
 {
 	char buffer[READ_SIZE];
@@ -85,7 +85,7 @@ static bool read_all(struct channel *channel)
 	return false;
 }
 
-/* Sends what is queued, as far as it goes. */
+/* Sends queued bytes until the stream would block. */
 static bool flush(struct channel *channel)
 {
 	GString *queue = channel->queue;
@@ -123,7 +123,10 @@ static void on_event(virStreamPtr stream, int events, void *data)
 	watch(channel);
 }
 
-/* A stream is always writable or nearly so: that event is asked for only with a full queue. */
+/*
+ * Watches the stream. Writability is watched only with bytes in the queue, because a stream is
+ * writable nearly always.
+ */
 static void watch(struct channel *channel)
 {
 	int events = VIR_STREAM_EVENT_READABLE | VIR_STREAM_EVENT_HANGUP | VIR_STREAM_EVENT_ERROR;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a claim says, and what it means to who finds it. */
+/* The contents of a claim, and its standing for another process. */
 #include "local-sched/hypervisor/claim.h"
 
 #include <errno.h>
@@ -72,7 +72,8 @@ void claim_result_free(struct claim_result *result)
 char *claim_text(const struct claim *claim)
 {
 	g_autoptr(json_t) document =
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I}", "keeper", claim->keeper, "machine",
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I}", "keeper", claim->keeper,
+			  "machine",
 			  claim->machine, "machine_id", claim->machine_id, "boot_id", claim->boot_id, "pids", claim->pids,
 			  "pid", (json_int_t)claim->pid, "start_ticks", (json_int_t)claim->start_ticks, "since",
 			  claim->since, "beat", (json_int_t)claim->beat);
@@ -90,7 +91,8 @@ struct claim *claim_parse(const char *text, GError **error)
 	const char *keeper, *machine, *machine_id, *boot_id, *pids, *since;
 	json_int_t pid, start_ticks, beat;
 
-	if (!document || json_unpack(document, "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I}", "keeper", &keeper, "machine",
+	if (!document || json_unpack(document, "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I}",
+				     "keeper", &keeper, "machine",
 				     &machine, "machine_id", &machine_id, "boot_id", &boot_id, "pids", &pids, "pid", &pid,
 				     "start_ticks", &start_ticks, "since", &since, "beat", &beat) < 0) {
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN, "no local scheduler wrote it");
@@ -121,27 +123,35 @@ bool claim_volume_number(const char *volume, const char *name, uint64_t *ret_num
 
 char *claim_who(const struct claim *claim)
 {
-	return g_strdup_printf("pid %" G_GINT64_FORMAT " on machine '%s', since %s", claim->pid, claim->machine, claim->since);
+	return g_strdup_printf("pid %" G_GINT64_FORMAT " on machine '%s', since %s", claim->pid,
+			       claim->machine, claim->since);
 }
 
-/* Whether the ids of both one's processes mean the same. */
+/*
+ * Whether pids of both processes are comparable: equal pid namespaces of the same boot of the same
+ * machine.
+ */
 static bool same_processes(const struct claim *found, const struct claim *own)
 {
 	return *own->boot_id && *own->pids && g_str_equal(found->boot_id, own->boot_id) &&
 	       g_str_equal(found->pids, own->pids);
 }
 
-/* Whether a process with this state directory was on this machine before it was booted. Clones may share an id. */
+/*
+ * Whether `found` is from this machine before its last boot, and has the state directory of `own`.
+ * Cloned machines may share a machine id.
+ */
 static bool was_before_boot(const struct claim *found, const struct claim *own)
 {
 	return *own->machine_id && *own->boot_id && g_str_equal(found->keeper, own->keeper) &&
-	       g_str_equal(found->machine_id, own->machine_id) && g_str_equal(found->machine, own->machine) &&
+	       g_str_equal(found->machine_id, own->machine_id) &&
+	       g_str_equal(found->machine, own->machine) &&
 	       !g_str_equal(found->boot_id, own->boot_id);
 }
 
 /*
- * What became of a process of this machine. /proc may hide other users' processes (hidepid): one that is there and has
- * no start that can be read may be the one, or a later one of its number.
+ * The standing of a process of this machine. /proc may hide other users' processes (hidepid): a
+ * process without a readable start time may be the claim's holder, or a later process with its pid.
  */
 static enum claim_standing standing_of(int64_t pid, int64_t start_ticks)
 {
@@ -151,7 +161,8 @@ static enum claim_standing standing_of(int64_t pid, int64_t start_ticks)
 		return CLAIM_ENDED;
 	if (lab_state_process_alive(process))
 		return CLAIM_LIVES;
-	if (lab_state_start_ticks(process.pid) == 0 && (kill(process.pid, 0) == 0 || errno != ESRCH))
+	if (lab_state_start_ticks(process.pid) == 0 && (kill(process.pid,
+							     0) == 0 || errno != ESRCH))
 		return CLAIM_DOUBTFUL;
 	return CLAIM_ENDED;
 }
@@ -167,7 +178,7 @@ enum claim_standing claim_judge(const struct claim *found, const struct claim *o
 	return standing_of(found->pid, found->start_ticks);
 }
 
-/* Watching. */
+/* Observation. */
 
 bool claim_watch_see(struct claim_watch *watch, const char *text, int64_t now_ns)
 {
@@ -189,7 +200,8 @@ void claim_watch_interrupt(struct claim_watch *watch)
 
 const char *claim_watch_lapsed(const struct claim_watch *watch, int64_t now_ns)
 {
-	return watch->since_ns && clock_elapsed_s(watch->since_ns, now_ns) >= CLAIM_LAPSE_S ? watch->text : NULL;
+	return watch->since_ns && clock_elapsed_s(watch->since_ns,
+						  now_ns) >= CLAIM_LAPSE_S ? watch->text : NULL;
 }
 
 void claim_watch_clear(struct claim_watch *watch)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Claims as volumes of a host's storage pool: taken, renewed and given up on worker threads. A claim is the latest of
- * volumes NAME, NAME.1, NAME.2 and so on. Who succeeds one that has ended makes the next: only one can. He holds it if
- * after that it is the latest, and what he found has not changed; if not, he removes his own. So nobody writes to or
- * removes what another one may hold, however long he was held up between two calls; and whoever renews a claim as it is
- * succeeded, or makes the first one, sees the later one, or is seen.
+ * Claims as volumes of a host's storage pool: taken, renewed and given up on worker threads. A
+ * claim is the latest of the volumes NAME, NAME.1, NAME.2 and so on. A successor of an ended claim
+ * creates the next volume; only one client can create it. The successor holds the claim if
+ * afterwards its volume is the latest and the claim that it found has not changed; otherwise it
+ * removes its own volume. So no process writes to or removes a volume that another may hold,
+ * however long it was delayed between two calls. A process that renews a claim while it is being
+ * succeeded, or that creates the first volume, sees the later volume, or its own change is seen.
  */
 #include <libvirt/virterror.h>
 #include <string.h>
@@ -13,13 +15,17 @@
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
-#define CLAIM_BYTES 2048 /* all of them, the rest blank: a shorter text leaves nothing of a longer one */
+/*
+ * Every volume has this length, filled with blanks, so that a shorter text leaves nothing of a
+ * longer one.
+ */
+#define CLAIM_BYTES 2048
 
-enum { LOOKS = 3 }; /* where others take it at the same time */
+enum { LOOKS = 3 }; /* tries while others take the claim at the same time */
 
 struct order {
 	char *name;
-	char *text;   /* what is to be written */
+	char *text;   /* the new contents */
 	char *lapsed; /* NULL: none */
 };
 
@@ -45,20 +51,24 @@ static bool write_claim(virStorageVolPtr volume, const char *text, GError **erro
 
 /* The volumes of a claim. */
 
-/* The name of the volume of that number; the caller frees it. */
+/* The name of volume number `number`; the caller frees it. */
 static char *volume_of(const char *name, uint64_t number)
 {
 	return number ? g_strdup_printf("%s.%" G_GUINT64_FORMAT, name, number) : g_strdup(name);
 }
 
-/* The one of the highest number; text is owned, blanks stripped; NULL: there is none. */
+/*
+ * The volume with the highest number. `text` is owned, without trailing blanks; NULL: there is no
+ * volume.
+ */
 struct latest {
 	uint64_t number;
 	char *text;
 };
 
-/* False: there is none, or, with `error`, that is not known. */
-static bool find_highest(virStoragePoolPtr pool, const char *name, uint64_t *ret_highest, GError **error)
+/* False: there is no volume, or, with `error`, that is not known. */
+static bool find_highest(virStoragePoolPtr pool, const char *name, uint64_t *ret_highest,
+			 GError **error)
 {
 	g_auto(GStrv) volumes = storage_list(pool, error);
 	bool any = false;
@@ -74,7 +84,7 @@ static bool find_highest(virStoragePoolPtr pool, const char *name, uint64_t *ret
 	return any;
 }
 
-/* What is in the volume; NULL with `error`. */
+/* The contents of a volume; NULL with `error`. */
 static char *read_claim(virStoragePoolPtr pool, const char *name, uint64_t number, GError **error)
 {
 	g_autofree char *volume_name = volume_of(name, number);
@@ -89,8 +99,9 @@ static char *read_claim(virStoragePoolPtr pool, const char *name, uint64_t numbe
 	return text ? g_strstrip(text) : NULL;
 }
 
-/* What the pool remembers may be gone. */
-static bool find_latest(virStoragePoolPtr pool, const char *name, struct latest *ret_latest, GError **error)
+/* Refreshes the pool first, because volumes that it remembers may be gone. */
+static bool find_latest(virStoragePoolPtr pool, const char *name, struct latest *ret_latest,
+			GError **error)
 {
 	for (int look = 0;; look++) {
 		g_autoptr(GError) cause = NULL;
@@ -120,8 +131,11 @@ static void delete_below(virStoragePoolPtr pool, const char *name, uint64_t limi
 	}
 }
 
-/* Only one can make it: false without `error` where another one did. */
-static bool make_claim(virStoragePoolPtr pool, const struct order *order, uint64_t number, GError **error)
+/*
+ * Creates the volume, which only one client can. False without `error`: another client created it.
+ */
+static bool make_claim(virStoragePoolPtr pool, const struct order *order, uint64_t number,
+		       GError **error)
 {
 	g_autofree char *name = volume_of(order->name, number);
 	g_autoptr(virStorageVol) volume = storage_create(pool, name, CLAIM_BYTES, 0644);
@@ -132,13 +146,14 @@ static bool make_claim(virStoragePoolPtr pool, const struct order *order, uint64
 		return false;
 	if (!volume)
 		virt_error_set(error, "cannot make volume '%s'", name);
-	storage_blame_room(pool, "who serves the cluster there", CLAIM_BYTES, error);
+	storage_blame_room(pool, "the claim on the cluster there", CLAIM_BYTES, error);
 	if (volume)
 		virStorageVolDelete(volume, 0);
 	return false;
 }
 
-static bool renew_claim(virStoragePoolPtr pool, const struct order *order, uint64_t number, GError **error)
+static bool renew_claim(virStoragePoolPtr pool, const struct order *order, uint64_t number,
+			GError **error)
 {
 	g_autofree char *name = volume_of(order->name, number);
 	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
@@ -149,13 +164,18 @@ static bool renew_claim(virStoragePoolPtr pool, const struct order *order, uint6
 	return false;
 }
 
-/* What is there means to the one whose claim is `own`. An empty one is being written, or its writer died. */
-static struct claim_result *look_at(const struct order *order, const struct latest *latest, const struct claim *own,
+/*
+ * The standing of the latest volume for the process of `own`. An empty volume is being written, or
+ * its writer died.
+ */
+static struct claim_result *look_at(const struct order *order, const struct latest *latest,
+				    const struct claim *own,
 				    GError **error)
 {
 	g_autoptr(claim_result_t) result = g_new0(struct claim_result, 1);
 	g_autoptr(GError) cause = NULL;
-	g_autoptr(claim_t) found = latest->text && *latest->text ? claim_parse(latest->text, &cause) : NULL;
+	g_autoptr(claim_t) found = latest->text &&
+				   *latest->text ? claim_parse(latest->text, &cause) : NULL;
 
 	if (cause) {
 		g_autofree char *name = volume_of(order->name, latest->number);
@@ -177,10 +197,11 @@ static struct claim_result *look_at(const struct order *order, const struct late
 }
 
 /*
- * Whether number `own` is held, which was just written: nobody has made a later one, and what it was made after is as
- * it was (NULL: it was made after none). False with or without `error`.
+ * Whether volume `own`, which was just written, holds the claim: there is no later volume, and the
+ * volume that it succeeds (NULL: none) is unchanged. False with or without `error`.
  */
-static bool is_held(virStoragePoolPtr pool, const struct order *order, uint64_t own, const struct latest *before,
+static bool is_held(virStoragePoolPtr pool, const struct order *order, uint64_t own,
+		    const struct latest *before,
 		    GError **error)
 {
 	g_autofree char *text = NULL;
@@ -194,8 +215,12 @@ static bool is_held(virStoragePoolPtr pool, const struct order *order, uint64_t 
 	return g_strcmp0(text, before->text) == 0;
 }
 
-/* A later one than what was found, which has ended or is not there. False with or without `error`: it is not held. */
-static bool succeed(virStoragePoolPtr pool, const struct order *order, const struct latest *latest, GError **error)
+/*
+ * Creates the successor of the latest volume, which has ended or does not exist. False with or
+ * without `error`: the claim is not held.
+ */
+static bool succeed(virStoragePoolPtr pool, const struct order *order, const struct latest *latest,
+		    GError **error)
 {
 	const uint64_t number = latest->text ? latest->number + 1 : 0;
 	g_autofree char *name = volume_of(order->name, number);
@@ -210,8 +235,9 @@ static bool succeed(virStoragePoolPtr pool, const struct order *order, const str
 	return false;
 }
 
-/* NULL without `error`: another one did something meanwhile, so that it is to be looked again. */
-static struct claim_result *try_to_take(virStoragePoolPtr pool, const struct order *order, const struct claim *own,
+/* NULL without `error`: another client interfered, so try again. */
+static struct claim_result *try_to_take(virStoragePoolPtr pool, const struct order *order,
+					const struct claim *own,
 					GError **error)
 {
 	g_autoptr(claim_result_t) result = NULL;
@@ -307,7 +333,8 @@ void claim_take(struct host *host, const char *name, const struct claim *own, co
 	submit(host, take_work, name, own, lapsed, done, data);
 }
 
-void claim_release(struct host *host, const char *name, const struct claim *own, host_done_f done, gpointer data)
+void claim_release(struct host *host, const char *name, const struct claim *own, host_done_f done,
+		   gpointer data)
 {
 	submit(host, release_work, name, own, NULL, done, data);
 }

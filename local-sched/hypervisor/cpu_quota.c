@@ -11,12 +11,15 @@
 #include "common/log.h"
 #include "local-sched/hypervisor/virt_error.h"
 
-/* The remote protocol refuses more (REMOTE_DOMAIN_SCHEDULER_PARAMETERS_MAX); QEMU has 9. */
+/*
+ * The remote protocol refuses more parameters (REMOTE_DOMAIN_SCHEDULER_PARAMETERS_MAX); QEMU has 9.
+ */
 enum { PARAMETERS_MAX = 16, TRIES = 3 };
 
 /*
- * Period and quota are written one after the other. Where a control group of version 1 above the VM's
- * has as little as the VM is to get, the kernel refuses a shorter period while the old quota stands.
+ * Sets the smallest quota before a shorter period. Period and quota are written one after the
+ * other. Where a control group of version 1 above the VM's has as little as the VM is to get, the
+ * kernel refuses a shorter period with the old quota.
  */
 static void make_way(virDomainPtr domain)
 {
@@ -48,7 +51,7 @@ static bool try_quota(const struct cpu_cap *cap, virDomainPtr domain)
 	return good;
 }
 
-/* What the host says now; libvirt reads it from the VM's control group. */
+/* Reads the host's values; libvirt reads them from the VM's control group. */
 static bool fetch_quota(virDomainPtr domain, unsigned long long *ret_period, long long *ret_quota)
 {
 	virTypedParameter parameters[PARAMETERS_MAX];
@@ -75,15 +78,15 @@ static bool read_quota(virDomainPtr domain, unsigned long long *ret_period, long
 	return false;
 }
 
-/* Where there is no quota, drivers say so in their own ways. */
+/* Translates the values by which drivers say that there is no quota. */
 static int64_t as_set(long long quota)
 {
 	return quota < 0 || quota >= INT64_MAX / 1000 ? CPU_CAP_NO_QUOTA : quota;
 }
 
 /*
- * Whether the kernel has just refused a quota. What libvirt lets through is within the kernel's limits, so that a
- * control group above the VM's has less.
+ * Whether the kernel has just refused a quota. libvirt passes on only values within the kernel's
+ * limits, so a control group above the VM's has less.
  */
 static bool is_more_than_above(void)
 {
@@ -93,8 +96,9 @@ static bool is_more_than_above(void)
 }
 
 /*
- * Version 1 of control groups refuses a quota above that of a group further up, which version 2 takes although it
- * holds nothing back. The VM then has none of its own, and is held back by the group above it, as in version 2.
+ * Lifts the VM's own quota. Version 1 of control groups refuses a quota above that of a group
+ * further up. Version 2 accepts it, although the group above is what limits the VM. Without a quota
+ * of its own the VM is limited by the group above it, as in version 2.
  */
 static bool leave_to_groups_above(const struct cpu_cap *cap, virDomainPtr domain)
 {
@@ -109,10 +113,12 @@ static bool leave_to_groups_above(const struct cpu_cap *cap, virDomainPtr domain
 }
 
 /*
- * Where it cannot be set the VM has the quota that it had, not what made way for it. Where that
- * cannot be read, nothing makes way. *ret_set is what was set.
+ * Sets the quota. On failure the VM keeps its old quota, not the smallest quota, which make_way()
+ * sets; where the old quota is not readable, make_way() is not called. *ret_set is the quota that
+ * was set.
  */
-static bool set_quota(const struct cpu_cap *cap, virDomainPtr domain, int64_t *ret_set, GError **error)
+static bool set_quota(const struct cpu_cap *cap, virDomainPtr domain, int64_t *ret_set,
+		      GError **error)
 {
 	struct cpu_cap before = *cap;
 	unsigned long long period;
@@ -142,8 +148,8 @@ static bool set_quota(const struct cpu_cap *cap, virDomainPtr domain, int64_t *r
 }
 
 /*
- * Whether a VM has no quota already: also where its host knows none, as without control groups, so
- * that none can ever have been set.
+ * Whether a VM has no quota already. True also where the host does not support quotas, as without
+ * control groups, so that none can ever have been set.
  */
 static bool has_none(virDomainPtr domain)
 {
@@ -156,8 +162,8 @@ static bool has_none(virDomainPtr domain)
 	code = virGetLastErrorCode();
 	return code == VIR_ERR_NO_SUPPORT || code == VIR_ERR_OPERATION_UNSUPPORTED ||
 	       code == VIR_ERR_CONFIG_UNSUPPORTED || code == VIR_ERR_ARGUMENT_UNSUPPORTED ||
-	       code == VIR_ERR_INVALID_ARG /* that of libvirt's test driver */ ||
-	       code == VIR_ERR_OPERATION_INVALID /* QEMU's, without control groups */ ||
+	       code == VIR_ERR_INVALID_ARG /* libvirt's test driver */ ||
+	       code == VIR_ERR_OPERATION_INVALID /* QEMU's driver, without control groups */ ||
 	       code == VIR_ERR_OK;
 }
 
@@ -173,7 +179,8 @@ bool cpu_quota_apply(const struct cpu_cap *cap, virDomainPtr domain, GError **er
 		return true;
 	/* A lab with speed compensation scales quotas, possibly between the write and the read. */
 	for (int tries = 0; tries < TRIES; tries++) {
-		if (!set_quota(cap, domain, &set, error) || !read_quota(domain, &period, &quota, error))
+		if (!set_quota(cap, domain, &set, error) ||
+		    !read_quota(domain, &period, &quota, error))
 			return false;
 		if (period == cap->period_us && as_set(quota) == set)
 			return true;

@@ -6,10 +6,10 @@
 
 #include "local-sched/hypervisor/virt_error.h"
 
-/* CPUs and cores that are looked at; what lies beyond is left alone. */
+/* The CPUs and cores that are bound; others are left alone. */
 enum { CPUS_MAX = 1024, MAP_BYTES = CPUS_MAX / 8, CORES_MAX = 32 };
 
-/* Where a VM's cores may run now. */
+/* The CPUs on which a VM's cores may run now. */
 struct affinity {
 	virVcpuInfo cores[CORES_MAX];
 	unsigned char maps[CORES_MAX * MAP_BYTES];
@@ -46,7 +46,7 @@ static int count_cores(virDomainPtr domain, GError **error)
 	return -1;
 }
 
-/* Lets all cores run on all CPUs of the host; where that is refused they stay where they are. */
+/* Lets all cores run on all CPUs of the host. Cores for which that is refused stay as they are. */
 static void unbind(virDomainPtr domain)
 {
 	g_autoptr(GError) ignored = NULL;

@@ -17,7 +17,10 @@
 
 enum { MEMORY_STATS_MAX = 8 };
 
-/* For what hangs. An agent has as much more as its question may take; the end of a task waits for a reading. */
+/*
+ * For calls that hang. An agent's call has its own timeout in addition; the end of a task waits for
+ * a reading.
+ */
 #define CALL_LIMIT_S 60
 #define CREATE_LIMIT_S 120
 #define STATS_LIMIT_S 8
@@ -36,10 +39,10 @@ struct input {
 	char *keeper;
 	char *text;
 	int timeout_s;
-	struct domain_boot boot; /* no boots: any */
+	struct domain_boot boot; /* boots NULL: any */
 	struct cpu_cap cap;
 	struct domain_cores cores;
-	virStreamPtr stream; /* to be closed */
+	virStreamPtr stream; /* the stream to close */
 };
 
 static void input_free(gpointer data)
@@ -65,7 +68,10 @@ static struct input *input_new(const char *name, const char *text)
 
 static gpointer list_work(virConnectPtr connection, gpointer data, GError **error);
 
-/* Takes over `input`. A list is of the VM of that very name as well. */
+/*
+ * Hands `input` over to the host. A list also waits for earlier calls about the VM of exactly that
+ * name.
+ */
 static void submit(struct host *host, enum host_lane lane, host_work_f work, struct input *input,
 		   GDestroyNotify result_free, host_done_f done, gpointer data)
 {
@@ -93,12 +99,16 @@ static virDomainPtr lookup(virConnectPtr connection, const char *name, GError **
 	return domain;
 }
 
-/* Whose a VM is. */
+/* The owner of a VM. */
 
-/* Whom a VM belongs to, *ret_keeper to be freed (NULL: to nobody of virtbed); false with `error`: not known. */
+/*
+ * The owner of a VM, *ret_keeper, which the caller frees (NULL: no local scheduler); false with
+ * `error`: not known.
+ */
 static bool keeper_of(virDomainPtr domain, char **ret_keeper, GError **error)
 {
-	char *element = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, DOMAIN_METADATA_URI, 0);
+	char *element = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT,
+					     DOMAIN_METADATA_URI, 0);
 
 	*ret_keeper = domain_xml_keeper(element);
 	if (element) {
@@ -113,7 +123,8 @@ static bool keeper_of(virDomainPtr domain, char **ret_keeper, GError **error)
 	return false;
 }
 
-bool domain_find(virConnectPtr connection, const char *name, const char *keeper, virDomainPtr *ret_domain,
+bool domain_find(virConnectPtr connection, const char *name, const char *keeper,
+		 virDomainPtr *ret_domain,
 		 GError **error)
 {
 	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
@@ -131,7 +142,7 @@ bool domain_find(virConnectPtr connection, const char *name, const char *keeper,
 	return false;
 }
 
-/* Whether a VM of that name, running or not, is there and not `keeper`'s. */
+/* Whether a VM of that name, running or not, exists and is not `keeper`'s. */
 static bool is_taken(virConnectPtr connection, const char *name, const char *keeper)
 {
 	g_autoptr(virDomain) domain = virDomainLookupByName(connection, name);
@@ -140,7 +151,7 @@ static bool is_taken(virConnectPtr connection, const char *name, const char *kee
 	return domain && keeper_of(domain, &whose, NULL) && g_strcmp0(whose, keeper) != 0;
 }
 
-/* After libvirt refused to start it: says why. */
+/* Sets the error after libvirt refused to start a VM. */
 static gpointer create_failed(virConnectPtr connection, const struct input *input, GError **error)
 {
 	virt_error_set(error, "cannot start VM '%s'", input->name);
@@ -148,7 +159,7 @@ static gpointer create_failed(virConnectPtr connection, const struct input *inpu
 		return NULL;
 	g_clear_error(error);
 	g_set_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN,
-		    "cannot start VM '%s': somebody else's VM of that name is on the host, and is left alone; remove it "
+		    "cannot start VM '%s': another owner's VM of that name is on the host, and is left alone; remove it "
 		    "or give it another name",
 		    input->name);
 	return NULL;
@@ -170,7 +181,8 @@ static struct input *kept_input(const char *name, const char *keeper, const char
 	return input;
 }
 
-void domain_create(struct host *host, const char *name, const char *keeper, const char *xml, host_done_f done,
+void domain_create(struct host *host, const char *name, const char *keeper, const char *xml,
+		   host_done_f done,
 		   gpointer data)
 {
 	submit(host, HOST_LANE_LIFE, create_work, kept_input(name, keeper, xml), NULL, done, data);
@@ -180,7 +192,8 @@ void domain_create(struct host *host, const char *name, const char *keeper, cons
 static gpointer create_bound_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	struct input *input = data;
-	g_autoptr(virDomain) domain = virDomainCreateXML(connection, input->text, VIR_DOMAIN_START_AUTODESTROY);
+	g_autoptr(virDomain) domain = virDomainCreateXML(connection, input->text,
+							 VIR_DOMAIN_START_AUTODESTROY);
 
 	if (domain)
 		return HOST_DONE;
@@ -188,10 +201,12 @@ static gpointer create_bound_work(virConnectPtr connection, gpointer data, GErro
 							    : create_failed(connection, input, error);
 }
 
-void domain_create_bound(struct host *host, const char *name, const char *keeper, const char *xml, host_done_f done,
+void domain_create_bound(struct host *host, const char *name, const char *keeper, const char *xml,
+			 host_done_f done,
 			 gpointer data)
 {
-	submit(host, HOST_LANE_LIFE, create_bound_work, kept_input(name, keeper, xml), NULL, done, data);
+	submit(host, HOST_LANE_LIFE, create_bound_work, kept_input(name, keeper, xml), NULL, done,
+	       data);
 }
 
 bool domain_end(virDomainPtr domain, GError **error)
@@ -219,9 +234,11 @@ static gpointer destroy_work(virConnectPtr connection, gpointer data, GError **e
 	return !domain || domain_end(domain, error) ? HOST_DONE : NULL;
 }
 
-void domain_destroy(struct host *host, const char *name, const char *keeper, host_done_f done, gpointer data)
+void domain_destroy(struct host *host, const char *name, const char *keeper, host_done_f done,
+		    gpointer data)
 {
-	submit(host, HOST_LANE_LIFE, destroy_work, kept_input(name, keeper, NULL), NULL, done, data);
+	submit(host, HOST_LANE_LIFE, destroy_work, kept_input(name, keeper, NULL), NULL, done,
+	       data);
 }
 
 static void info_free(gpointer data)
@@ -234,7 +251,10 @@ static void info_free(gpointer data)
 	g_free(info);
 }
 
-/* One of virDomainState; VIR_DOMAIN_NOSTATE: not known. *ret_failure: what keeps it from going on, or NULL. */
+/*
+ * The virDomainState of a VM; VIR_DOMAIN_NOSTATE: not known. *ret_failure is what keeps it from
+ * running on, or NULL.
+ */
 static int state_of(virDomainPtr domain, const char **ret_failure)
 {
 	int state = VIR_DOMAIN_NOSTATE;
@@ -246,7 +266,7 @@ static int state_of(virDomainPtr domain, const char **ret_failure)
 	return state;
 }
 
-/* NULL with `error`: whose it is is not known. */
+/* NULL with `error`: the owner is not known. */
 static struct domain_info *info_new(virDomainPtr domain, GError **error)
 {
 	g_autofree char *keeper = NULL;
@@ -266,7 +286,7 @@ static struct domain_info *info_new(virDomainPtr domain, GError **error)
 	return info;
 }
 
-/* One that has ended meanwhile is not there. */
+/* Adds a VM, unless it has ended meanwhile. */
 static void add_info(GPtrArray *found, virDomainPtr domain, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
@@ -313,7 +333,7 @@ void domain_list(struct host *host, const char *prefix, host_done_f done, gpoint
 }
 
 /*
- * Whether a VM of which libvirt has just said that it does not run was paused by somebody; if it runs by
+ * Whether a VM that libvirt has just reported as not running was paused from outside. If it runs by
  * now, it was.
  */
 static bool was_paused(virDomainPtr domain)
@@ -325,8 +345,8 @@ static bool was_paused(virDomainPtr domain)
 }
 
 /*
- * libvirt has one code for a command that the agent refused, with these words, and for replies that it
- * could not make sense of.
+ * Refines an error: libvirt has the same code for a command that the agent refused, with these
+ * words, and for a reply that it did not understand.
  */
 static void refine_agent_error(virDomainPtr domain, GError *error)
 {
@@ -340,9 +360,10 @@ static void refine_agent_error(virDomainPtr domain, GError *error)
 }
 
 /*
- * libvirt gets in step (guest-sync) with an agent that was late before it sends it anything, and gives that 5 s
- * whatever it was told. The request was not sent then. A command that was sent and not answered has the same words up
- * to libvirt 9. Nor was it sent where it has waited 30 s for the answer to somebody else's.
+ * Whether the command was not sent. Before libvirt sends a command to an agent that was late, it
+ * gets in step with it (guest-sync) and allows 5 s for that, whatever the timeout. The command was
+ * not sent then. The same message, up to libvirt 9, means a command that was sent and not answered.
+ * A command that has waited 30 s for the answer to another client's command was not sent either.
  */
 static bool was_not_sent(void)
 {
@@ -356,8 +377,9 @@ static bool was_not_sent(void)
 }
 
 /*
- * A command that was sent has used up the time: what was late with time left was not sent, and is sent again. libvirt
- * waits by the time of day, so by that, too: where it is set forward a command that was sent must not go out again.
+ * Sends a command. A command that was sent has used up its time, so a failure with time left was
+ * not sent, and is repeated. libvirt measures its wait by the time of day, so this does too: where
+ * the clock is set forward, a command that was sent must not be sent again.
  */
 static char *agent_command(virDomainPtr domain, const char *request, int timeout_s)
 {
@@ -383,7 +405,10 @@ static gpointer agent_work(virConnectPtr connection, gpointer data, GError **err
 
 	if (!domain)
 		return NULL;
-	/* Who was found before a later one was created is no later one, whatever its name. */
+	/*
+	 * A VM that was found before a later one was created is not the later one, whatever its
+	 * name.
+	 */
 	if (input->boot.boots && g_atomic_int_get(input->boot.boots) != input->boot.boot) {
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN,
 			    "VM '%s' was gone before its agent was asked", input->name);
@@ -439,7 +464,8 @@ static void drop_stream(gpointer data)
 void domain_open_port(struct host *host, const char *name, const char *port, host_done_f done,
 		      gpointer data)
 {
-	submit(host, HOST_LANE_CONTROL, open_port_work, input_new(name, port), drop_stream, done, data);
+	submit(host, HOST_LANE_CONTROL, open_port_work, input_new(name, port), drop_stream, done,
+	       data);
 }
 
 static gpointer close_stream_work(virConnectPtr connection, gpointer data, GError **error)
@@ -467,8 +493,9 @@ static void cpu_free(gpointer data)
 }
 
 /*
- * By the VM's control group, or else, more coarsely, by its process; false: it does not run any more.
- * virConnectGetAllDomainStats() would ask its QEMU for what nobody wants to know, and wait for it.
+ * Reads the CPU time from the VM's control group, or else, more coarsely, from its process. False:
+ * the VM does not run any more. virConnectGetAllDomainStats() would ask QEMU for data that is not
+ * needed, and wait for it.
  */
 static bool read_cpu_time(virDomainPtr domain, uint64_t *ret_cpu_ns)
 {
@@ -517,10 +544,11 @@ static gpointer cpu_times_work(virConnectPtr connection, gpointer data, GError *
 
 void domain_cpu_times(struct host *host, host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_STATS, cpu_times_work, input_new(NULL, NULL), free_array, done, data);
+	submit(host, HOST_LANE_STATS, cpu_times_work, input_new(NULL, NULL), free_array, done,
+	       data);
 }
 
-/* The fields that a host has are to be asked for by their exact number. */
+/* The exact number of the host's fields has to be asked for. */
 static gpointer host_cpu_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	g_autofree virNodeCPUStats *stats = NULL;
@@ -530,7 +558,8 @@ static gpointer host_cpu_work(virConnectPtr connection, gpointer data, GError **
 	if (virNodeGetCPUStats(connection, VIR_NODE_CPU_STATS_ALL_CPUS, NULL, &count, 0) == 0 &&
 	    count > 0)
 		stats = g_new0(virNodeCPUStats, count);
-	if (!stats || virNodeGetCPUStats(connection, VIR_NODE_CPU_STATS_ALL_CPUS, stats, &count, 0) < 0) {
+	if (!stats || virNodeGetCPUStats(connection, VIR_NODE_CPU_STATS_ALL_CPUS, stats, &count,
+					 0) < 0) {
 		virt_error_set(error, "cannot read the host's CPU time");
 		return NULL;
 	}
@@ -547,7 +576,7 @@ void domain_host_cpu_time(struct host *host, host_done_f done, gpointer data)
 	submit(host, HOST_LANE_STATS, host_cpu_work, input_new(NULL, NULL), g_free, done, data);
 }
 
-/* It helps; a host that refuses it still runs the VM. */
+/* Failures are ignored: the VM runs without the binding too. */
 static void spread(virDomainPtr domain, const struct domain_cores *cores)
 {
 	g_autoptr(GError) refused = NULL;
@@ -589,7 +618,7 @@ void domain_apply_cap(struct host *host, const char *name, const struct cpu_cap 
 	submit(host, HOST_LANE_ACT, apply_cap_work, cap_input(name, cap, cores), NULL, done, data);
 }
 
-/* Does what a VM may be already. */
+/* Freezes or thaws a VM, which may be in that state already. */
 static gpointer change_state(virConnectPtr connection, const char *name,
 			     int (*change)(virDomainPtr domain), int wanted, const char *what,
 			     GError **error)
@@ -631,7 +660,7 @@ void domain_thaw(struct host *host, const char *name, host_done_f done, gpointer
 	submit(host, HOST_LANE_ACT, thaw_work, input_new(name, NULL), NULL, done, data);
 }
 
-/* Without statistics: what is free, which is less. */
+/* Falls back to free memory, which is less, where there are no statistics. */
 static gpointer host_memory_work(virConnectPtr connection, gpointer data, GError **error)
 {
 	static const char *const fields[] = {VIR_NODE_MEMORY_STATS_FREE,
@@ -641,7 +670,7 @@ static gpointer host_memory_work(virConnectPtr connection, gpointer data, GError
 	int count = 0;
 	unsigned long long kib = 0;
 
-	/* The second call takes exactly as many as the first one tells. */
+	/* The second call takes exactly the number of fields that the first call returns. */
 	if (virNodeGetMemoryStats(connection, VIR_NODE_MEMORY_STATS_ALL_CELLS, NULL, &count, 0) <
 		    0 ||
 	    count > MEMORY_STATS_MAX ||
@@ -653,7 +682,7 @@ static gpointer host_memory_work(virConnectPtr connection, gpointer data, GError
 	for (int i = 0; i < count; i++)
 		if (g_strv_contains(fields, stats[i].field))
 			kib += stats[i].value;
-	/* No result is a failure. */
+	/* NULL would mean failure. */
 	return GUINT_TO_POINTER((guint)CLAMP(kib / 1024, 1, UINT32_MAX));
 }
 

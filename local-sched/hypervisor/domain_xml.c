@@ -4,8 +4,8 @@
 #define FINGERPRINT_PREFIX "virtbed node "
 
 /*
- * What the guest image is built for (vm-images/build, "kernel_arguments"): it boots in less CPU
- * time.
+ * The guest image's kernel arguments (vm-images/build, "kernel_arguments"), with which it boots in
+ * less CPU time.
  */
 #define KERNEL_ARGUMENTS \
 	"console=ttyS0 quiet panic=-1 mitigations=off nokaslr audit=0 ipv6.disable=1 " \
@@ -39,11 +39,11 @@ static void add_pinning(GString *xml, const struct domain_spec *spec)
 }
 
 /*
- * An emulated VM of one core has room for a second vCPU, which it never gets. QEMU leaves the guest's
- * memory barriers out of what it translates where there can be no second one, though its own main loop
- * reads the virtio rings at the same time (7.2: CF_PARALLEL, tcg_gen_mb()). So now and then, in some
- * millions of packets, the guest adds a packet and sees no wish to be notified of it, and the main loop
- * wishes it and sees no packet: the guest has sent its last.
+ * An emulated VM of one core has room for a second vCPU, which it never gets. Without that room
+ * QEMU leaves the guest's memory barriers out of the translated code, although its own main loop
+ * reads the virtio rings at the same time (7.2: CF_PARALLEL, tcg_gen_mb()). Once in some millions
+ * of packets, the guest then adds a packet and sees no request for a notification, while the main
+ * loop requests it and sees no packet: the guest never sends again.
  */
 static void add_vcpus(GString *xml, const struct domain_spec *spec)
 {
@@ -65,13 +65,15 @@ static void add_boot(GString *xml, const struct domain_spec *spec)
 }
 
 /*
- * An emulated CPU has no FMA: QEMU calls a library function for each fused multiply-add, and glibc and the kernels'
- * x86-64-v3 clones use it where the CPU has it. On some hosts CG then takes twice the CPU time, EP seven times
- * (benchmarks/README.md, kernels). Without it the clones for AVX2 run.
+ * An emulated CPU has no FMA. QEMU calls a library function for each fused multiply-add, which
+ * glibc and the kernels' x86-64-v3 clones use if the CPU has it. On some hosts CG then takes twice
+ * the CPU time, and EP seven times (benchmarks/README.md, kernels). Without FMA the clones for AVX2
+ * run.
  */
 static void add_cpu(GString *xml, bool tcg)
 {
-	add(xml, tcg ? "  <cpu mode='maximum'>\n    <feature policy='disable' name='fma'/>\n  </cpu>\n"
+	add(xml,
+	    tcg ? "  <cpu mode='maximum'>\n    <feature policy='disable' name='fma'/>\n  </cpu>\n"
 		     : "  <cpu mode='host-passthrough'/>\n");
 }
 
@@ -146,10 +148,10 @@ static void add_devices(GString *xml, const struct domain_spec *spec)
 }
 
 /*
- * QEMU's emulator before 9.0 forgets what the guest writes to pages that it sent already, where the
+ * QEMU's emulator before 9.0 loses what the guest writes to pages that are already sent, where the
  * guest's memory is a multiple of 64 pages ("physmem: Fix migration dirty bitmap coherency with TCG
- * memory access", QEMU 9.0). Here it is 8 KiB less, which is what QEMU rounds to; libvirt rounds to
- * 1 MiB, so that QEMU is told past it.
+ * memory access", QEMU 9.0). The memory is therefore 8 KiB less, the unit to which QEMU rounds.
+ * libvirt rounds to 1 MiB, so the size is given to QEMU directly.
  */
 static void add_odd_memory(GString *xml, const struct domain_spec *spec)
 {
@@ -168,7 +170,7 @@ static void add_odd_memory(GString *xml, const struct domain_spec *spec)
 	add(xml, "  </qemu:commandline>\n");
 }
 
-/* The domain with `description`, or without one for the fingerprint. */
+/* The domain with `description`, or without a description for the fingerprint. */
 static char *build(const struct domain_spec *spec, const char *description)
 {
 	GString *xml = g_string_new(NULL);
@@ -177,7 +179,8 @@ static char *build(const struct domain_spec *spec, const char *description)
 	if (description)
 		add(xml, "  <description>%s</description>\n", description);
 	if (spec->keeper)
-		add(xml, "  <metadata>\n    <virtbed:vm xmlns:virtbed='" DOMAIN_METADATA_URI "' keeper='%s'/>\n"
+		add(xml,
+		    "  <metadata>\n    <virtbed:vm xmlns:virtbed='" DOMAIN_METADATA_URI "' keeper='%s'/>\n"
 			 "  </metadata>\n",
 		    spec->keeper);
 	add(xml, "  <memory unit='MiB'>%" G_GUINT64_FORMAT "</memory>\n", spec->memory_mib);
@@ -198,7 +201,7 @@ char *domain_fingerprint(const struct domain_spec *spec)
 	g_autofree char *xml = NULL;
 	g_autofree char *sum = NULL;
 
-	anywhere.first_cpu = -1; /* it may be at another node by now */
+	anywhere.first_cpu = -1; /* the VM may be at another node by now */
 	xml = build(&anywhere, NULL);
 	sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, xml, -1);
 	return g_strconcat(FINGERPRINT_PREFIX, sum, NULL);
@@ -211,7 +214,8 @@ char *domain_xml(const struct domain_spec *spec)
 	return build(spec, fingerprint);
 }
 
-static void read_keeper(GMarkupParseContext *context, const char *element, const char **names, const char **values,
+static void read_keeper(GMarkupParseContext *context, const char *element, const char **names,
+			const char **values,
 			gpointer data, GError **error)
 {
 	char **ret_keeper = data;

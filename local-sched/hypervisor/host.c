@@ -11,39 +11,45 @@
 #define KEEPALIVE_INTERVAL_S 5
 #define KEEPALIVE_COUNT 3
 #define RETRY_MAX_MS 5000
-#define FREE_LIMIT_S 60 /* for what hangs when the host is freed */
+#define FREE_LIMIT_S 60 /* for calls that hang when the host is freed */
 
 /* A thread with a connection of its own. */
 struct worker {
 	struct host *host;
 	bool control;
-	GAsyncQueue *errands;     /* at most one, or the host itself: it is to end */
-	virConnectPtr connection; /* the thread's only; NULL: not open */
-	struct errand *errand;    /* the main loop's only: what it does; NULL: nothing */
+	GAsyncQueue *errands; /* at most one; or the host itself, which means the worker's end */
+	virConnectPtr connection; /* used by the thread only; NULL: not open */
+	struct errand *errand;    /* its current errand; used by the main loop only; NULL: none */
 };
 
 struct host {
-	gatomicrefcount references; /* the owner's, and one per worker, call and idle event under way */
-	gint closed;                /* atomic: nothing is delivered any more */
-	guint losses;               /* atomic: how often it went out of reach */
+	/* one of the owner, and one per worker, call and idle event under way */
+	gatomicrefcount references;
+	gint closed;                /* atomic: no result is delivered any more */
+	guint losses;               /* atomic: how often the host went out of reach */
 	char *name;
 	char *uri;
 	const struct host_events *events;
 	void *data;
-	int lifecycle_id; /* callbacks on the control connection, the control worker's, valid while it is open */
+	/*
+	 * callbacks on the control connection; used by the control worker, valid while the
+	 * connection is open
+	 */
+	int lifecycle_id;
 	int agent_id;
 	int frozen_id;
-	GMutex lock; /* of living */
+	GMutex lock; /* of `living` */
 	GCond ended;
 	guint living; /* workers whose threads have not ended */
-	GPtrArray *workers; /* main loop only, as the rest below; that of the control lane first */
+	/* used by the main loop only, as all below; the first is that of the control lane */
+	GPtrArray *workers;
 	GQueue waiting;     /* struct errand whose turn has not come, oldest first */
-	GQueue under_way;   /* ... that a worker has, and somebody waits for */
+	GQueue under_way;   /* struct errand of workers, whose result is still wanted */
 	bool tried;         /* an attempt to connect has ended */
 	bool connected;
 	guint retry_source;
 	guint retry_ms;
-	char *trouble; /* why the last attempt to connect failed, as told; NULL: it did not */
+	char *trouble; /* the last reported failure to connect; NULL: none */
 };
 
 /* A call on its way: to a worker, and back. */
@@ -53,9 +59,10 @@ struct errand {
 	struct host_call call;
 	char *vm; /* NULL: none */
 	guint losses;          /* of the host when its turn came */
-	struct worker *worker; /* that has it; NULL: none; main loop only, as the next two */
+	/* its worker; NULL: none; used by the main loop only, as the next two */
+	struct worker *worker;
 	guint limit_source;
-	bool given_up;         /* nobody waits for it any more */
+	bool given_up;         /* its result is not wanted any more */
 	bool unreached;        /* there was no connection */
 	gpointer result;
 	GError *error;
@@ -142,7 +149,7 @@ static void schedule_retry(struct host *host);
 static void dispatch(struct host *host);
 static void refuse_waiting(struct host *host, const char *reason);
 
-/* Calls whose turn has not come are not done: what they are about is to be looked at anew. */
+/* Fails the calls whose turn has not come: the state that they are about has to be read again. */
 static void lose(struct host *host, const char *reason)
 {
 	host->connected = false;
@@ -155,7 +162,7 @@ static void deliver_connection(struct notice *notice)
 {
 	struct host *host = notice->host;
 
-	/* Perhaps a worker found the old connection dead before its end was announced. */
+	/* A worker may have found the old connection dead before its end was announced. */
 	if (host->connected)
 		lose(host, notice->flag ? "connection broke" : notice->reason);
 	if (notice->flag) {
@@ -279,7 +286,8 @@ static int watch_event(struct host *host, virConnectPtr connection, int event,
 static void watch_events(struct host *host, virConnectPtr connection)
 {
 	/*
-	 * Unregistered before the host is freed; drivers without connection never give data back.
+	 * Unregistered before the host is freed: drivers without a connection never release the
+	 * data.
 	 */
 	virConnectRegisterCloseCallback(connection, on_close, host, NULL);
 	host->lifecycle_id = watch_event(host, connection, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
@@ -293,7 +301,7 @@ static void watch_events(struct host *host, virConnectPtr connection)
 		if (host->frozen_id < 0)
 			host_unref(host);
 	}
-	/* The test driver has not all of them. */
+	/* The test driver does not have all events. */
 	virResetLastError();
 }
 
@@ -307,7 +315,7 @@ static virConnectPtr open_connection(struct host *host, GError **error)
 			(*error)->code = VIRT_ERROR_CONNECTION;
 		return NULL;
 	}
-	/* A driver without a connection of its own (test:///) knows no keepalive: no matter. */
+	/* A driver without a connection of its own (test:///) has no keepalive, which is fine. */
 	if (virConnectSetKeepAlive(connection, KEEPALIVE_INTERVAL_S, KEEPALIVE_COUNT) < 0)
 		virResetLastError();
 	return connection;
@@ -332,7 +340,7 @@ static void close_connection(struct worker *worker)
 	virConnectClose(connection);
 }
 
-/* Whether the worker's connection is open, or could be opened; else `error` says why not. */
+/* Whether the worker's connection is open, or could be opened. False with `error`. */
 static bool is_connected(struct worker *worker, GError **error)
 {
 	struct host *host = worker->host;
@@ -377,7 +385,7 @@ static void errand_free(gpointer data)
 
 static void connect_failed(struct host *host, const GError *error);
 
-/* What is to be told, if anybody still waits for it, is told; the worker is free. */
+/* Calls `done`, if its result is still wanted, and frees the worker. */
 static gboolean errand_deliver(gpointer data)
 {
 	struct errand *errand = data;
@@ -405,10 +413,11 @@ static void errand_return(struct errand *errand)
 	g_idle_add_full(G_PRIORITY_DEFAULT, errand_deliver, errand, errand_free);
 }
 
-/* It is not done, because the host is out of reach. */
+/* Fails an errand because the host is out of reach. */
 static void errand_refuse(struct errand *errand, const char *reason)
 {
-	g_set_error(&errand->error, VIRT_ERROR, VIRT_ERROR_CONNECTION, "host '%s' is out of reach: %s",
+	g_set_error(&errand->error, VIRT_ERROR, VIRT_ERROR_CONNECTION,
+		    "host '%s' is out of reach: %s",
 		    errand->host->name, reason ? reason : "no connection");
 	errand_return(errand);
 }
@@ -444,7 +453,7 @@ static gboolean give_up(gpointer data)
 
 /* Workers. */
 
-/* What its host went out of reach for while the connection was opened is not done any more. */
+/* Runs an errand, unless the host went out of reach while the connection was opened. */
 static void errand_run(struct worker *worker, struct errand *errand)
 {
 	struct host *host = worker->host;
@@ -511,8 +520,8 @@ static struct worker *worker_start(struct host *host, bool control)
 }
 
 /*
- * How many may be at work so that one more call of a lane is begun. Of those that others wait for, which are of no VM,
- * one call each is under way.
+ * The number of busy workers below which another call of a lane may begin: all workers but those
+ * reserved for other lanes. The lanes of stats and claims have one call each under way at a time.
  */
 static guint workers_for(enum host_lane lane)
 {
@@ -522,8 +531,8 @@ static guint workers_for(enum host_lane lane)
 }
 
 /*
- * One that has nothing to do, of the first ones that were started: connections are kept few. NULL: as many as a call of
- * that lane leaves room for are at work.
+ * An idle worker, the earliest first, so that connections stay few. NULL: the lane's number of
+ * workers is reached.
  */
 static struct worker *find_worker(struct host *host, enum host_lane lane)
 {
@@ -543,7 +552,7 @@ static struct worker *find_worker(struct host *host, enum host_lane lane)
 	return idle ? idle : worker_start(host, false);
 }
 
-/* The worker that an errand whose turn it is can be given to; NULL: none. */
+/* The worker for an errand whose turn it is; NULL: none is free. */
 static struct worker *worker_for(struct host *host, const struct errand *errand)
 {
 	struct worker *control = host->workers->pdata[0];
@@ -553,7 +562,7 @@ static struct worker *worker_for(struct host *host, const struct errand *errand)
 	return host->connected ? find_worker(host, errand->lane) : NULL;
 }
 
-/* How many calls of a lane are under way at most. */
+/* The most calls of a lane that are under way at once. */
 static guint at_once(enum host_lane lane)
 {
 	if (lane == HOST_LANE_DISK)
@@ -561,7 +570,7 @@ static guint at_once(enum host_lane lane)
 	return lane == HOST_LANE_MOVE ? HOST_MOVES_MAX : HOST_WORKERS_MAX;
 }
 
-/* Whether no other one goes first. */
+/* Whether no earlier errand goes first. */
 static bool is_its_turn(const struct host *host, const struct errand *errand)
 {
 	guint same = 0;
@@ -592,7 +601,7 @@ static void start(struct errand *errand, struct worker *worker)
 	g_async_queue_push(worker->errands, errand);
 }
 
-/* Gives workers what can be done now. */
+/* Gives errands whose turn it is to workers. */
 static void dispatch(struct host *host)
 {
 	GList *next;
@@ -610,13 +619,14 @@ static void dispatch(struct host *host)
 	}
 }
 
-static struct errand *errand_new(struct host *host, enum host_lane lane, const struct host_call *call)
+static struct errand *errand_new(struct host *host, enum host_lane lane,
+				 const struct host_call *call)
 {
 	struct errand *errand = g_new0(struct errand, 1);
 
 	*errand = (struct errand){
 		.host = host_ref(host), .lane = lane, .call = *call, .vm = g_strdup(call->vm)};
-	errand->call.vm = NULL; /* the caller's */
+	errand->call.vm = NULL; /* it is the caller's memory */
 	return errand;
 }
 
@@ -644,7 +654,7 @@ static void connect_failed(struct host *host, const GError *error)
 	host->tried = true;
 	host->retry_ms = MIN(host->retry_ms * 2, RETRY_MAX_MS);
 	schedule_retry(host);
-	/* Told once, not at every attempt. */
+	/* Report a failure once, not at every attempt. */
 	if (g_strcmp0(host->trouble, error->message) == 0)
 		return;
 	g_free(host->trouble);
@@ -658,7 +668,10 @@ static gboolean try_connect(gpointer data)
 	const struct host_call call = {.work = work_nothing};
 
 	host->retry_source = 0;
-	/* Nothing else is in the lane while the host is out of reach but what was under way when it went so. */
+	/*
+	 * While the host is out of reach, this lane has only this call and calls that were under
+	 * way before.
+	 */
 	g_queue_push_tail(&host->waiting, errand_new(host, HOST_LANE_CONTROL, &call));
 	dispatch(host);
 	return G_SOURCE_REMOVE;
@@ -690,7 +703,10 @@ struct host *host_new(const char *name, const char *uri, const struct host_event
 	return host;
 }
 
-/* A thread that hangs ends with the program; it keeps what it needs of the host. */
+/*
+ * Waits for the workers' threads. A thread that hangs ends with the program, and keeps its
+ * reference to the host.
+ */
 static void await_workers(struct host *host)
 {
 	const gint64 end_us = g_get_monotonic_time() + (gint64)FREE_LIMIT_S * G_USEC_PER_SEC;

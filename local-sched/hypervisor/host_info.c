@@ -31,10 +31,12 @@ static char *microcode_of(const char *capabilities)
 	const char *at = strstr(capabilities, mark);
 	uint64_t revision;
 
-	return at && read_number_front_unsigned(at + strlen(mark), &revision) && revision ? g_strdup_printf("0x%" G_GINT64_MODIFIER "x", revision) : NULL;
+	if (!at || !read_number_front_unsigned(at + strlen(mark), &revision) || revision == 0)
+		return NULL;
+	return g_strdup_printf("0x%" G_GINT64_MODIFIER "x", revision);
 }
 
-/* Whether the hypervisor is that of this vm: a URI without a host. */
+/* Whether the hypervisor is on this machine: its URI has no host. */
 static bool is_here(virConnectPtr connection, const char *host_name)
 {
 	char *uri = virConnectGetURI(connection);

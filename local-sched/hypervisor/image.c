@@ -68,14 +68,14 @@ static bool load_file(struct image *image, int file, const char *directory, cons
 	image->path[file] = g_build_filename(directory, file_names[file], NULL);
 	if (!is_sha256(sha256) || bytes <= 0) {
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
-			    "image '%s': manifest.json does not describe '%s'; build the image anew",
+			    "image '%s': manifest.json does not describe '%s'; build the image again",
 			    directory, file_names[file]);
 		return false;
 	}
 	if (stat(image->path[file], &status) < 0 || status.st_size != bytes) {
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
 			    "image file '%s' is missing or not as its manifest says; build the "
-			    "image anew",
+			    "image again",
 			    image->path[file]);
 		return false;
 	}
@@ -115,8 +115,8 @@ struct image *image_load(const char *directory, GError **error)
 #define SWAP_PAGE 4096
 
 /*
- * A file of the image on its way: read by pieces, with their checksum. Never mapped, for pages that
- * are read of a mapping count as this process's memory.
+ * A file of the image while it is read by pieces, with its checksum. It is not mapped, because
+ * pages of a mapping count as this process's memory.
  */
 struct file_source {
 	int fd;
@@ -139,7 +139,7 @@ static int give_file(virStreamPtr stream, char *buffer, size_t size, void *data)
 	return (int)got;
 }
 
-/* Sends a file of the image; what was sent must be what the manifest says. */
+/* Sends a file of the image, and checks it against the manifest. */
 static bool send_file(virStorageVolPtr volume, const struct image *image, int file, GError **error)
 {
 	const char *path = image->path[file];
@@ -160,15 +160,16 @@ static bool send_file(virStorageVolPtr volume, const struct image *image, int fi
 	if (g_str_equal(g_checksum_get_string(sum), image->sha256[file]))
 		return true;
 	g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
-		    "image file '%s' is not what its manifest says; build the image anew", path);
+		    "image file '%s' is not what its manifest says; build the image again", path);
 	return false;
 }
 
 /*
- * Uploads into a volume that was just made, and then makes the volume MARK: without it the content
- * is not complete.
+ * Uploads into a new volume, and then creates the volume `mark`. Without that the contents count as
+ * incomplete.
  */
-static bool fill_volume(virStoragePoolPtr pool, virStorageVolPtr volume, const char *mark, const struct image *image,
+static bool fill_volume(virStoragePoolPtr pool, virStorageVolPtr volume, const char *mark,
+			const struct image *image,
 			int file, GError **error)
 {
 	g_autoptr(virStorageVol) marked = NULL;
@@ -182,8 +183,8 @@ static bool fill_volume(virStoragePoolPtr pool, virStorageVolPtr volume, const c
 }
 
 /*
- * Waits for another local scheduler that uploads the same; false if it does not come to an end: it has written nothing for
- * UPLOAD_STALLED_S.
+ * Waits for another local scheduler that uploads the same file. False: it has stalled, and has
+ * written nothing for UPLOAD_STALLED_S.
  */
 static bool wait_for_mark(virStoragePoolPtr pool, const char *name, const char *mark)
 {
@@ -204,16 +205,18 @@ static bool wait_for_mark(virStoragePoolPtr pool, const char *name, const char *
 }
 
 /*
- * Whether a volume that was marked as complete is what it was: as long as it is to be, and not written to since. Its
- * content is not read: that would be all of the image at each start.
+ * Whether a volume that is marked as complete is unchanged: it has its length, and was not written
+ * to since. Its contents are not read, which would mean reading the whole image at each start.
  */
 static bool is_whole(virStoragePoolPtr pool, const char *name, const char *mark, uint64_t bytes)
 {
-	return storage_has_size(pool, name, bytes) && storage_written_s(pool, name) <= storage_written_s(pool, mark);
+	return storage_has_size(pool, name, bytes) &&
+	       storage_written_s(pool, name) <= storage_written_s(pool, mark);
 }
 
-/* A volume for the file, empty; NULL with `error`. */
-static virStorageVolPtr make_volume(virStoragePoolPtr pool, const char *name, uint64_t bytes, GError **error)
+/* Creates an empty volume for the file; NULL with `error`. */
+static virStorageVolPtr make_volume(virStoragePoolPtr pool, const char *name, uint64_t bytes,
+				    GError **error)
 {
 	g_autofree char *what = g_strdup_printf("image file '%s'", name);
 	virStorageVolPtr volume = NULL;
@@ -226,7 +229,10 @@ static virStorageVolPtr make_volume(virStoragePoolPtr pool, const char *name, ui
 	return volume;
 }
 
-/* The path of one file on the host; uploads it if it is not there, or not what it was when it was uploaded. */
+/*
+ * The path of a file on the host. Uploads the file if it is missing, or has changed since its
+ * upload.
+ */
 static char *provide(virStoragePoolPtr pool, const struct image *image, int file, GError **error)
 {
 	const uint64_t bytes = image->bytes[file];
@@ -239,10 +245,10 @@ static char *provide(virStoragePoolPtr pool, const struct image *image, int file
 	if (marked && is_whole(pool, name, mark, bytes))
 		return storage_path(pool, name, error);
 	if (marked && storage_exists(pool, name))
-		log_warning("image file '%s' on the host is damaged; it is sent anew", name);
+		log_warning("image file '%s' on the host is damaged; it is sent again", name);
 	else if (!marked && storage_exists(pool, name) && wait_for_mark(pool, name, mark))
 		return storage_path(pool, name, error);
-	/* The remains of one that was killed, or what became of one that was whole. */
+	/* Left by a killed local scheduler, or damaged since its upload. */
 	storage_delete(pool, mark);
 	storage_delete(pool, name);
 	volume = make_volume(pool, name, bytes, error);
@@ -317,7 +323,7 @@ static void swap_header(char *page, uint64_t mib)
 	memcpy(page + SWAP_PAGE - 10, "SWAPSPACE2", 10);
 }
 
-/* One that is there may be in use by a VM that outlived its scheduler, and its header stays. */
+/* An existing volume may be in use by a VM that outlived its scheduler; its header stays. */
 static char *provide_swap(virStoragePoolPtr pool, const char *name, uint64_t mib, GError **error)
 {
 	g_autofree char *what = g_strdup_printf("swap disk '%s'", name);

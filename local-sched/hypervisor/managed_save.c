@@ -9,7 +9,7 @@
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
-/* Which VM. */
+/* The VM of a call. */
 struct order {
 	char *domain;
 	char *keeper;
@@ -29,10 +29,9 @@ static char *volume_name(const struct order *order)
 	return storage_volume_name(order->domain, order->keeper, STORAGE_SAVED);
 }
 
-/*
- * The path of a VM's volume, made if need be (`create`): guests' memory is nobody else's business.
- */
-static char *volume_path(virStoragePoolPtr pool, const struct order *order, bool create, GError **error)
+/* The path of a VM's volume, created if `create`. Its mode keeps guests' memory private. */
+static char *volume_path(virStoragePoolPtr pool, const struct order *order, bool create,
+			 GError **error)
 {
 	g_autofree char *name = volume_name(order);
 	g_autoptr(virStorageVol) volume = NULL;
@@ -44,13 +43,16 @@ static char *volume_path(virStoragePoolPtr pool, const struct order *order, bool
 			return NULL;
 		}
 	}
-	/* The pool looks by itself now and then, and may have done so while the file was elsewhere. */
+	/*
+	 * The pool refreshes itself now and then, and may have done so while the file was
+	 * elsewhere.
+	 */
 	if (!create && !storage_exists(pool, name))
 		virStoragePoolRefresh(pool, 0);
 	return storage_path(pool, name, error);
 }
 
-/* What saving a VM takes at most; 0: not known. */
+/* The most bytes that a saved VM takes; 0: not known. */
 static uint64_t memory_bytes(virDomainPtr domain)
 {
 	virDomainInfo info;
@@ -69,7 +71,8 @@ static gpointer save_work(virConnectPtr connection, gpointer input, GError **err
 	if (!domain_find(connection, order->domain, order->keeper, &domain, error))
 		return NULL;
 	if (!domain) {
-		g_set_error(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN, "VM '%s' is gone", order->domain);
+		g_set_error(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN, "VM '%s' is gone",
+			    order->domain);
 		return NULL;
 	}
 	pool = storage_open(connection, false, error);
@@ -118,7 +121,7 @@ static gpointer remove_work(virConnectPtr connection, gpointer input, GError **e
 	return HOST_DONE;
 }
 
-/* What is to be tidied up. */
+/* The volumes to remove. */
 struct leftovers {
 	char *prefix;
 	char *keeper;
@@ -163,7 +166,8 @@ static gpointer tidy_work(virConnectPtr connection, gpointer input, GError **err
 	return NULL;
 }
 
-static void submit(struct host *host, enum host_lane lane, host_work_f work, const char *domain, const char *keeper,
+static void submit(struct host *host, enum host_lane lane, host_work_f work, const char *domain,
+		   const char *keeper,
 		   host_done_f done, gpointer data)
 {
 	struct order *order = g_new0(struct order, 1);
@@ -180,22 +184,26 @@ static void submit(struct host *host, enum host_lane lane, host_work_f work, con
 	host_call(host, lane, &call);
 }
 
-void managed_save_file(struct host *host, const char *domain, const char *keeper, host_done_f done, gpointer data)
+void managed_save_file(struct host *host, const char *domain, const char *keeper, host_done_f done,
+		       gpointer data)
 {
 	submit(host, HOST_LANE_DISK, save_work, domain, keeper, done, data);
 }
 
-void managed_save_restore(struct host *host, const char *domain, const char *keeper, host_done_f done, gpointer data)
+void managed_save_restore(struct host *host, const char *domain, const char *keeper,
+			  host_done_f done, gpointer data)
 {
 	submit(host, HOST_LANE_DISK, restore_work, domain, keeper, done, data);
 }
 
-void managed_save_remove(struct host *host, const char *domain, const char *keeper, host_done_f done, gpointer data)
+void managed_save_remove(struct host *host, const char *domain, const char *keeper,
+			 host_done_f done, gpointer data)
 {
 	submit(host, HOST_LANE_STORE, remove_work, domain, keeper, done, data);
 }
 
-void managed_save_tidy(struct host *host, const char *prefix, const char *keeper, const char *const *kept, host_done_f done,
+void managed_save_tidy(struct host *host, const char *prefix, const char *keeper,
+		       const char *const *kept, host_done_f done,
 		gpointer data)
 {
 	struct leftovers *leftovers = g_new0(struct leftovers, 1);

@@ -12,8 +12,8 @@ struct node {
 	const struct node_events *events;
 	void *data;
 	struct vm *vm;
-	bool announced; /* `ready` was told and `down` was not */
-	bool failed;    /* the VM that is there went down since it came */
+	bool announced; /* `ready` was reported, and `down` was not */
+	bool failed;    /* its VM went down since it came to the node */
 };
 
 struct node *node_new(uint32_t index, const char *name, struct vm_host *vm_host,
@@ -98,7 +98,10 @@ enum vm_state node_state(const struct node *node)
 	return node->vm ? vm_state(node->vm) : VM_DOWN;
 }
 
-/* Its owner was not told that it is down: whoever lists nodes must not take it for that. */
+/*
+ * Whether the node's VM is being exchanged: its owner was not told that the node is down, so lists
+ * must not show it as down.
+ */
 static bool is_between(const struct node *node)
 {
 	enum vm_state state = node_state(node);

@@ -20,11 +20,11 @@ struct pool {
 	struct pool_settings settings;
 	struct node **nodes; /* cluster->nodes of them */
 	GPtrArray *entries;   /* by number of the VM */
-	GPtrArray *displaced; /* of struct vm: pushed out of their nodes */
+	GPtrArray *displaced; /* of struct vm: displaced from their nodes */
 	bool stopped;
 };
 
-/* Where things are. */
+/* Places. */
 
 char *pool_address(const struct pool *pool, const struct vm *vm)
 {
@@ -60,11 +60,11 @@ static struct vm_host *vm_host_of(const struct pool *pool, const struct vm *vm)
 	return pool->settings.vm_hosts[i];
 }
 
-/* What the VMs tell. */
+/* Events of VMs. */
 
 static void balance(struct pool *pool, struct vm_host *vm_host);
 
-/* Spares that waited for a node there may be booted now. */
+/* Lets spares boot that waited for a node there. */
 static void let_spares_go(struct pool *pool, const struct vm *vm)
 {
 	if (!pool->stopped)
@@ -81,7 +81,7 @@ static void on_ready(struct vm *vm, void *data)
 	let_spares_go(pool, vm);
 }
 
-/* One that goes from node to node while it runs has both. */
+/* A VM that is migrated while it runs has both nodes. */
 static void on_down(struct vm *vm, const char *reason, void *data)
 {
 	struct pool *pool = data;
@@ -114,7 +114,8 @@ static void entry_free(gpointer data)
 }
 
 /* The vm_host of the host of that name, or `otherwise`. */
-static struct vm_host *vm_host_called(const struct pool *pool, const char *host, struct vm_host *otherwise)
+static struct vm_host *vm_host_called(const struct pool *pool, const char *host,
+				      struct vm_host *otherwise)
 {
 	const struct pool_settings *settings = &pool->settings;
 
@@ -130,7 +131,7 @@ static void tell_home(struct pool *pool, const struct vm *vm, const struct vm_ho
 			     pool->settings.data);
 }
 
-/* It is on one host only, unless another one may have it too, or it is on its way to one. */
+/* The VM is on one host only, unless another may have it too, or it is on its way to another. */
 static void on_gone(struct vm *vm, void *data)
 {
 	struct pool *pool = data;
@@ -143,14 +144,17 @@ static void on_gone(struct vm *vm, void *data)
 	vm_inhibit_boot(vm, false);
 }
 
-/* A VM may be on another vm_host's host as well, which has to remove it before it is booted. */
-static void doubt(struct pool *pool, struct vm *vm, struct vm_host *other)
+/*
+ * Records that a VM may be on another vm_host's host as well. That host has to remove it before it
+ * is booted.
+ */
+static void add_possible_host(struct pool *pool, struct vm *vm, struct vm_host *other)
 {
 	vm_inhibit_boot(vm, true);
 	vm_host_await(other, vm, on_gone, pool);
 }
 
-/* A new VM with the next number at its home, or NULL: there are no more addresses. */
+/* Adds a VM with the next number at its home; NULL: there are no more addresses. */
 static struct vm *add_number(struct pool *pool, struct vm_host *vm_host)
 {
 	const struct pool_settings *settings = &pool->settings;
@@ -165,7 +169,7 @@ static struct vm *add_number(struct pool *pool, struct vm_host *vm_host)
 		.boot_timeout_s = settings->boot_timeout_s,
 	};
 
-	if (vm.number >= DOMAIN_NODES_MAX - 1) /* the last one is the probe's */
+	if (vm.number >= DOMAIN_NODES_MAX - 1) /* the last number is the probe's */
 		return NULL;
 	home = settings->home(vm.number, settings->data);
 	other_home = settings->other_home(vm.number, settings->data);
@@ -181,12 +185,12 @@ static struct vm *add_number(struct pool *pool, struct vm_host *vm_host)
 		vm_new(&vm, settings->cluster->cores, &vm_events, pool);
 	g_ptr_array_add(pool->entries, entry);
 	if (other && other != vm_host)
-		doubt(pool, entry->vm, other);
+		add_possible_host(pool, entry->vm, other);
 	vm_host_add_vm(vm_host, entry->vm);
 	return entry->vm;
 }
 
-/* The next one that is at `vm_host`, or NULL. */
+/* Adds the next VM whose home is `vm_host`; NULL: there is none. */
 static struct vm *add_vm(struct pool *pool, struct vm_host *vm_host)
 {
 	struct vm *vm;
@@ -198,8 +202,8 @@ static struct vm *add_vm(struct pool *pool, struct vm_host *vm_host)
 }
 
 /*
- * A VM with a number that is not in use: one that another host does not want, or a new one; NULL:
- * none.
+ * A VM with a number that is not in use: a VM that another host does not want, or a new one; NULL:
+ * there is none.
  */
 static struct vm *make_vm(struct pool *pool, struct vm_host *vm_host)
 {
@@ -218,14 +222,14 @@ static struct vm *make_vm(struct pool *pool, struct vm_host *vm_host)
 	return add_vm(pool, vm_host);
 }
 
-/* Whether a VM is at no node and has no task, so that a node may have it. */
+/* Whether a VM has no node and no task, so that a node may have it. */
 static bool is_free(const struct vm *vm, const struct vm_host *vm_host)
 {
 	return vm_current_host(vm) == vm_host_host(vm_host) && !vm_where(vm) &&
 	       !vm_task(vm) && !vm_boot_is_inhibited(vm);
 }
 
-/* How near a free VM is to being of use; 0: not at all. */
+/* How near a free VM is to being ready; 0: not usable. */
 static int rank(const struct vm *vm)
 {
 	switch (vm_state(vm)) {
@@ -240,7 +244,7 @@ static int rank(const struct vm *vm)
 	}
 }
 
-/* The free VM of a host that will be ready first, or a new one; NULL: none can be had. */
+/* The free VM of a host that will be ready first, or a new one; NULL: there is none. */
 static struct vm *find_free(struct pool *pool, struct vm_host *vm_host)
 {
 	struct vm *best = NULL;
@@ -254,7 +258,10 @@ static struct vm *find_free(struct pool *pool, struct vm_host *vm_host)
 	return best ? best : make_vm(pool, vm_host);
 }
 
-/* Suspended VMs in memory fill the places of spares: they give them back when they are resumed. */
+/*
+ * The number of spares that a host should have. Suspended VMs in memory take the memory of spares,
+ * and give it back when they are resumed.
+ */
 static uint32_t spares_wanted(const struct pool *pool, const struct vm_host *vm_host)
 {
 	const struct config_preemption *preemption = pool->settings.cluster->preemption;
@@ -285,8 +292,8 @@ static uint32_t count_spares(const struct pool *pool, const struct vm_host *vm_h
 }
 
 /*
- * Whether a node there is about to be ready: a VM that is being created would keep it from that for
- * as long as this takes, since a host's work on VMs is done in order.
+ * Whether a node there is about to be ready. Creating a VM would delay it, because a host's work on
+ * VMs is done in order.
  */
 static bool is_about_to_be_ready(const struct pool *pool, const struct vm_host *vm_host)
 {
@@ -302,8 +309,8 @@ static bool is_about_to_be_ready(const struct pool *pool, const struct vm_host *
 }
 
 /*
- * Sees to it that a host has its spares, no more and no less; one that is not running goes first.
- * More of them wait for nodes that are about to be ready (on_ready(), on_down()).
+ * Brings the number of a host's spares to the configured one. VMs that do not run are removed
+ * first. New ones wait for nodes that are about to be ready (on_ready(), on_down()).
  */
 static void balance(struct pool *pool, struct vm_host *vm_host)
 {
@@ -349,7 +356,7 @@ static void park_displaced(struct pool *pool)
 	}
 }
 
-/* Gives a node that has none a VM. */
+/* Gives a VM to a node that has none. */
 static void fill(struct pool *pool, struct node *node)
 {
 	struct vm *next = find_free(pool, node_vm_host(node));
@@ -372,7 +379,7 @@ void pool_vacate(struct pool *pool, struct node *node)
 	fill(pool, node);
 }
 
-/* A node does not wait for the other host of its VM: it gets another VM. */
+/* Gives the node another VM, rather than wait for the other host of its VM. */
 static void on_stuck(struct vm *vm, void *data)
 {
 	struct pool *pool = data;
@@ -422,13 +429,13 @@ bool pool_may_move(const struct pool *pool, const struct vm *vm, const struct no
 	return vm_host_may_move(vm_host_of(pool, vm), node_vm_host(node), error);
 }
 
-/* A move that was not begun, as if its host had said so. */
+/* A move that was refused before it began; `done` is called as if its host had failed. */
 struct refusal {
 	host_done_f done;
 	gpointer data;
 };
 
-static gboolean refuse(gpointer data)
+static gboolean report_refusal(gpointer data)
 {
 	g_autofree struct refusal *refusal = data;
 	g_autoptr(GError) error = g_error_new_literal(VIRT_ERROR, VIRT_ERROR_OTHER,
@@ -438,9 +445,9 @@ static gboolean refuse(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Whether it is recorded that a VM may be on two hosts; else the move fails. */
-static bool tell_move(struct pool *pool, const struct vm *vm, const struct vm_host *to,
-		      host_done_f done, gpointer data)
+/* Records that a VM may be on two hosts. False: not recorded, so that the move fails. */
+static bool record_move(struct pool *pool, const struct vm *vm, const struct vm_host *to,
+			host_done_f done, gpointer data)
 {
 	struct refusal *refusal;
 
@@ -449,14 +456,14 @@ static bool tell_move(struct pool *pool, const struct vm *vm, const struct vm_ho
 		return true;
 	refusal = g_new0(struct refusal, 1);
 	*refusal = (struct refusal){.done = done, .data = data};
-	g_idle_add(refuse, refusal);
+	g_idle_add(report_refusal, refusal);
 	return false;
 }
 
 void pool_move(struct pool *pool, struct vm *vm, struct node *node, bool saved,
 	       host_done_f done, gpointer data)
 {
-	if (!tell_move(pool, vm, node_vm_host(node), done, data))
+	if (!record_move(pool, vm, node_vm_host(node), done, data))
 		return;
 	vm_host_send(vm_host_of(pool, vm), node_vm_host(node), vm, saved, done, data);
 }
@@ -475,7 +482,7 @@ void pool_find(struct pool *pool, struct vm *vm, struct node *node, host_done_f 
 void pool_move_live(struct pool *pool, struct vm *vm, struct node *node,
 		    host_done_f done, gpointer data)
 {
-	if (!tell_move(pool, vm, node_vm_host(node), done, data))
+	if (!record_move(pool, vm, node_vm_host(node), done, data))
 		return;
 	vm_host_send_live(vm_host_of(pool, vm), node_vm_host(node), vm, done, data);
 }
@@ -509,10 +516,10 @@ void pool_give_up(struct pool *pool, struct vm *vm, struct node *node)
 	if (host_connected(vm_host_host(node_vm_host(node))))
 		tell_home(pool, vm, vm_host_of(pool, vm));
 	else
-		doubt(pool, vm, node_vm_host(node));
+		add_possible_host(pool, vm, node_vm_host(node));
 }
 
-/* Keeping. */
+/* Where suspended VMs are kept. */
 
 enum config_keep pool_keep(const struct pool *pool)
 {
@@ -526,7 +533,7 @@ uint64_t pool_memory_mib(const struct pool *pool)
 	return pool->settings.cluster->memory_mib;
 }
 
-/* What suspended VMs may hold on a host: by default as much as the nodes there. */
+/* The limit of suspended VMs' memory on a host: by default that of the nodes there. */
 static uint64_t limit_mib(const struct pool *pool, uint32_t host)
 {
 	const struct config_cluster *cluster = pool->settings.cluster;
@@ -574,7 +581,7 @@ bool pool_may_keep(const struct pool *pool)
 
 /* Life. */
 
-/* The VM that a node begins with: the one of its number, or another one at its vm_host. */
+/* The first VM of a node: the VM of its number, or another VM at its vm_host. */
 static struct vm *first_vm(struct pool *pool, uint32_t index, struct vm_host *vm_host)
 {
 	struct vm *vm = vm_at(pool, index);
@@ -583,7 +590,7 @@ static struct vm *first_vm(struct pool *pool, uint32_t index, struct vm_host *vm
 		return vm;
 	for (guint i = 0; i < pool->entries->len; i++) {
 		vm = vm_at(pool, i);
-		/* The node of its own number may want it. */
+		/* The node of the VM's own number may want it. */
 		if (is_free(vm, vm_host) &&
 		    (i >= pool->settings.cluster->nodes ||
 		     pool->settings.vm_hosts[pool_host_of_node(pool, i)] != vm_host))

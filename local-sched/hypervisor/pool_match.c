@@ -3,7 +3,7 @@
 
 #include "local-sched/hypervisor/pool.h"
 
-/* How near a node is to a VM that is at node `from` (NULL: at none). */
+/* How near a node is to a VM at node `from` (NULL: at none). */
 enum distance { AT_IT = 0, ON_ITS_HOST, ELSEWHERE };
 
 static enum distance distance(const struct vm *vm, const uint32_t *from,

@@ -17,7 +17,7 @@ char *storage_volume_name(const char *domain, const char *keeper, const char *su
 	return g_strdup_printf("%s.%s%s", domain, keeper, suffix);
 }
 
-/* The node number tells clusters apart whose names begin with the same letters. */
+/* The "n" and the number tell clusters apart whose names begin with the same letters. */
 bool storage_is_of_cluster(const char *volume, const char *prefix, const char *keeper)
 {
 	const char *rest = volume + strlen(prefix);
@@ -27,19 +27,23 @@ bool storage_is_of_cluster(const char *volume, const char *prefix, const char *k
 		return false;
 	rest++;
 	rest += strspn(rest, "0123456789");
-	parts = g_strsplit(rest, ".", 3); /* "", KEEPER, and what it ends with */
+	parts = g_strsplit(rest, ".", 3); /* "", KEEPER, and the end of the name */
 	return g_strv_length(parts) == 3 && !*parts[0] && g_uuid_string_is_valid(parts[1]) &&
 	       (!keeper || g_str_equal(parts[1], keeper));
 }
 
-/* Another local scheduler may be faster. NULL with `error`, why it was not made, where there is none after all. */
+/*
+ * Creates the pool, unless another local scheduler is faster. NULL with `error`, the reason of the
+ * failure, if there is no pool after that.
+ */
 static virStoragePoolPtr make_pool(virConnectPtr connection, GError **error)
 {
 	static const char xml[] = "<pool type='dir'>\n  <name>" POOL "</name>\n"
 				  "  <target>\n    <path>" POOL_PATH "</path>\n"
 				  "    <permissions><mode>0711</mode></permissions>\n"
 				  "  </target>\n</pool>\n";
-	virStoragePoolPtr pool = virStoragePoolCreateXML(connection, xml, VIR_STORAGE_POOL_CREATE_WITH_BUILD);
+	virStoragePoolPtr pool = virStoragePoolCreateXML(connection, xml,
+							 VIR_STORAGE_POOL_CREATE_WITH_BUILD);
 
 	if (pool)
 		return pool;
@@ -119,7 +123,7 @@ bool storage_has_size(virStoragePoolPtr pool, const char *name, uint64_t bytes)
 	return volume && virStorageVolGetInfo(volume, &info) == 0 && info.capacity == bytes;
 }
 
-/* libvirt tells it as "<mtime>SECONDS.NANOSECONDS</mtime>". */
+/* libvirt writes it as "<mtime>SECONDS.NANOSECONDS</mtime>". */
 double storage_written_s(virStoragePoolPtr pool, const char *name)
 {
 	g_autoptr(virStorageVol) volume = virStorageVolLookupByName(pool, name);
@@ -145,20 +149,22 @@ char *storage_path(virStoragePoolPtr pool, const char *name, GError **error)
 	return copy;
 }
 
-/* What is in volumes. */
+/* Contents of volumes. */
 
-bool storage_upload(virStorageVolPtr volume, uint64_t length, virStreamSourceFunc give, void *data, GError **error)
+bool storage_upload(virStorageVolPtr volume, uint64_t length, virStreamSourceFunc give, void *data,
+		    GError **error)
 {
 	g_autoptr(virStream) stream = virStreamNew(virStorageVolGetConnect(volume), 0);
 
-	if (stream && virStorageVolUpload(volume, stream, 0, length, 0) == 0 && virStreamSendAll(stream, give, data) == 0 &&
+	if (stream && virStorageVolUpload(volume, stream, 0, length,
+					  0) == 0 && virStreamSendAll(stream, give, data) == 0 &&
 	    virStreamFinish(stream) == 0)
 		return true;
 	virt_error_set(error, "cannot upload volume '%s'", virStorageVolGetName(volume));
 	return false;
 }
 
-/* What is left of some bytes in memory. */
+/* Bytes in memory that are still to be sent. */
 struct bytes_source {
 	const char *bytes;
 	size_t left;
@@ -182,7 +188,7 @@ bool storage_write(virStorageVolPtr volume, const char *bytes, size_t length, GE
 	return storage_upload(volume, length, give_bytes, &source, error);
 }
 
-/* What takes the bytes of a volume. */
+/* The receiver of a volume's bytes. */
 struct text_sink {
 	GString *text;
 	size_t limit;
@@ -209,13 +215,13 @@ char *storage_read(virStorageVolPtr volume, size_t limit, GError **error)
 	return NULL;
 }
 
-/* Room. */
+/* Free space. */
 
 bool storage_has_room(virStoragePoolPtr pool, const char *what, uint64_t bytes, GError **error)
 {
 	virStoragePoolInfo info;
 
-	virStoragePoolRefresh(pool, 0); /* not while somebody fills a volume */
+	virStoragePoolRefresh(pool, 0); /* fails while another client fills a volume */
 	if (virStoragePoolGetInfo(pool, &info) < 0 || info.available >= bytes) {
 		virResetLastError();
 		return true;

@@ -10,8 +10,8 @@
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
-#define CHUNK (256 * 1024) /* what libvirt's protocol carries at once */
-#define AT_HOLE (-3)       /* virStreamRecvFlags() */
+#define CHUNK (256 * 1024) /* the most bytes of a message in libvirt's protocol */
+#define AT_HOLE (-3)       /* result of virStreamRecvFlags() */
 
 /* A transfer for a worker thread; all is owned. */
 struct order {
@@ -39,7 +39,7 @@ static void order_free(gpointer data)
 	g_free(order);
 }
 
-/* Whether it is not wanted any more, which is said in `error`. */
+/* Whether the transfer was cancelled, with `error` then. */
 static bool is_cancelled(const struct order *order, GError **error)
 {
 	if (!order->cancel || !g_cancellable_is_cancelled(order->cancel))
@@ -50,9 +50,9 @@ static bool is_cancelled(const struct order *order, GError **error)
 }
 
 /*
- * Whether the call that migrates is under way: kept with what cancels it, which all orders for a
- * transfer share. It is set before the last look at that, so that one that was cancelled and is not
- * under way never will be.
+ * Whether the call that migrates is under way. It is kept with the cancellable, which all orders
+ * for a transfer share. It is set before the last check for cancellation: a transfer that was
+ * cancelled and is not under way never will be.
  */
 #define UNDER_WAY "transfer-under-way"
 
@@ -70,7 +70,7 @@ static bool is_under_way(const struct order *order)
 /* Migrating. */
 
 /*
- * Where the VM's memory is sent: to the host that the URI names, whatever that host calls itself.
+ * The URI for the VM's memory: the host in the peer's URI, whatever name that host has for itself.
  */
 static char *data_uri(const char *peer_uri)
 {
@@ -89,7 +89,7 @@ static void add_text(virTypedParameterPtr *params, int *count, int *max, const c
 		virTypedParamsAddString(params, count, max, name, text);
 }
 
-/* The XML that the VM shall have at the other host, or NULL: the same. */
+/* The XML of the VM on the other host, or NULL: unchanged. */
 static char *changed_xml(virDomainPtr domain, const struct order *order)
 {
 	char *xml = order->changes[0] ? virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_MIGRATABLE) :
@@ -100,7 +100,7 @@ static char *changed_xml(virDomainPtr domain, const struct order *order)
 	return changed;
 }
 
-/* What libvirt says of the last migration of a VM, at the host that it came to. */
+/* The downtime that libvirt reports for the last migration of a VM, at its new host. */
 static int64_t downtime_ns(const struct order *order)
 {
 	g_autoptr(virConnect) there = host_connect(order->to, NULL);
@@ -122,7 +122,7 @@ static int64_t downtime_ns(const struct order *order)
 	return known == 1 ? (int64_t)downtime_ms * 1000000 : -1;
 }
 
-/* Of a migration that began at `start_ns`. */
+/* The result for a migration that began at `start_ns`. */
 static gpointer took(const struct order *order, int64_t start_ns)
 {
 	struct transfer_took *took;
@@ -136,7 +136,8 @@ static gpointer took(const struct order *order, int64_t start_ns)
 }
 
 /*
- * A guest that writes faster than the network takes it is slowed down, or it would never be over.
+ * A guest that writes faster than the network sends is slowed down, so that the migration
+ * converges.
  */
 static unsigned int migrate_flags(const struct order *order)
 {
@@ -186,9 +187,9 @@ static gpointer migrate_work(virConnectPtr connection, gpointer input, GError **
 	return result < 0 ? NULL : took(order, start_ns);
 }
 
-/* Carrying volumes. */
+/* Copying volumes. */
 
-/* Passes all bytes on, holes as holes. */
+/* Copies all bytes; holes stay holes. */
 static bool pass_on(virStreamPtr in, virStreamPtr out, const struct order *order)
 {
 	g_autofree char *buffer = g_malloc(CHUNK);
@@ -233,7 +234,8 @@ static bool copy_bytes(virStorageVolPtr from, virStorageVolPtr to, uint64_t byte
 }
 
 /*
- * Copies volume `name`; one of that name at the other host, the remains of an attempt, is replaced.
+ * Copies volume `name`. Replaces a volume of that name at the other host, which an earlier attempt
+ * has left.
  */
 static bool copy_volume(virStoragePoolPtr from, virStoragePoolPtr to, const char *name,
 			unsigned int mode, const struct order *order, GError **error)
@@ -256,7 +258,7 @@ static bool copy_volume(virStoragePoolPtr from, virStoragePoolPtr to, const char
 	return false;
 }
 
-/* A saved VM's XML is in its volume. */
+/* Changes the XML in a saved VM's volume. */
 static bool change_saved(virConnectPtr connection, virStoragePoolPtr pool, const char *name,
 			 const struct order *order, GError **error)
 {
@@ -299,17 +301,18 @@ static gpointer carry_work(virConnectPtr connection, gpointer input, GError **er
 
 /* Finding. */
 
-/* What a host has of a VM. */
+/* The state of a VM on a host. */
 enum presence {
 	ABSENT = 0,
-	STILL,   /* it does not run, and nothing is done with it */
-	BUSY,    /* it is on its way */
-	RUNNING, /* and nothing is done with it */
+	STILL,   /* it does not run, and no job of libvirt is under way */
+	BUSY,    /* a job of libvirt is under way */
+	RUNNING, /* it runs, and no job of libvirt is under way */
 };
 
-/* False with `error` where that cannot be asked. */
-static bool look(virConnectPtr connection, const struct order *order, enum presence *ret_presence,
-		 GError **error)
+/* False with `error` where the host cannot be asked. */
+static bool read_presence(virConnectPtr connection, const struct order *order,
+				   enum presence *ret_presence,
+			  GError **error)
 {
 	g_autoptr(virDomain) domain = NULL;
 	int state = VIR_DOMAIN_NOSTATE;
@@ -324,7 +327,7 @@ static bool look(virConnectPtr connection, const struct order *order, enum prese
 	    state != VIR_DOMAIN_SHUTOFF) {
 		if (virDomainGetJobInfo(domain, &job) < 0 &&
 		    virGetLastErrorCode() != VIR_ERR_NO_SUPPORT)
-			*ret_presence = BUSY; /* nobody could ask it */
+			*ret_presence = BUSY; /* QEMU did not answer */
 		else if (job.type != VIR_DOMAIN_JOB_NONE)
 			*ret_presence = BUSY;
 		else
@@ -340,7 +343,7 @@ static bool look(virConnectPtr connection, const struct order *order, enum prese
 	return false;
 }
 
-/* What was begun and is not over yet is not wanted any more. */
+/* Ends a job that is not wanted any more. */
 static void end_job(virConnectPtr connection, const struct order *order)
 {
 	g_autoptr(virDomain) domain = NULL;
@@ -350,7 +353,7 @@ static void end_job(virConnectPtr connection, const struct order *order)
 	virResetLastError();
 }
 
-/* libvirt does so itself where a live migration fails, if it can. */
+/* Starts a VM again, which libvirt does itself after a failed live migration, if it can. */
 static void set_going(virConnectPtr connection, const struct order *order)
 {
 	g_autoptr(virDomain) domain = NULL;
@@ -373,7 +376,7 @@ static gpointer not_known_yet(const struct order *order, GError **error)
 	return NULL;
 }
 
-/* One that stands still: wherever a host has it, it is. */
+/* Where a frozen VM is: on the host that has it. */
 static gpointer find_still(const struct order *order, enum presence here, enum presence there,
 			   virConnectPtr connection, GError **error)
 {
@@ -387,8 +390,9 @@ static gpointer find_still(const struct order *order, enum presence here, enum p
 }
 
 /*
- * One that runs, and is not RUNNING here. A copy that stands still is of no use as long as this
- * host has the VM: it goes on here, and the copy ends by itself. One without an original has all.
+ * Where a live VM is that is not RUNNING here. While this host has the VM, a frozen copy on the
+ * other host is useless: the VM runs on here, and the copy ends by itself. A copy without an
+ * original is complete.
  */
 static gpointer find_live(const struct order *order, enum presence here, enum presence there,
 			  virConnectPtr connection, virConnectPtr other, GError **error)
@@ -400,7 +404,7 @@ static gpointer find_live(const struct order *order, enum presence here, enum pr
 	if (here == BUSY)
 		end_job(connection, order);
 	else if (there == BUSY)
-		return not_known_yet(order, error); /* it may be about to be set going there */
+		return not_known_yet(order, error); /* it may be about to be started there */
 	else if (here == STILL)
 		set_going(connection, order);
 	else if (there == STILL)
@@ -408,7 +412,7 @@ static gpointer find_live(const struct order *order, enum presence here, enum pr
 	return not_known_yet(order, error);
 }
 
-/* At the host that it was at. */
+/* The search at the old host. */
 static gpointer find_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct order *order = input;
@@ -420,25 +424,25 @@ static gpointer find_work(virConnectPtr connection, gpointer input, GError **err
 		end_job(connection, order);
 		return not_known_yet(order, error);
 	}
-	if (!look(connection, order, &here, error))
+	if (!read_presence(connection, order, &here, error))
 		return NULL;
 	/* The other host may be gone for good. */
 	if (order->live && here == RUNNING)
 		return GINT_TO_POINTER(TRANSFER_FROM);
 	other = host_connect(order->to, error);
-	if (!other || !look(other, order, &there, error))
+	if (!other || !read_presence(other, order, &there, error))
 		return NULL;
 	return order->live ? find_live(order, here, there, connection, other, error) :
 			     find_still(order, here, there, connection, error);
 }
 
-/* At the other one, where the first cannot be asked: it may be gone for good. */
+/* The search at the new host, where the old one is out of reach, perhaps for good. */
 static gpointer find_there_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct order *order = input;
 	enum presence there;
 
-	if (!look(connection, order, &there, error))
+	if (!read_presence(connection, order, &there, error))
 		return NULL;
 	return there == RUNNING ? GINT_TO_POINTER(TRANSFER_TO) : not_known_yet(order, error);
 }
@@ -491,9 +495,9 @@ void transfer_cancel(const struct transfer *transfer)
 		domain_destroy(transfer->from, transfer->domain, transfer->keeper, NULL, NULL);
 }
 
-/* A VM that is being looked for at one host, and then perhaps at the other one. */
+/* A search for a VM at one host, and then perhaps at the other. */
 struct search {
-	struct order *order; /* for the other one */
+	struct order *order; /* for the other host */
 	host_done_f done;
 	gpointer data;
 };
@@ -524,7 +528,8 @@ void transfer_find(const struct transfer *transfer, host_done_f done, gpointer d
 	struct search *search = g_new0(struct search, 1);
 
 	if (transfer->live && transfer->cancel)
-		g_cancellable_cancel(transfer->cancel); /* one that has not begun does not */
+		/* a transfer that has not begun does not begin */
+		g_cancellable_cancel(transfer->cancel);
 	*search = (struct search){.order = order_new(transfer), .done = done, .data = data};
 	submit(transfer, HOST_LANE_ACT, find_work, searched, search);
 }

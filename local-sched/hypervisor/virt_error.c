@@ -6,7 +6,7 @@
 G_DEFINE_QUARK(virtbed-virt, virt_error)
 
 static const struct {
-	int foreign; /* VIR_ERR_... */
+	int foreign; /* code of libvirt: VIR_ERR_... */
 	enum virt_error code;
 } codes[] = {
 	{VIR_ERR_NO_CONNECT, VIRT_ERROR_CONNECTION},
@@ -24,7 +24,7 @@ static enum virt_error translate(const virError *foreign)
 {
 	if (!foreign)
 		return VIRT_ERROR_OTHER;
-	/* A broken connection comes with all sorts of codes, but from this part of libvirt. */
+	/* A broken connection has various codes, but always comes from this part of libvirt. */
 	if (foreign->domain == VIR_FROM_RPC)
 		return VIRT_ERROR_CONNECTION;
 	for (size_t i = 0; i < G_N_ELEMENTS(codes); i++)

@@ -11,7 +11,7 @@ struct virt_type_decision {
 	const struct domain_spec *probe_spec;
 	virt_type_done_f done;
 	void *data;
-	bool booting;        /* waits for the agent */
+	bool booting;        /* a VM is booting; its agent is waited for */
 	guint timeout_source;
 	struct virt_type type;
 };
@@ -72,7 +72,7 @@ static char *host_cpu(const char *capabilities)
 	return end ? g_strndup(start, (gsize)(end - start) + strlen("</cpu>")) : NULL;
 }
 
-/* The features that the model implies are told only if they are expanded. */
+/* libvirt lists the features that the model implies only in an expanded CPU. */
 static char *expanded_cpu(virConnectPtr connection, const char *cpu)
 {
 	char *expanded = virConnectBaselineCPU(connection, &cpu, 1,
@@ -83,7 +83,7 @@ static char *expanded_cpu(virConnectPtr connection, const char *cpu)
 	return copy;
 }
 
-/* Result: the name of the virtualisation feature, or "" if there is none. */
+/* Result: the name of the virtualisation feature, or "" if the CPU has none. */
 static gpointer feature_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	static const char *const features[] = {"vmx", "svm"};
@@ -121,7 +121,8 @@ static void end_probe(struct virt_type_decision *decision)
 {
 	decision->booting = false;
 	g_clear_handle_id(&decision->timeout_source, g_source_remove);
-	domain_destroy(decision->host, decision->probe_spec->name, decision->probe_spec->keeper, destroyed, decision);
+	domain_destroy(decision->host, decision->probe_spec->name, decision->probe_spec->keeper,
+		       destroyed, decision);
 }
 
 static gboolean probe_timeout(gpointer data)
@@ -207,7 +208,7 @@ struct virt_type_decision *virt_type_decide(struct host *host, enum virt_type_ch
 		break;
 	case VIRT_TYPE_KVM:
 	case VIRT_TYPE_QEMU:
-		set(decision, choices[choice], "as told by --virt-type");
+		set(decision, choices[choice], "as set by --virt-type");
 		decision->timeout_source = g_idle_add(finish_idle, decision);
 		break;
 	}

@@ -3,10 +3,10 @@
 
 #include "local-sched/hypervisor/domain.h"
 
-#define LOG_SUBSYSTEM "machine"
+#define LOG_SUBSYSTEM "vm"
 #include "common/log.h"
 
-/* Moving. */
+/* Transitions. */
 
 bool vm_is_booting(enum vm_state state)
 {
@@ -50,7 +50,7 @@ static bool had_task(enum vm_state state, enum vm_event event)
 					 event != VM_EVENT_SWEEP);
 }
 
-/* Tells the owner and the task that the VM is gone. */
+/* Reports to the owner and the task that the VM is gone. */
 static void announce_gone(struct vm *vm, bool had)
 {
 	const struct vm_user *user = vm->user;
@@ -70,7 +70,7 @@ static void announce_gone(struct vm *vm, bool had)
 	}
 }
 
-/* What makes the next boot wait longer. */
+/* Whether the transition is a failure, after which the next boot waits longer. */
 static bool is_failure(enum vm_state state, enum vm_event event)
 {
 	if (state == VM_REMOVING || state == VM_DETACHED)
@@ -95,7 +95,7 @@ void vm_fire(struct vm *vm, enum vm_event event, const char *reason)
 		     vm_event_name(event), reason ? ": " : "", reason ? reason : "");
 	vm->state = next;
 	if (next != VM_READY && next != VM_BUSY)
-		vm->paused_ns = 0; /* nobody counts on its running now */
+		vm->paused_ns = 0; /* a pause does not matter any more */
 	vm->generation++;
 	if (next == VM_CREATING)
 		g_atomic_int_inc(&vm->boots);
@@ -144,7 +144,7 @@ struct vm *vm_new(const struct vm_settings *settings, uint32_t cores,
 void vm_stop(struct vm *vm)
 {
 	vm->stopped = true;
-	vm->user = NULL; /* what still arrives for its task belongs to nobody */
+	vm->user = NULL; /* late events for its task are dropped */
 	vm->user_data = NULL;
 	boot_queue_leave(vm->settings.queue, vm);
 	g_clear_handle_id(&vm->step_source, g_source_remove);
@@ -176,7 +176,7 @@ void vm_prepare(struct vm *vm, const struct domain_spec *spec)
 	vm->fingerprint = domain_fingerprint(spec);
 }
 
-/* What it is to be. */
+/* Settings. */
 
 void vm_place(struct vm *vm, const struct vm_place *place)
 {

@@ -7,7 +7,7 @@
 #include "local-sched/hypervisor/vm_requests.h"
 #include "local-sched/hypervisor/virt_error.h"
 
-#define LOG_SUBSYSTEM "machine"
+#define LOG_SUBSYSTEM "vm"
 #include "common/log.h"
 
 #define AGAIN_MS 1000
@@ -16,37 +16,37 @@
 #define HEALTH_FAILURES 2
 #define SYNC_ID 0x76627364
 
-/* A call to the host that is under way for one state of the VM. */
-struct question {
+/* A call to the host that is under way for a state of the VM. */
+struct vm_call {
 	struct vm *vm;
 	guint generation;
 	void (*answer)(struct vm *vm, gpointer result, const GError *error);
 };
 
-/* Questions. */
+/* Calls. */
 
-static struct question *ask(struct vm *vm,
-			    void (*answer)(struct vm *vm, gpointer result,
-					   const GError *error))
+static struct vm_call *call_host(struct vm *vm,
+				  void (*answer)(struct vm *vm, gpointer result,
+						 const GError *error))
 {
-	struct question *question = g_new0(struct question, 1);
+	struct vm_call *vm_call = g_new0(struct vm_call, 1);
 
-	question->vm = vm;
-	question->generation = vm->generation;
-	question->answer = answer;
-	g_hash_table_add(vm->asked, question);
-	return question;
+	vm_call->vm = vm;
+	vm_call->generation = vm->generation;
+	vm_call->answer = answer;
+	g_hash_table_add(vm->asked, vm_call);
+	return vm_call;
 }
 
-/* For results that are text or nothing. */
+/* For results that are texts, or none. */
 static void answered(gpointer result, const GError *error, gpointer data)
 {
-	struct question *question = data;
-	struct vm *vm = question->vm;
-	struct question taken = *question;
+	struct vm_call *vm_call = data;
+	struct vm *vm = vm_call->vm;
+	struct vm_call taken = *vm_call;
 	g_autofree char *text = result == HOST_DONE ? NULL : result;
 
-	g_hash_table_remove(vm->asked, question);
+	g_hash_table_remove(vm->asked, vm_call);
 	if (vm->generation == taken.generation && !vm->stopped)
 		taken.answer(vm, text, error);
 }
@@ -94,7 +94,7 @@ static gboolean retry(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-static gboolean tell_stuck(gpointer data)
+static gboolean report_stuck(gpointer data)
 {
 	struct vm *vm = data;
 
@@ -110,7 +110,7 @@ static void enter_down(struct vm *vm)
 	if (!vm->wanted)
 		return;
 	if (vm->boot_inhibited) {
-		vm->step_source = g_idle_add(tell_stuck, vm);
+		vm->step_source = g_idle_add(report_stuck, vm);
 		return;
 	}
 	if (vm->failures > 0)
@@ -132,11 +132,11 @@ static void enter_queued(struct vm *vm)
 static void listed(gpointer result, const GError *error, gpointer data)
 {
 	g_autoptr(GPtrArray) found = result;
-	struct question *question = data;
-	struct vm *vm = question->vm;
-	struct question taken = *question;
+	struct vm_call *vm_call = data;
+	struct vm *vm = vm_call->vm;
+	struct vm_call taken = *vm_call;
 
-	g_hash_table_remove(vm->asked, question);
+	g_hash_table_remove(vm->asked, vm_call);
 	if (vm->generation == taken.generation && !vm->stopped)
 		taken.answer(vm, found, error);
 }
@@ -165,7 +165,7 @@ static void created_answer(struct vm *vm, gpointer result, const GError *error)
 		return;
 	if (vm->doubtful)
 		domain_list(vm->settings.host, vm->settings.domain, listed,
-			    ask(vm, found_answer));
+			    call_host(vm, found_answer));
 	else
 		vm_fire(vm, VM_EVENT_DONE, NULL);
 }
@@ -182,8 +182,9 @@ static void enter_creating(struct vm *vm)
 	vm->agent_up = false;
 	vm->doubtful = false;
 	vm->boot_start_ns = clock_now_ns();
-	domain_create(vm->settings.host, vm->settings.domain, vm->settings.keeper, vm->xml, answered,
-		      ask(vm, created_answer));
+	domain_create(vm->settings.host, vm->settings.domain, vm->settings.keeper, vm->xml,
+		      answered,
+		      call_host(vm, created_answer));
 }
 
 static uint64_t cpu_time_of(const struct vm *vm, const GPtrArray *times)
@@ -197,7 +198,7 @@ static uint64_t cpu_time_of(const struct vm *vm, const GPtrArray *times)
 	return 0;
 }
 
-static void look_later(struct vm *vm);
+static void check_boot_later(struct vm *vm);
 
 static void look_answer(struct vm *vm, gpointer result, const GError *error)
 {
@@ -206,25 +207,25 @@ static void look_answer(struct vm *vm, gpointer result, const GError *error)
 	g_autofree char *reason = NULL;
 
 	if (!hangs) {
-		look_later(vm);
+		check_boot_later(vm);
 		return;
 	}
 	reason = g_strconcat("the guest stopped booting: ", hangs, NULL);
 	vm_fire(vm, VM_EVENT_FAIL, reason);
 }
 
-static gboolean look(gpointer data)
+static gboolean check_boot(gpointer data)
 {
 	struct vm *vm = data;
 
 	vm->step_source = 0;
-	domain_cpu_times(vm->settings.host, listed, ask(vm, look_answer));
+	domain_cpu_times(vm->settings.host, listed, call_host(vm, look_answer));
 	return G_SOURCE_REMOVE;
 }
 
-static void look_later(struct vm *vm)
+static void check_boot_later(struct vm *vm)
 {
-	vm->step_source = g_timeout_add_seconds(BOOT_WATCH_INTERVAL_S, look, vm);
+	vm->step_source = g_timeout_add_seconds(BOOT_WATCH_INTERVAL_S, check_boot, vm);
 }
 
 static void enter_awaiting(struct vm *vm)
@@ -233,17 +234,19 @@ static void enter_awaiting(struct vm *vm)
 	if (vm->agent_up)
 		vm_fire(vm, VM_EVENT_AGENT, NULL);
 	else
-		look_later(vm);
+		check_boot_later(vm);
 }
 
-/* A guest that was adopted while it booted has no agent yet: asks until the boot's deadline. */
+/*
+ * A guest that was adopted while it booted has no agent yet: asks again until the boot's deadline.
+ */
 static void greeting_failed(struct vm *vm, const char *message)
 {
 	log_debug_of(LOG_NODE(vm->settings.name), "agent does not answer yet: %s", message);
 	step_later(vm, AGAIN_MS);
 }
 
-/* A guest whose clock stays behind still computes. */
+/* A guest whose clock stays late is still usable. */
 static void clock_set(struct vm *vm, gpointer result, const GError *error)
 {
 	g_autoptr(GError) wrong = NULL;
@@ -259,7 +262,7 @@ static void set_clock(struct vm *vm)
 {
 	g_autofree char *request = agent_set_time_request(g_get_real_time() * 1000);
 
-	vm_request(vm, request, answered, ask(vm, clock_set));
+	vm_request(vm, request, answered, call_host(vm, clock_set));
 }
 
 static void ping_answer(struct vm *vm, gpointer result, const GError *error)
@@ -282,14 +285,14 @@ static void sync_answer(struct vm *vm, gpointer result, const GError *error)
 	if (error || !agent_parse_sync(result, SYNC_ID, &wrong))
 		greeting_failed(vm, error ? error->message : wrong->message);
 	else
-		vm_request(vm, request, answered, ask(vm, ping_answer));
+		vm_request(vm, request, answered, call_host(vm, ping_answer));
 }
 
 static void enter_greeting(struct vm *vm)
 {
 	g_autofree char *request = agent_sync_request(SYNC_ID);
 
-	vm_request(vm, request, answered, ask(vm, sync_answer));
+	vm_request(vm, request, answered, call_host(vm, sync_answer));
 }
 
 static void sweep_answer(struct vm *vm, gpointer result, const GError *error)
@@ -335,7 +338,7 @@ static void swept(struct vm *vm)
 	vm_fire(vm, vm->place ? VM_EVENT_DONE : VM_EVENT_PARK, NULL);
 }
 
-/* One core after the other: start `virtbed-rank kill`, ask until it has ended. */
+/* For each core in turn: starts `virtbed-rank kill`, and asks until it has ended. */
 static void enter_sweeping(struct vm *vm)
 {
 	g_autofree char *request = NULL;
@@ -349,10 +352,10 @@ static void enter_sweeping(struct vm *vm)
 	request = vm->sweep_pid ? agent_status_request(vm->sweep_pid) :
 				    agent_exec_request(arguments, NULL, NULL);
 	vm_request(vm, request, answered,
-		   ask(vm, vm->sweep_pid ? sweep_answer : sweep_started));
+		   call_host(vm, vm->sweep_pid ? sweep_answer : sweep_started));
 }
 
-/* Without a share there is no quota left of one. */
+/* The quota of an earlier share is gone. */
 static void capped(struct vm *vm, gpointer result, const GError *error)
 {
 	if (!error && vm->share >= 1)
@@ -371,7 +374,7 @@ static void enter_capping(struct vm *vm)
 	}
 	cap = vm_cap_at(vm, place);
 	domain_apply_cap(vm->settings.host, vm->settings.domain, &cap,
-			 vm_cores_at(vm, place), answered, ask(vm, capped));
+			 vm_cores_at(vm, place), answered, call_host(vm, capped));
 }
 
 static void enter_wiring(struct vm *vm)
@@ -405,7 +408,7 @@ static gboolean health_check(gpointer data)
 
 	vm->step_source = 0;
 	vm->health_ns = clock_now_ns();
-	vm_request(vm, request, answered, ask(vm, health_answer));
+	vm_request(vm, request, answered, call_host(vm, health_answer));
 	return G_SOURCE_REMOVE;
 }
 
@@ -438,7 +441,7 @@ static void enter_removing(struct vm *vm)
 {
 	vm_close_ports(vm);
 	domain_destroy(vm->settings.host, vm->settings.domain, vm->settings.keeper, answered,
-		       ask(vm, simple_answer));
+		       call_host(vm, simple_answer));
 }
 
 static void enter_parking(struct vm *vm)
@@ -446,7 +449,7 @@ static void enter_parking(struct vm *vm)
 	vm->adopted = false;
 	vm_close_ports(vm);
 	domain_freeze(vm->settings.host, vm->settings.domain, answered,
-		      ask(vm, simple_answer));
+		      call_host(vm, simple_answer));
 }
 
 static void enter_parked(struct vm *vm)
@@ -466,7 +469,7 @@ static void enter_unparking(struct vm *vm)
 {
 	vm->late_clock = true;
 	domain_thaw(vm->settings.host, vm->settings.domain, answered,
-		    ask(vm, simple_answer));
+		    call_host(vm, simple_answer));
 }
 
 static void enter_nothing(struct vm *vm)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A VM that a task has: given to it, held while the task is suspended, and given back. */
+/*
+ * A VM and its task: assigned to it, held while the task is suspended, and released. Its CPU cap.
+ */
 #include "local-sched/hypervisor/vm_private.h"
 
 /* Use by tasks. */
@@ -11,7 +13,7 @@ bool vm_usable_by(const struct vm *vm, int64_t owner)
 
 void vm_recycle(struct vm *vm)
 {
-	vm_fire(vm, VM_EVENT_RENEW, "it is booted anew for another user");
+	vm_fire(vm, VM_EVENT_RENEW, "it is booted again for another user");
 }
 
 bool vm_assign(struct vm *vm, const char *task, int64_t owner,
@@ -35,7 +37,7 @@ void vm_release(struct vm *vm, bool clean)
 
 	vm->clean = clean;
 	vm->share = 1;
-	/* With nothing to sweep that gives it its cap. */
+	/* The sweep also sets the cap again. */
 	vm_fire(vm, clean && whole ? VM_EVENT_RELEASE : VM_EVENT_SWEEP,
 		     vm->state == VM_HELD ? "its task ended while it was suspended" :
 						      NULL);
@@ -80,7 +82,7 @@ void vm_hold(struct vm *vm)
 	g_clear_handle_id(&vm->agent_source, g_source_remove);
 	g_clear_handle_id(&vm->reopen_source, g_source_remove);
 	vm->frozen_us = 0;
-	vm_resumed(vm); /* from now on the suspension says whether it runs */
+	vm_resumed(vm); /* from now on the suspension decides whether it runs */
 	vm_fire(vm, VM_EVENT_HOLD, NULL);
 }
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a VM is told by its vm_host: what was found of it, and what its host sees of it. */
+/*
+ * Events that a VM gets from its vm_host: whether it was found on the host, and what the host
+ * reports about it.
+ */
 #include "common/clock.h"
 #include "local-sched/hypervisor/vm_private.h"
 #include "local-sched/hypervisor/vm_requests.h"
 
-#define LOG_SUBSYSTEM "machine"
+#define LOG_SUBSYSTEM "vm"
 #include "common/log.h"
 
-/* The VM is there, and is the one that was wanted. */
+/* The VM was found on the host, and is the wanted one. */
 static void found_ours(struct vm *vm, const struct domain_info *info)
 {
 	if (vm->state == VM_BUSY || vm->state == VM_HELD) {
@@ -15,8 +18,8 @@ static void found_ours(struct vm *vm, const struct domain_info *info)
 		vm_was_paused(vm, info->paused, info->failure);
 	} else if (!info->paused) {
 		vm->owner = VM_OWNER_ANY;
-		vm->late_clock = true; /* it may have been paused, by a predecessor too, */
-		vm->shared = true;     /* ... and its last task may have had a share */
+		vm->late_clock = true; /* a predecessor may have paused it */
+		vm->shared = true;     /* its last task may have had a CPU share */
 		vm->adopted = true;
 		vm_fire(vm, VM_EVENT_ADOPT, NULL);
 	} else if (vm->was_parked) {
@@ -31,7 +34,10 @@ void vm_found(struct vm *vm, const struct domain_info *info)
 {
 	bool ours = info && g_strcmp0(info->description, vm->fingerprint) == 0;
 
-	/* What is not its keeper's is none of its business, whatever its name: creating it will tell. */
+	/*
+	 * A VM of another keeper is ignored, whatever its name; creating the own one will fail and
+	 * say so.
+	 */
 	if (info && g_strcmp0(info->keeper, vm->settings.keeper) != 0)
 		info = NULL;
 	if (vm->may_be_absent)
@@ -56,13 +62,12 @@ void vm_disconnect(struct vm *vm, const char *reason)
 		return;
 	vm->clean = false;
 	vm->cut_off = true;
-	/* libvirt does not tell streams that their connection is gone. */
+	/* libvirt does not end streams when their connection is gone. */
 	vm_close_ports(vm);
 }
 
 /*
- * While a VM is being created it may be its predecessor that stopped: to be asked
- * (created_answer()).
+ * While a VM is being created, the report may be about its predecessor; created_answer() finds out.
  */
 void vm_stopped(struct vm *vm, const char *reason)
 {
@@ -102,7 +107,7 @@ void vm_agent_changed(struct vm *vm, bool connected)
 void vm_was_frozen(struct vm *vm, int64_t host_us)
 {
 	vm->frozen_us = host_us;
-	/* What a predecessor asked for may come about only now. */
+	/* A pause that a predecessor requested may happen only now. */
 	if (vm->adopted && vm_is_booting(vm->state))
 		vm_fire(vm, VM_EVENT_FAIL, "its VM was paused");
 }
@@ -113,7 +118,7 @@ void vm_resumed(struct vm *vm)
 		return;
 	vm->unpaused_ns = clock_now_ns();
 	log_info_of(LOG_NODE(vm->settings.name),
-		    "its VM goes on, after %.3f s for which it was paused from outside",
+		    "its VM runs again, after it was paused from outside for %.3f s",
 		    clock_elapsed_s(vm->paused_ns, vm->unpaused_ns));
 	vm->paused_ns = 0;
 }

@@ -8,10 +8,10 @@
 #define LOG_SUBSYSTEM "site"
 #include "common/log.h"
 
-#define ROOM_BYTES (UINT64_C(1) << 20) /* what a disk that is written to may need at once */
-#define ROOM_LIMIT_S 10 /* a VM that was stopped is told so even where the pool does not answer */
+#define ROOM_BYTES (UINT64_C(1) << 20) /* room that a write to a disk may need at once */
+#define ROOM_LIMIT_S 10 /* a VM's stop is reported in time even where the pool does not answer */
 
-/* What the host tells. */
+/* Events of the host. */
 
 static void on_connection(struct host *host, bool up, const char *reason, void *data)
 {
@@ -19,13 +19,13 @@ static void on_connection(struct host *host, bool up, const char *reason, void *
 
 	if (up) {
 		vm_host->reached = true;
-		vm_host->claimed = false; /* as far as is known */
+		vm_host->claimed = false; /* until it is taken again */
 		log_info_of(LOG_HOST(host_name(host)), "%s", reason);
 		vm_host_step(vm_host);
 	} else {
 		log_warning_of(LOG_HOST(host_name(host)), "%s; trying again", reason);
 		claim_watch_interrupt(&vm_host->watch);
-		g_hash_table_remove_all(vm_host->stops); /* VMs are looked at anew */
+		g_hash_table_remove_all(vm_host->stops); /* VMs are listed again */
 		if (!vm_host->frozen)
 			vm_host_detach_all(vm_host, reason);
 	}
@@ -42,8 +42,9 @@ static void on_domain(struct host *host, const char *name, bool running, const c
 		vm_was_started(vm, host);
 	else if (vm)
 		vm_stopped(vm, reason);
-	else if (!vm && running && vm_host_is_numbered(vm_host->settings.prefix, name) && !vm_host->frozen)
-		/* It came from another host although nobody waits for it any more. */
+	else if (!vm && running && vm_host_is_numbered(vm_host->settings.prefix, name) &&
+		 !vm_host->frozen)
+		/* It came from another host, and is not expected any more. */
 		domain_destroy(vm_host->host, name, vm_host->settings.keeper, NULL, NULL);
 }
 
@@ -67,11 +68,11 @@ static void on_frozen(struct host *host, const char *name, int64_t host_us, void
 }
 
 /*
- * A VM that something stopped: perhaps its swap disk, which takes room as it is written to, has none any more. Strings
- * are owned.
+ * A VM that was stopped, and perhaps because there is no room for its swap disk, which grows as it
+ * is written to. Strings are owned.
  */
 struct stop {
-	struct vm_host *vm_host; /* main loop only */
+	struct vm_host *vm_host; /* used by the main loop only */
 	char *name;
 	char *what; /* what needs room */
 	char *failure;
@@ -94,7 +95,7 @@ static gpointer room_work(virConnectPtr connection, gpointer input, GError **err
 	return pool && storage_has_room(pool, ((const struct stop *)input)->what, ROOM_BYTES, error) ? HOST_DONE : NULL;
 }
 
-/* The VM may have gone on, ended or been started anew meanwhile: then it is told nothing. */
+/* Reports the stop, unless the VM has ended, runs again, or was started again meanwhile. */
 static void room_known(gpointer result, const GError *error, gpointer data)
 {
 	const struct stop *stop = data; /* freed by the call, after this */
@@ -112,7 +113,8 @@ static void room_known(gpointer result, const GError *error, gpointer data)
 	vm_was_paused(vm, true, failure ? failure : stop->failure);
 }
 
-static void on_paused(struct host *host, const char *name, bool paused, const char *failure, void *data)
+static void on_paused(struct host *host, const char *name, bool paused, const char *failure,
+		      void *data)
 {
 	struct vm_host *vm_host = data;
 	struct vm *vm = vm_host_vm(vm_host, name);
@@ -186,7 +188,7 @@ void vm_host_free(struct vm_host *vm_host)
 	g_free(vm_host);
 }
 
-/* What there is. */
+/* Parts. */
 
 void vm_host_add_place(struct vm_host *vm_host, struct vm_place *place)
 {
@@ -196,7 +198,8 @@ void vm_host_add_place(struct vm_host *vm_host, struct vm_place *place)
 void vm_host_add_vm(struct vm_host *vm_host, struct vm *vm)
 {
 	g_ptr_array_add(vm_host->vms, vm);
-	if (vm_host->step == STEP_READY && vm_host->claimed && host_connected(vm_host->host) && !vm_host->frozen)
+	if (vm_host->step == STEP_READY && vm_host->claimed && host_connected(vm_host->host) &&
+	    !vm_host->frozen)
 		vm_host_add_late(vm_host, vm);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The cluster's claim on a host (claim.h): nothing is done there before it is held, and nothing any more once it is
- * another's.
+ * The cluster's claim on a host (claim.h): nothing is done there before it is held, nor after
+ * another local scheduler holds it.
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/claim.h"
@@ -10,7 +10,7 @@
 #define LOG_SUBSYSTEM "site"
 #include "common/log.h"
 
-/* What it is watched by, and what is known of it. */
+/* The result of taking the claim. */
 
 static char *who_serves(const struct vm_host *vm_host, const struct claim_result *result)
 {
@@ -18,8 +18,11 @@ static char *who_serves(const struct vm_host *vm_host, const struct claim_result
 			       host_name(vm_host->host), result->who ? " (" : "", result->who ?: "", result->who ? ")" : "");
 }
 
-/* Another one serves the cluster there: this one is told to end if it never did so itself. */
-static void refuse(struct vm_host *vm_host, const struct claim_result *result)
+/*
+ * Another local scheduler serves the cluster there. Reports that, once, if this one has never held
+ * the claim.
+ */
+static void report_other_scheduler(struct vm_host *vm_host, const struct claim_result *result)
 {
 	g_autofree char *who = who_serves(vm_host, result);
 	g_autofree char *reason = g_strconcat(
@@ -33,12 +36,13 @@ static void refuse(struct vm_host *vm_host, const struct claim_result *result)
 		return;
 	}
 	if (!vm_host->refusal_reported)
-		log_error_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again every %d s", reason, CLAIM_LOOK_S);
+		log_error_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again every %d s",
+			     reason, CLAIM_LOOK_S);
 	vm_host->refusal_reported = true;
 	vm_host_retry_later(vm_host);
 }
 
-/* It is on another vm: whether it lives is seen when it gives a sign of it. */
+/* The claim's process is on another machine: watches for its signs of life. */
 static void watch(struct vm_host *vm_host, const struct claim_result *result)
 {
 	const bool known = vm_host->watch.text != NULL;
@@ -46,18 +50,19 @@ static void watch(struct vm_host *vm_host, const struct claim_result *result)
 	g_autofree char *reason = NULL;
 
 	if (claim_watch_see(&vm_host->watch, result->seen, clock_now_ns())) {
-		refuse(vm_host, result);
+		report_other_scheduler(vm_host, result);
 		return;
 	}
 	who = who_serves(vm_host, result);
-	reason = g_strdup_printf("%s, unless that one gives no sign of life for %d s", who, CLAIM_LAPSE_S);
+	reason = g_strdup_printf("%s, unless that one gives no sign of life for %d s", who,
+				 CLAIM_LAPSE_S);
 	if (!known)
 		log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s", reason);
 	vm_host_detach_all(vm_host, reason);
 	vm_host_retry_later(vm_host);
 }
 
-/* Holding it. */
+/* Holding the claim. */
 
 static void renewed(gpointer data_result, const GError *error, gpointer data)
 {
@@ -67,18 +72,20 @@ static void renewed(gpointer data_result, const GError *error, gpointer data)
 	vm_host->renewing = false;
 	if (vm_host->frozen || !vm_host->claimed || error) {
 		if (error)
-			log_debug_of(LOG_HOST(host_name(vm_host->host)), "the claim is not renewed: %s", error->message);
+			log_debug_of(LOG_HOST(host_name(vm_host->host)),
+				     "the claim is not renewed: %s", error->message);
 		return;
 	}
 	if (result->standing != CLAIM_OWN)
-		refuse(vm_host, result);
+		report_other_scheduler(vm_host, result);
 }
 
 static gboolean renew(gpointer data)
 {
 	struct vm_host *vm_host = data;
 
-	if (vm_host->frozen || vm_host->renewing || !vm_host->claimed || !host_connected(vm_host->host))
+	if (vm_host->frozen || vm_host->renewing || !vm_host->claimed ||
+	    !host_connected(vm_host->host))
 		return G_SOURCE_CONTINUE;
 	vm_host->renewing = true;
 	vm_host->claim->beat++;
@@ -96,7 +103,7 @@ static void taken(gpointer data_result, const GError *error, gpointer data)
 	if (!vm_host_stepped(vm_host, error))
 		return;
 	if (result->standing == CLAIM_LIVES) {
-		refuse(vm_host, result);
+		report_other_scheduler(vm_host, result);
 		return;
 	}
 	if (result->standing == CLAIM_DOUBTFUL) {
@@ -107,7 +114,8 @@ static void taken(gpointer data_result, const GError *error, gpointer data)
 		log_warning_of(LOG_HOST(host_name(vm_host->host)),
 			       "the cluster is taken over from a local scheduler that gives no sign of life (%s)", result->who);
 	else if (result->who && !vm_host->was_claimed)
-		log_info_of(LOG_HOST(host_name(vm_host->host)), "the cluster was served by a local scheduler that has ended (%s)",
+		log_info_of(LOG_HOST(host_name(vm_host->host)),
+			    "the cluster was served by a local scheduler that has ended (%s)",
 			    result->who);
 	claim_watch_clear(&vm_host->watch);
 	vm_host->claimed = vm_host->was_claimed = true;
@@ -120,6 +128,7 @@ static void taken(gpointer data_result, const GError *error, gpointer data)
 void vm_host_claim(struct vm_host *vm_host)
 {
 	vm_host->claim->beat++;
-	claim_take(vm_host->host, vm_host->claim_name, vm_host->claim, claim_watch_lapsed(&vm_host->watch, clock_now_ns()), taken,
+	claim_take(vm_host->host, vm_host->claim_name, vm_host->claim,
+		   claim_watch_lapsed(&vm_host->watch, clock_now_ns()), taken,
 		   vm_host);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Leaving nothing of a cluster on a host: VMs, then saved VMs, then swap disks. */
+/* Removes everything of a cluster from a host: VMs, then saved VMs, then swap disks. */
 #include "local-sched/hypervisor/vm_host_private.h"
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/managed_save.h"
@@ -15,7 +15,7 @@ static void released(gpointer result, const GError *error, gpointer data)
 	vm_host->cleaned(vm_host, error, vm_host->cleaned_data);
 }
 
-/* What could not be removed stays ours. */
+/* Reports the end; volumes that could not be removed still belong to the cluster. */
 static void swap_removed(gpointer result, const GError *error, gpointer data)
 {
 	struct vm_host *vm_host = data;
@@ -23,7 +23,8 @@ static void swap_removed(gpointer result, const GError *error, gpointer data)
 	if (error)
 		vm_host->cleaned(vm_host, error, vm_host->cleaned_data);
 	else
-		claim_release(vm_host->host, vm_host->claim_name, vm_host->claim, released, vm_host);
+		claim_release(vm_host->host, vm_host->claim_name, vm_host->claim, released,
+			      vm_host);
 }
 
 static void saved_removed(gpointer result, const GError *error, gpointer data)
@@ -45,11 +46,12 @@ static void all_removed(gpointer result, const GError *error, gpointer data)
 	if (error)
 		vm_host->cleaned(vm_host, error, vm_host->cleaned_data);
 	else
-		managed_save_tidy(vm_host->host, vm_host->settings.prefix, vm_host->settings.keeper, (const char *const *)kept, saved_removed,
+		managed_save_tidy(vm_host->host, vm_host->settings.prefix, vm_host->settings.keeper,
+				  (const char *const *)kept, saved_removed,
 			   vm_host);
 }
 
-/* Which VMs are the cluster's; strings are owned. */
+/* The VMs of the cluster; strings are owned. */
 struct rest {
 	char *prefix;
 	char *keeper;
@@ -64,7 +66,7 @@ static void rest_free(gpointer data)
 	g_free(rest);
 }
 
-/* Whatever is ours, known to a node or not. */
+/* Removes all VMs of the cluster, with or without a node. */
 static gpointer remove_work(virConnectPtr connection, gpointer input, GError **error)
 {
 	const struct rest *rest = input;
@@ -90,7 +92,9 @@ static gpointer remove_work(virConnectPtr connection, gpointer input, GError **e
 	return NULL;
 }
 
-/* What hangs may be done with its input only after the vm_host was freed (host_free()). */
+/*
+ * The call owns its input: a call that hangs may use it after the vm_host was freed (host_free()).
+ */
 static void remove_rest(struct vm_host *vm_host)
 {
 	struct rest *rest = g_new0(struct rest, 1);
@@ -114,21 +118,25 @@ static void known_removed(gpointer result, const GError *error, gpointer data)
 		remove_rest(vm_host);
 }
 
-/* Each after what is under way for it, which may be its start; side by side, as some may hang. */
+/*
+ * Removes each VM after the call under way for it, which may be its start. They are removed side by
+ * side, as some may hang.
+ */
 static void remove_known(struct vm_host *vm_host, const char *domain)
 {
 	vm_host->cleaning++;
 	domain_destroy(vm_host->host, domain, vm_host->settings.keeper, known_removed, vm_host);
 }
 
-/* Who holds the claim cleans up. A host that was never reached has nothing of ours: nothing is left behind. */
+/* The holder of the claim cleans up. A host that was never reached has nothing of this cluster. */
 static void claim_known(gpointer data_result, const GError *error, gpointer data)
 {
 	struct vm_host *vm_host = data;
 	g_autoptr(claim_result_t) result = data_result;
 
 	if (error && !vm_host->reached)
-		log_info_of(LOG_HOST(host_name(vm_host->host)), "never reached, so nothing was started there");
+		log_info_of(LOG_HOST(host_name(vm_host->host)),
+			    "never reached, so nothing was started there");
 	if (error || result->standing != CLAIM_OWN) {
 		vm_host->cleaned(vm_host, vm_host->reached ? error : NULL, vm_host->cleaned_data);
 		return;
@@ -138,7 +146,8 @@ static void claim_known(gpointer data_result, const GError *error, gpointer data
 	remove_known(vm_host, vm_host->probe_name);
 }
 
-void vm_host_clean(struct vm_host *vm_host, void (*done)(struct vm_host *vm_host, const GError *error, void *data),
+void vm_host_clean(struct vm_host *vm_host,
+		   void (*done)(struct vm_host *vm_host, const GError *error, void *data),
 		void *data)
 {
 	vm_host->frozen = true;

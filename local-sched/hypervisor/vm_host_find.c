@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which of our VMs are on a host: those that are wanted are adopted, others are removed, and so are
- * those that became another vm_host's.
+ * Finds the cluster's VMs on a host. Wanted VMs are adopted. Others are removed, and so are those
+ * that another vm_host has now.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define LOG_SUBSYSTEM "site"
 #include "common/log.h"
 
-/* Whose a VM is. */
+/* Names of VMs. */
 
 bool vm_host_is_numbered(const char *prefix, const char *name)
 {
@@ -38,7 +38,7 @@ struct vm *vm_host_vm(const struct vm_host *vm_host, const char *domain)
 
 /* VMs of other vm_hosts. */
 
-/* A VM that is being removed because it is another vm_host's. */
+/* The removal of a VM that another vm_host has now. */
 struct removal {
 	struct vm_host *vm_host;
 	struct vm *vm;
@@ -66,14 +66,15 @@ static void awaited_removed(gpointer result, const GError *error, gpointer data)
 		log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s",
 			       error->message, RETRY_S);
 		if (vm_host->await_source == 0)
-			vm_host->await_source = g_timeout_add_seconds(RETRY_S, remove_again, vm_host);
+			vm_host->await_source = g_timeout_add_seconds(RETRY_S, remove_again,
+								      vm_host);
 		return;
 	}
 	g_ptr_array_remove(vm_host->awaiting, removal->vm);
 	vm_host->gone(removal->vm, vm_host->gone_data);
 }
 
-/* Those that came back by a migration are to stay. */
+/* VMs that came back by a migration are kept. */
 static void keep_own(struct vm_host *vm_host)
 {
 	for (guint i = vm_host->awaiting->len; i > 0; i--) {
@@ -86,7 +87,7 @@ static void keep_own(struct vm_host *vm_host)
 	}
 }
 
-/* When its host comes back, it is done after VMs were listed. */
+/* Removes the awaited VMs; after a reconnection this is done once VMs were listed. */
 static void remove_awaited(struct vm_host *vm_host)
 {
 	if (vm_host->step != STEP_READY || vm_host->frozen || !host_connected(vm_host->host))
@@ -97,7 +98,8 @@ static void remove_awaited(struct vm_host *vm_host)
 		struct removal *removal = g_new0(struct removal, 1);
 
 		*removal = (struct removal){.vm_host = vm_host, .vm = vm};
-		domain_destroy(vm_host->host, vm_domain(vm), vm_host->settings.keeper, awaited_removed, removal);
+		domain_destroy(vm_host->host, vm_domain(vm), vm_host->settings.keeper,
+			       awaited_removed, removal);
 	}
 }
 
@@ -116,7 +118,7 @@ bool vm_host_awaits(const struct vm_host *vm_host, const struct vm *vm)
 	return g_ptr_array_find(vm_host->awaiting, vm, NULL);
 }
 
-/* All that are there. */
+/* Found VMs. */
 
 static const struct domain_info *info_of(const GPtrArray *found, const char *domain)
 {
@@ -129,7 +131,7 @@ static const struct domain_info *info_of(const GPtrArray *found, const char *dom
 	return NULL;
 }
 
-/* After VMs that were being saved were removed. */
+/* Tidies up, after VMs that were being saved were removed. */
 static void tidy(struct vm_host *vm_host)
 {
 	g_auto(GStrv) kept = vm_host_swap_names(vm_host);
@@ -137,7 +139,8 @@ static void tidy(struct vm_host *vm_host)
 	if (vm_host->removing > 0 || vm_host->frozen)
 		return;
 	if (!vm_host->tidied)
-		managed_save_tidy(vm_host->host, vm_host->settings.prefix, NULL, (const char *const *)kept, NULL, NULL);
+		managed_save_tidy(vm_host->host, vm_host->settings.prefix, NULL,
+				  (const char *const *)kept, NULL, NULL);
 	vm_host->tidied = true;
 }
 
@@ -150,15 +153,17 @@ static void leftover_removed(gpointer result, const GError *error, gpointer data
 }
 
 /*
- * Of VMs of local schedulers only those are wanted that are this one's: another one holds no claim on the host, and is gone.
- * A VM without our metadata is left alone, whatever its name.
+ * Removes a VM that is not wanted. A VM of another local scheduler is a leftover, since the other
+ * does not hold the claim. A VM without virtbed's metadata is left alone, whatever its name.
  */
 static void remove_leftover(struct vm_host *vm_host, const struct domain_info *info)
 {
 	if (!info->keeper) {
-		log_warning_of(LOG_HOST(host_name(vm_host->host)), "VM '%s' is somebody else's, though named like ours: it is left alone",
+		log_warning_of(LOG_HOST(host_name(vm_host->host)),
+			       "VM '%s' has a name of this cluster, but another owner: it is left alone",
 			       info->name);
-	} else if (!vm_host_vm(vm_host, info->name) || !g_str_equal(info->keeper, vm_host->settings.keeper)) {
+	} else if (!vm_host_vm(vm_host, info->name) || !g_str_equal(info->keeper,
+								    vm_host->settings.keeper)) {
 		vm_host->removing++;
 		domain_destroy(vm_host->host, info->name, info->keeper, leftover_removed, vm_host);
 	}
@@ -182,7 +187,7 @@ static void listed(gpointer result, const GError *error, gpointer data)
 		const struct domain_info *info = info_of(found, vm_domain(vm));
 
 		if (vm_may_be_absent(vm))
-			continue; /* it may be on its way from one host to another */
+			continue; /* it may be on its way from host to host */
 		if (vm_host_can_boot(vm_host, vm))
 			vm_found(vm, info);
 		else

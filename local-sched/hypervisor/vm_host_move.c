@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* VMs that go from one vm_host to another: to where, and what each of the two knows of them meanwhile. */
+/* VMs that move between two vm_hosts: the target, and the state of both meanwhile. */
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/managed_save.h"
@@ -15,7 +15,10 @@ static const char *peer_uri(const struct vm_host *vm_host)
 	return host->peer_uri ? host->peer_uri : host->uri;
 }
 
-/* A URI that means the vm that opens it, or a file there, is of no use to another one. */
+/*
+ * Whether a URI contains a host. A URI for the local machine, or with a file there, is useless to
+ * another machine.
+ */
 static bool names_its_host(const char *uri)
 {
 	g_autoptr(GUri) parts = g_uri_parse(uri, G_URI_FLAGS_NONE, NULL);
@@ -42,9 +45,9 @@ bool vm_host_may_move(const struct vm_host *from, const struct vm_host *to, GErr
 	return false;
 }
 
-/* On their way. */
+/* Moves under way. */
 
-/* Paths of volumes are the same on all hosts, which have the same pool. */
+/* Expects a swap disk. Its path is the same on all hosts, which have equal pools. */
 static void expect_swap(struct vm_host *to, const struct vm_host *from, const char *domain)
 {
 	const char *path = g_hash_table_lookup(from->swap, domain);
@@ -69,7 +72,7 @@ static char **changes_between(const struct vm_host *from, const struct vm_host *
 	return changes;
 }
 
-/* How a VM travels. */
+/* How a VM moves. */
 enum manner {
 	STILL = 0, /* in memory, frozen */
 	SAVED,
@@ -78,7 +81,8 @@ enum manner {
 
 static void transfer(struct vm_host *from, struct vm_host *to, struct vm *vm,
 		     enum manner manner,
-		     void (*begin)(const struct transfer *transfer, host_done_f done, gpointer data),
+		     void (*begin)(const struct transfer *transfer, host_done_f done,
+				   gpointer data),
 		     host_done_f done, gpointer data)
 {
 	g_auto(GStrv) changes = changes_between(from, to, vm);
@@ -152,9 +156,9 @@ void vm_host_find(struct vm_host *from, struct vm_host *to, struct vm *vm, host_
 	transfer(from, to, vm, STILL, transfer_find, done, data);
 }
 
-/* At the end of it. */
+/* The end of a move. */
 
-/* What a VM has on a host's disk that is not its host any more, or does not become it. */
+/* Removes the volumes of a VM on a host that it has left, or has not reached. */
 static void remove_volumes(struct vm_host *vm_host, const char *domain)
 {
 	g_autofree char *swap = storage_volume_name(domain, vm_host->settings.keeper, STORAGE_SWAP);
@@ -191,7 +195,7 @@ void vm_host_give_up(struct vm_host *to, struct vm *vm)
 void vm_host_hand_over(struct vm_host *from, struct vm_host *to, struct vm *vm)
 {
 	g_ptr_array_remove(from->vms, vm);
-	/* Its host may have failed to remove it before. */
+	/* The host may have failed to remove it before. */
 	domain_destroy(from->host, vm_domain(vm), from->settings.keeper, NULL, NULL);
 	remove_volumes(from, vm_domain(vm));
 	vm_move(vm, to->host);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * What is done before VMs can be booted at a vm_host, step by step; a step that fails is tried again.
- */
+/* The steps before VMs can be booted at a vm_host. A step that fails is repeated. */
 #include <string.h>
 
 #include "local-sched/hypervisor/image.h"
@@ -23,7 +21,7 @@ void vm_host_detach_all(struct vm_host *vm_host, const char *reason)
 	}
 }
 
-/* From step to step. */
+/* Sequence of steps. */
 
 static gboolean retry(gpointer data)
 {
@@ -47,7 +45,8 @@ bool vm_host_stepped(struct vm_host *vm_host, const GError *error)
 		return false;
 	if (!error)
 		return true;
-	log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s", error->message,
+	log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s",
+		       error->message,
 		       RETRY_S);
 	vm_host_detach_all(vm_host, error->message);
 	vm_host_retry_later(vm_host);
@@ -60,7 +59,7 @@ static void next_step(struct vm_host *vm_host)
 	vm_host_step(vm_host);
 }
 
-/* What the host is. */
+/* The host's facts. */
 
 static void about_known(gpointer result, const GError *error, gpointer data)
 {
@@ -105,19 +104,20 @@ static void send_image(struct vm_host *vm_host)
 	image_upload(vm_host->host, vm_host->settings.image, image_there, vm_host);
 }
 
-/* Those that run have what they need. */
+/* Detaches the VMs that wait to boot; running VMs have what they need. */
 static void detach_waiting(struct vm_host *vm_host, const char *reason)
 {
 	for (guint i = 0; i < vm_host->vms->len; i++) {
 		struct vm *vm = vm_host->vms->pdata[i];
 		const enum vm_state state = vm_state(vm);
 
-		if (state != VM_READY && state != VM_BUSY && state != VM_HELD && state != VM_STANDBY)
+		if (state != VM_READY && state != VM_BUSY && state != VM_HELD &&
+		    state != VM_STANDBY)
 			vm_disconnect(vm, reason);
 	}
 }
 
-/* The steps begin again with it; one that is known is passed. */
+/* The steps begin again with the image; steps whose result is known are passed. */
 static void image_checked(gpointer result, const GError *error, gpointer data)
 {
 	struct vm_host *vm_host = data;
@@ -127,7 +127,8 @@ static void image_checked(gpointer result, const GError *error, gpointer data)
 	if (!error || vm_host->frozen || vm_host->step != STEP_READY || !vm_host->claimed ||
 	    g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION))
 		return;
-	log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s", error->message, RETRY_S);
+	log_warning_of(LOG_HOST(host_name(vm_host->host)), "%s; trying again in %d s",
+		       error->message, RETRY_S);
 	vm_host->step = STEP_IMAGE;
 	detach_waiting(vm_host, error->message);
 	vm_host_retry_later(vm_host);
@@ -135,7 +136,8 @@ static void image_checked(gpointer result, const GError *error, gpointer data)
 
 void vm_host_suspect_image(struct vm_host *vm_host)
 {
-	if (vm_host->checking || vm_host->stepping || vm_host->frozen || vm_host->step != STEP_READY || !vm_host->claimed ||
+	if (vm_host->checking || vm_host->stepping || vm_host->frozen ||
+	    vm_host->step != STEP_READY || !vm_host->claimed ||
 	    !host_connected(vm_host->host))
 		return;
 	vm_host->checking = true;
@@ -150,14 +152,15 @@ static void keep_swap(struct vm_host *vm_host, const char *const *names, const c
 	g_autofree char *rest = storage_volume_name("", vm_host->settings.keeper, STORAGE_SWAP);
 
 	for (; *names && *paths; names++, paths++)
-		g_hash_table_insert(vm_host->swap, g_strndup(*names, strlen(*names) - strlen(rest)), g_strdup(*paths));
+		g_hash_table_insert(vm_host->swap, g_strndup(*names, strlen(*names) - strlen(rest)),
+				    g_strdup(*paths));
 }
 
-/* Swap disks that are being made. */
+/* Swap disks that are being created. */
 struct swapping {
 	struct vm_host *vm_host;
 	GStrv names;
-	struct vm *vm; /* NULL: of all that were there */
+	struct vm *vm; /* NULL: for all VMs of that time */
 };
 
 static void swapping_free(struct swapping *swapping)
@@ -174,7 +177,8 @@ static void swap_there(gpointer result, const GError *error, gpointer data)
 	bool good = vm_host_stepped(vm_host, error);
 
 	if (good)
-		keep_swap(vm_host, (const char *const *)swapping->names, (const char *const *)paths);
+		keep_swap(vm_host, (const char *const *)swapping->names,
+			  (const char *const *)paths);
 	swapping_free(swapping);
 	if (good)
 		next_step(vm_host);
@@ -196,7 +200,7 @@ static void make_swap(struct vm_host *vm_host)
 			vm_host->settings.cluster->swap_mib, swap_there, swapping);
 }
 
-/* A VM that came later has its swap disk: it can be booted. */
+/* A VM that was added later has its swap disk, and can be booted. */
 static void late_swap_there(gpointer result, const GError *error, gpointer data)
 {
 	struct swapping *swapping = data;
@@ -207,7 +211,8 @@ static void late_swap_there(gpointer result, const GError *error, gpointer data)
 		log_warning_of(LOG_NODE(vm_name(swapping->vm)),
 			       "%s; trying again in %d s", error->message, RETRY_S);
 	else
-		keep_swap(vm_host, (const char *const *)swapping->names, (const char *const *)paths);
+		keep_swap(vm_host, (const char *const *)swapping->names,
+			  (const char *const *)paths);
 	if (!error && !vm_host->frozen) {
 		vm_host_prepare(vm_host, swapping->vm);
 		vm_found(swapping->vm, NULL);
@@ -231,14 +236,15 @@ void vm_host_add_late(struct vm_host *vm_host, struct vm *vm)
 	swapping->vm_host = vm_host;
 	swapping->vm = vm;
 	swapping->names = g_new0(char *, 2);
-	swapping->names[0] = storage_volume_name(vm_domain(vm), vm_host->settings.keeper, STORAGE_SWAP);
+	swapping->names[0] = storage_volume_name(vm_domain(vm), vm_host->settings.keeper,
+						 STORAGE_SWAP);
 	image_make_swap(vm_host->host, (const char *const *)swapping->names,
 			vm_host->settings.cluster->swap_mib, late_swap_there, swapping);
 }
 
-/* How VMs are run. */
+/* The type of virtualisation. */
 
-/* The decision copies nothing: the specification lives as long as it. */
+/* The decision borrows the specification, which lives as long. */
 struct probe {
 	struct vm_host *vm_host;
 	struct vm_host_names names;
@@ -258,7 +264,8 @@ static void type_known(const struct virt_type *type, void *data)
 	g_free(probe);
 	if (!vm_host_stepped(vm_host, NULL))
 		return;
-	log_info_of(LOG_HOST(host_name(vm_host->host)), "VMs run as type '%s': %s", vm_host->type.name,
+	log_info_of(LOG_HOST(host_name(vm_host->host)), "VMs run as type '%s': %s",
+		    vm_host->type.name,
 		    vm_host->type.reason);
 	vm_host_prepare_all(vm_host);
 	next_step(vm_host);
@@ -275,9 +282,11 @@ static void decide_type(struct vm_host *vm_host)
 	}
 	probe = g_new0(struct probe, 1);
 	probe->vm_host = vm_host;
-	probe->spec = vm_host_specify(vm_host, vm_host->probe_name, PROBE_SUFFIX, DOMAIN_NODES_MAX - 1, NULL,
+	probe->spec = vm_host_specify(vm_host, vm_host->probe_name, PROBE_SUFFIX,
+				      DOMAIN_NODES_MAX - 1, NULL,
 				   &probe->names);
-	vm_host->decision = virt_type_decide(vm_host->host, vm_host->settings.virt_type, &probe->spec,
+	vm_host->decision = virt_type_decide(vm_host->host, vm_host->settings.virt_type,
+					     &probe->spec,
 					  type_known, probe);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the VMs of a vm_host are to be like. */
+/* The domains of a vm_host's VMs. */
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/vm_host_private.h"
 #include "local-sched/hypervisor/storage.h"
@@ -12,7 +12,8 @@ char **vm_host_swap_names(const struct vm_host *vm_host)
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 
 	for (guint i = 0; i < vm_host->vms->len; i++) {
-		g_autofree char *name = storage_volume_name(vm_domain(vm_host->vms->pdata[i]), vm_host->settings.keeper,
+		g_autofree char *name = storage_volume_name(vm_domain(vm_host->vms->pdata[i]),
+							    vm_host->settings.keeper,
 							    STORAGE_SWAP);
 
 		g_strv_builder_add(names, name);
@@ -21,8 +22,8 @@ char **vm_host_swap_names(const struct vm_host *vm_host)
 }
 
 /*
- * Cores of their own for all, or for none. Not under TCG: its I/O threads compete with the vCPUs,
- * and emulated blades share the host's CPUs.
+ * Whether all cores have CPUs of their own, or none. Not under TCG: its I/O threads compete with
+ * the vCPUs, and emulated blades, whose VMs run under TCG, share the host's CPUs.
  */
 bool vm_host_pinned(const struct vm_host *vm_host)
 {
@@ -37,7 +38,8 @@ void vm_host_names_clear(struct vm_host_names *names)
 	g_free(names->console);
 }
 
-struct domain_spec vm_host_specify(const struct vm_host *vm_host, const char *domain, const char *guest,
+struct domain_spec vm_host_specify(const struct vm_host *vm_host, const char *domain,
+				   const char *guest,
 				uint32_t number, const struct vm_place *place,
 				struct vm_host_names *ret_names)
 {

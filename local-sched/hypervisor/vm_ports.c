@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The PMI ports of a VM, one for each core: opened, opened again where they were cut off, and those
- * at the host that it is on its way to.
+ * The PMI ports of a VM, one for each core. They are opened, opened again where they were cut off,
+ * and opened at the host that the VM is migrated to.
  */
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/vm_private.h"
 #include "local-sched/hypervisor/virt_error.h"
 
-#define LOG_SUBSYSTEM "machine"
+#define LOG_SUBSYSTEM "vm"
 #include "common/log.h"
 
 #define REOPEN_MS 200
 
-/* What ports tell. */
+/* Events of ports. */
 
-/* Whether a channel is of the host that the VM is on. */
+/* Whether a channel belongs to the host that the VM is on. */
 static bool is_current(const struct vm *vm, const struct channel *channel)
 {
 	for (uint32_t i = 0; i < vm->cores; i++)
@@ -34,7 +34,7 @@ static uint32_t core_of(const struct vm *vm, const struct channel *channel)
 	return core;
 }
 
-/* Tells the suspension when all ports are open, or one cannot be. */
+/* Reports to the suspension that all ports are open, or that a port cannot be opened. */
 static void rewired(struct vm *vm, const GError *error)
 {
 	if (!vm->rewiring || !vm->user)
@@ -51,7 +51,7 @@ static void channel_opened(struct channel *channel, const GError *error, void *d
 	struct vm *vm = data;
 
 	if (!is_current(vm, channel))
-		return; /* where it fails it is opened again when the VM has come */
+		return; /* a failed port is opened again when the VM has arrived */
 	if (!error && vm->cut_off && vm->user)
 		vm->user->torn(vm, core_of(vm, channel), vm->user_data);
 	if (vm->state == VM_WIRING) {
@@ -65,7 +65,7 @@ static void channel_opened(struct channel *channel, const GError *error, void *d
 	}
 }
 
-/* What was on its way when the VM was frozen is the task's as well. */
+/* Bytes that arrive after the VM was frozen are the task's as well. */
 static void channel_input(struct channel *channel, const char *bytes, size_t length, void *data)
 {
 	struct vm *vm = data;
@@ -106,7 +106,7 @@ static void channel_broken(struct channel *channel, const char *reason, void *da
 		return;
 	vm->cut_off = true;
 	if (vm->state == VM_HELD)
-		return; /* opened again before it goes on */
+		return; /* opened again before the VM runs on */
 	if (vm->state == VM_BUSY && vm->reopen_source == 0)
 		vm->reopen_source = g_timeout_add(REOPEN_MS, reopen, vm);
 	else
@@ -165,9 +165,12 @@ void vm_reopen_soon(struct vm *vm)
 			vm->reopen_source = g_timeout_add(REOPEN_MS, reopen, vm);
 }
 
-/* At another host. */
+/* Ports at another host. */
 
-/* What the old host still has from the guest is read until vm_set_destination(). */
+/*
+ * Switches to the channels at the new host. The old host's remaining bytes are read until
+ * vm_set_destination().
+ */
 static void land(struct vm *vm)
 {
 	struct channel **left = vm->channels;
@@ -177,9 +180,9 @@ static void land(struct vm *vm)
 	for (uint32_t i = 0; i < vm->cores; i++) {
 		if (channel_is_open(vm->channels[i]))
 			continue;
-		/* Where it is being opened that is waited for by vm_rewire(). */
+		/* Also where vm_rewire() waits for the opening. */
 		log_warning_of(LOG_NODE(vm->settings.name),
-			       "PMI port %u was not open when the VM came", i);
+			       "PMI port %u was not open when the VM arrived", i);
 		vm->cut_off = true;
 		channel_open(vm->channels[i]);
 	}

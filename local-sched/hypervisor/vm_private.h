@@ -30,7 +30,7 @@ struct vm {
 	enum vm_state state;
 	guint generation;  /* of the state: answers to calls of an earlier one do not count */
 	gint boots;        /* how many VMs were created; atomic, for domain_agent() */
-	GHashTable *asked; /* struct question that are under way, owned */
+	GHashTable *asked; /* struct vm_call that are under way, owned */
 	GQueue requests;   /* struct request to its agent, owned; the first is under way */
 	int64_t heard_ns;  /* when its agent answered last; 0: never */
 	char *reason;

@@ -15,7 +15,7 @@ double vm_patience_s(const struct vm *vm)
 
 struct request {
 	char *text;
-	gint boot; /* the VM's that it is for */
+	gint boot; /* boot of the VM that it is for */
 	host_done_f done;
 	gpointer data;
 };

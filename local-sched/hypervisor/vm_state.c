@@ -47,7 +47,7 @@ static const char *const event_names[VM_EVENTS] = {
 	 IN(VM_WIRING) | IN(VM_PARKING))
 #define SERVES (IN(VM_READY) | IN(VM_BUSY) | IN(VM_HELD))
 
-/* The first row that fits is taken. */
+/* The first matching row counts. */
 static const struct {
 	uint32_t from;
 	enum vm_event event;
@@ -82,7 +82,7 @@ static const struct {
 	{BOOT | IN(VM_READY) | IN(VM_STANDBY), VM_EVENT_DISMISS, VM_REMOVING},
 
 	{IN(VM_REMOVING), VM_EVENT_DONE, VM_DOWN},
-	/* A host that does not even destroy: try again later, creating begins with it. */
+	/* A host that cannot even destroy the VM: try again later, creating begins with it. */
 	{IN(VM_REMOVING), VM_EVENT_FAIL, VM_DOWN},
 	{IN(VM_REMOVING), VM_EVENT_DIED, VM_DOWN},
 
@@ -94,7 +94,8 @@ static const struct {
 	 VM_DOWN},
 
 	/*
-	 * Busy stays busy, and held held: the task may live on in VMs that outlive their libvirtd.
+	 * Busy VMs stay busy, and held VMs held: the task may live on in VMs that outlive their
+	 * libvirtd.
 	 */
 	{IN(VM_DOWN) | IN(VM_QUEUED) | BOOT | IN(VM_READY) | IN(VM_STANDBY) |
 		 IN(VM_REMOVING) | IN(VM_DETACHED) /* for another reason */,

@@ -24,13 +24,13 @@
 
 /*
  * The first process of a blade. Builds the view of a machine of its own (host name, /proc, /sys,
- * cgroups, /run, libvirt's directories, a bridge with the link to the fabric as its port), then
- * runs libvirtd for ever and reaps.
+ * cgroups, /run, libvirt's directories, a bridge with the link to the lab's network as its port),
+ * then runs libvirtd without end and reaps its children.
  */
 
 enum { IP_TIMEOUT_S = 30, RESTARTS_MAX = 5 };
 
-/* A directory of the machine that the blade sees its own version of. */
+/* A directory that the blade has in a version of its own. */
 struct blade_dir {
 	const char *name; /* in DATA/bN */
 	const char *path; /* in the blade */
@@ -43,7 +43,7 @@ static const struct blade_dir blade_dirs[] = {
 	{ "cache", "/var/cache/libvirt" },
 };
 
-static bool fail(GError **error, const char *doing, const char *what)
+static bool set_errno_error(GError **error, const char *doing, const char *what)
 {
 	int code = errno;
 
@@ -54,25 +54,26 @@ static bool fail(GError **error, const char *doing, const char *what)
 
 static bool make_dir(const char *path, mode_t mode, GError **error)
 {
-	return g_mkdir_with_parents(path, (int)mode) == 0 || fail(error, "make", path);
+	return g_mkdir_with_parents(path, (int)mode) == 0 || set_errno_error(error, "make", path);
 }
 
 static bool mount_fresh(const char *type, const char *path, const char *options, GError **error)
 {
 	if (mount(type, path, type, MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0)
 		return true;
-	return fail(error, "mount a fresh file system on", path);
+	return set_errno_error(error, "mount a fresh file system on", path);
 }
 
 static bool mount_bind(const char *from, const char *path, GError **error)
 {
 	return mount(from, path, NULL, MS_BIND, NULL) == 0 ||
-	       fail(error, "mount the blade's own version of", path);
+	       set_errno_error(error, "mount the blade's own version of", path);
 }
 
 /*
- * /sys shows the namespace's network devices; below it the blade's control groups. The inherited
- * tree goes first: libvirt reads mounts that are only covered and complains about their files.
+ * /sys shows the namespace's network devices, and the blade's control groups below. The inherited
+ * tree is removed first: libvirt reads mounts that are only covered and complains about their
+ * files.
  */
 static bool mount_sys(const struct lab_cgroup *cgroup, GError **error)
 {
@@ -86,8 +87,8 @@ static bool mount_sys(const struct lab_cgroup *cgroup, GError **error)
 }
 
 /*
- * An empty /run hides the machine's D-Bus and udev; the blade's sockets appear in RUN/bN/run, which
- * the empty /run hides as well, so that it is held by a descriptor meanwhile.
+ * An empty /run hides the machine's D-Bus and udev. The blade's sockets appear in RUN/bN/run, which
+ * the empty /run hides as well, so a descriptor keeps it open meanwhile.
  */
 static bool mount_run(const char *sockets, GError **error)
 {
@@ -96,7 +97,7 @@ static bool mount_run(const char *sockets, GError **error)
 	bool done;
 
 	if (fd < 0)
-		return fail(error, "open", sockets);
+		return set_errno_error(error, "open", sockets);
 	done = mount_fresh("tmpfs", "/run", "mode=755", error) &&
 	       make_dir("/run/lock", 0755, error) && /* libvirt locks guests' ports there */
 	       make_dir("/run/libvirt", 0755, error) && mount_bind(held, "/run/libvirt", error);
@@ -136,9 +137,10 @@ static bool run_ip(const char *const *argv, GError **error)
 }
 
 /*
- * The link to the fabric is there already, as eth0: fabric makes it before it says "go". The bridge
- * gets an address of its own: one without takes the lowest of its ports', so that in one lab of a
- * hundred a VM's arrival changed it under the open connections, and migrations hung.
+ * The link to the lab's network exists already, as eth0: the role fabric creates it before it sends
+ * "go". The bridge gets an Ethernet address of its own. Otherwise it takes the lowest address of
+ * its ports, which in about one of a hundred labs changed with a VM's arrival under the open
+ * connections, and migrations hung.
  */
 static bool set_up_network(const struct lab_spec_blade *blade, GError **error)
 {
@@ -167,11 +169,14 @@ static bool set_up(const struct lab_spec *spec, const struct lab_spec_blade *bla
 
 	if (!cgroup)
 		return false;
-	/* Only now: fabric has moved us into the blade's groups, which become the root here. */
+	/*
+	 * Only now: the role fabric has moved this process into the blade's groups, which become
+	 * the root here.
+	 */
 	if (unshare(CLONE_NEWCGROUP) < 0)
-		return fail(error, "unshare the cgroup namespace of", blade->name);
+		return set_errno_error(error, "unshare the cgroup namespace of", blade->name);
 	if (sethostname(blade->name, strlen(blade->name)) < 0)
-		return fail(error, "set the host name", blade->name);
+		return set_errno_error(error, "set the host name", blade->name);
 	return mount_fresh("proc", "/proc", NULL, error) &&
 	       mount_dirs(spec->name, blade->number, error) && write_files(spec, blade, error) &&
 	       mount_run(sockets, error) && mount_sys(cgroup, error) &&
@@ -192,10 +197,10 @@ static GPid start_libvirtd(GError **error)
 }
 
 /*
- * Reaps whatever ends in the blade. A libvirtd that ends is started again, as systemd would on a
- * real blade (VMs survive that); one that keeps ending within a second is given up.
+ * Reaps all processes that end in the blade. Restarts a libvirtd that ends, as systemd does on a
+ * real blade (VMs survive that); a libvirtd that repeatedly ends within a second is given up.
  */
-static int run(GPid libvirtd)
+static int run_libvirtd(GPid libvirtd)
 {
 	int64_t started_ns = clock_now_ns();
 	int short_lives = 0;
@@ -241,5 +246,5 @@ int lab_blade_main(const char *lab, const char *number)
 		return EXIT_FAILURE;
 	}
 	lab_channel_send(LAB_CHANNEL_PARENT, "started %s", spec->blades[which - 1].name);
-	return run(libvirtd);
+	return run_libvirtd(libvirtd);
 }

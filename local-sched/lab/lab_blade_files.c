@@ -46,7 +46,7 @@ char *lab_blade_files_libvirtd_conf(const struct lab_spec_blade *blade)
 
 char *lab_blade_files_qemu_conf(void)
 {
-	/* No virtlogd runs in a blade: QEMU writes its log itself. */
+	/* A blade has no virtlogd: QEMU writes its log itself. */
 	return g_strdup("stdio_handler = \"file\"\n"
 			"security_driver = \"none\"\n"
 			"user = \"root\"\n"

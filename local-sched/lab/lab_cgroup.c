@@ -24,7 +24,7 @@ G_DEFINE_QUARK(virtbed-lab-cgroup, lab_cgroup_error)
 
 static const char *const controllers[] = { "cpu", "cpuacct", "cpuset" };
 
-static bool fail(GError **error, const char *doing, const char *path)
+static bool set_file_error(GError **error, const char *doing, const char *path)
 {
 	int code = errno;
 
@@ -59,7 +59,8 @@ static bool is_new(const struct lab_cgroup *cgroup, const char *options)
 	return true;
 }
 
-static void add(struct lab_cgroup *cgroup, const struct own_cgroup_mount *mount, const char *controller,
+static void add(struct lab_cgroup *cgroup, const struct own_cgroup_mount *mount,
+		const char *controller,
 		char *options, const char *cgroups)
 {
 	cgroup->hierarchies[cgroup->hierarchies_count++] = (struct lab_cgroup_hierarchy){
@@ -70,7 +71,8 @@ static void add(struct lab_cgroup *cgroup, const struct own_cgroup_mount *mount,
 }
 
 /* Takes a mounted hierarchy; its first mount counts, others are copies of it. */
-static void take_mount(struct lab_cgroup *cgroup, struct own_cgroup_mount *mount, const char *cgroups,
+static void take_mount(struct lab_cgroup *cgroup, struct own_cgroup_mount *mount,
+		       const char *cgroups,
 		       struct own_cgroup_mount *v2)
 {
 	g_autofree char *options = mount->options ? our_controllers(mount->options) : NULL;
@@ -100,7 +102,8 @@ static bool find(const struct lab_cgroup *cgroup, const char *controller, uint32
 }
 
 /* The one hierarchy of version 2, with a parent that can have groups with controllers. */
-static void take_v2(struct lab_cgroup *cgroup, const struct own_cgroup_mount *mount, const char *cgroups)
+static void take_v2(struct lab_cgroup *cgroup, const struct own_cgroup_mount *mount,
+		    const char *cgroups)
 {
 	struct lab_cgroup_hierarchy *hierarchy = &cgroup->hierarchies[0];
 	char *parent;
@@ -150,7 +153,10 @@ struct lab_cgroup *lab_cgroup_detect(GError **error)
 	return lab_cgroup_parse(mountinfo, cgroups, error);
 }
 
-/* A line for each hierarchy. What is not of this machine's hierarchies is of another time. */
+/*
+ * Reads a recorded line for each hierarchy. Hierarchies that this machine does not have are from an
+ * earlier time, and are ignored.
+ */
 static void take_record(struct lab_cgroup *cgroup, const char *text)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -211,7 +217,10 @@ static char *blade_group(const struct lab_cgroup *cgroup, uint32_t hierarchy, co
 			       number);
 }
 
-/* Version 1 makes a cpuset without CPUs and memory: no process can enter it before it has some. */
+/*
+ * Version 1 creates a cpuset without CPUs and memory, which no process can enter before it has
+ * some.
+ */
 static bool inherit_cpuset(const char *parent, const char *group, GError **error)
 {
 	static const char *const files[] = { "cpuset.cpus", "cpuset.mems" };
@@ -274,7 +283,7 @@ static bool set_budget(const struct lab_cgroup *cgroup, const char *blade, doubl
 		       GError **error)
 {
 	const struct lab_cgroup_hierarchy *hierarchy = &cgroup->hierarchies[cgroup->cpu];
-	/* Version 1 refuses more than a group above has. */
+	/* Version 1 refuses a quota above that of a group further up. */
 	const double most = own_cgroup_quota(hierarchy->mount, hierarchy->parent);
 	int64_t quota_us = cpu_cores > most ? (int64_t)(most * LAB_CGROUP_PERIOD_US) :
 					      (int64_t)(cpu_cores * LAB_CGROUP_PERIOD_US + 0.5);
@@ -389,11 +398,12 @@ bool lab_cgroup_set_quota(const struct lab_cgroup *cgroup, const char *group,
 {
 	g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, quota->quota_us);
 
-	/* Version 2 keeps the period where only a quota is given. */
-	return lab_cgroup_write(group, cgroup->version == 2 ? "cpu.max" : "cpu.cfs_quota_us", text, error);
+	/* Version 2 keeps the period if only a quota is written. */
+	return lab_cgroup_write(group, cgroup->version == 2 ? "cpu.max" : "cpu.cfs_quota_us", text,
+				error);
 }
 
-/* Removes a group and those below it, deepest first. errno tells why the group itself stays. */
+/* Removes a group and those below it, deepest first. errno says why the group itself stays. */
 static bool remove_tree(const char *path)
 {
 	GDir *dir = g_dir_open(path, 0, NULL);
@@ -422,7 +432,7 @@ static bool remove_until(const char *group, int64_t until_ns, GError **error)
 				    group, g_strerror(code));
 			return false;
 		}
-		/* The kernel tells nobody when a group of version 1 gets empty. */
+		/* The kernel has no notification for an empty group of version 1. */
 		g_usleep(5000);
 	}
 	return true;
@@ -463,7 +473,8 @@ static void remove_dead_probes(const char *mount)
 		int64_t pid;
 
 		if (g_str_has_prefix(name, PROBE_PREFIX) &&
-		    read_number_integer(name + strlen(PROBE_PREFIX), 1, INT32_MAX, &pid) && kill((pid_t)pid, 0) < 0)
+		    read_number_integer(name + strlen(PROBE_PREFIX), 1, INT32_MAX, &pid) &&
+		    kill((pid_t)pid, 0) < 0)
 			remove_tree(path);
 	}
 }
@@ -487,7 +498,7 @@ static bool link_controllers(const char *options, GError **error)
 		g_autofree char *path = g_build_filename("/sys/fs/cgroup", names[i], NULL);
 
 		if (symlink(options, path) < 0)
-			return fail(error, "link", path);
+			return set_file_error(error, "link", path);
 	}
 	return true;
 }
@@ -501,7 +512,7 @@ static bool mount_v1(const struct lab_cgroup *cgroup, GError **error)
 		if (!lab_cgroup_make(path, error))
 			return false;
 		if (mount("cgroup", path, "cgroup", 0, options) < 0)
-			return fail(error, "mount the blade's cgroups on", path);
+			return set_file_error(error, "mount the blade's cgroups on", path);
 		if (!link_controllers(options, error))
 			return false;
 	}
@@ -514,7 +525,7 @@ static bool mount_v2(GError **error)
 	static const char host[] = "/sys/fs/cgroup/host";
 
 	if (mount("cgroup2", root, "cgroup2", 0, NULL) < 0)
-		return fail(error, "mount the blade's cgroups on", root);
+		return set_file_error(error, "mount the blade's cgroups on", root);
 	return lab_cgroup_make(host, error) && lab_cgroup_write(host, "cgroup.procs", "0", error) &&
 	       lab_cgroup_write(root, "cgroup.subtree_control", LAB_CGROUP_CONTROLLERS, error);
 }

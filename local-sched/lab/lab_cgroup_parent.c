@@ -11,10 +11,10 @@
 #include "common/own_cgroup.h"
 #include "local-sched/lab/lab_cgroup.h"
 
-/* A process that is moved may have made others meanwhile. */
+/* A process may have forked while it was moved. */
 enum { MOVES_MAX = 100 };
 
-static bool fail(GError **error, const char *doing, const char *path)
+static bool set_file_error(GError **error, const char *doing, const char *path)
 {
 	int code = errno;
 
@@ -30,17 +30,18 @@ bool lab_cgroup_write(const char *group, const char *file, const char *text, GEr
 	bool done;
 
 	if (fd < 0)
-		return fail(error, "open", path);
+		return set_file_error(error, "open", path);
 	done = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 	if (!done)
-		fail(error, "write to", path);
+		set_file_error(error, "write to", path);
 	close(fd);
 	return done;
 }
 
 bool lab_cgroup_make(const char *path, GError **error)
 {
-	return mkdir(path, 0755) == 0 || errno == EEXIST || fail(error, "make the group", path);
+	return mkdir(path, 0755) == 0 || errno == EEXIST ||
+	       set_file_error(error, "make the group", path);
 }
 
 /* The words of a control file; none if it is not there. */
@@ -68,7 +69,10 @@ static bool has_processes(const char *group)
 	return words[0] && words[0][0] != '\0';
 }
 
-/* The hierarchy's real top, which may have both; the top in a container looks otherwise. */
+/*
+ * Whether the group is the hierarchy's real top, which may have processes and controllers; the top
+ * in a container looks different.
+ */
 static bool is_root(const char *group)
 {
 	g_autofree char *type = g_build_filename(group, "cgroup.type", NULL);
@@ -76,7 +80,7 @@ static bool is_root(const char *group)
 	return !g_file_test(type, G_FILE_TEST_EXISTS);
 }
 
-/* Whether controllers are there to be given to groups below, or can be had from above. */
+/* Whether groups below can have the controllers: they are enabled here, or can be from above. */
 static bool can_have(const char *mount, const char *group)
 {
 	g_autofree char *above = g_path_get_dirname(group);
@@ -128,7 +132,10 @@ static bool move_processes(const char *group, GError **error)
 	return false;
 }
 
-/* From the top down: controllers reach a group through every group above it. */
+/*
+ * Enables the controllers from the top down, because they reach a group through every group above
+ * it.
+ */
 static bool give_controllers(const char *mount, const char *group, GError **error)
 {
 	if (strlen(group) > strlen(mount)) {

@@ -42,7 +42,10 @@ enum lab_channel_result lab_channel_receive(int fd, double timeout_s, char **ret
 	int timeout_ms = timeout_s < 0 ? -1 : (int)(timeout_s * 1000);
 	ssize_t got;
 
-	/* An interrupted wait is a timeout: whoever has signal handlers looks at them then. */
+	/*
+	 * An interrupted wait counts as a timeout, so that a caller with signal handlers checks
+	 * them then.
+	 */
 	if (poll(&wait, 1, timeout_ms) <= 0)
 		return LAB_CHANNEL_TIMEOUT;
 	got = recv(fd, buffer, sizeof buffer - 1, 0);

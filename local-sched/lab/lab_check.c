@@ -10,7 +10,7 @@
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_cgroup.h"
 
-/* The line that says what is missing also says what works without. */
+/* Ends each line about what is missing. */
 #define WITHOUT "; what works without: virtbed simulate CONFIG"
 
 /* Programs that a lab runs, and the Debian packages that have them. */
@@ -57,7 +57,7 @@ static char *probe_cgroups(void)
 	return g_strdup_printf("control groups: %s", error->message);
 }
 
-/* In a child, since there is no way back: all namespaces, and a mount in them. */
+/* In a child, since it cannot be undone: creates all namespaces, and a mount in them. */
 static char *probe_namespaces(void)
 {
 	int status = 0;

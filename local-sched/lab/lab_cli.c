@@ -23,7 +23,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* How long a probe takes unless it is said, and at most. */
+/* The duration of a probe: default and maximum. */
 #define PROBE_S 3.0
 #define PROBE_MAX_S 60.0
 
@@ -41,16 +41,16 @@ static const char usage[] =
 	"the speed of emulated work, over S seconds (3). A lab that is to be fitted (lab.fit) is fitted to\n"
 	"that, or to what FILE says.\n";
 
-/* What the command line asks for. */
+/* The arguments of the command line. */
 struct arguments {
 	const char *config; /* path, or NULL */
 	const char *name;   /* or NULL */
 	const char *probe;  /* path, or NULL */
-	double seconds;     /* to probe over */
+	double seconds;     /* duration of a probe */
 	bool json;
 };
 
-/* Set by SIGINT and SIGTERM; there is no other way into a signal handler. */
+/* Set by SIGINT and SIGTERM; a signal handler has no other access. */
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number)
@@ -58,7 +58,7 @@ static void on_signal(int number)
 	interrupted = 1;
 }
 
-static int fail(const GError *error, int status)
+static int print_error(const GError *error, int status)
 {
 	visible_complain("virtbed lab", error->message);
 	return status;
@@ -184,10 +184,11 @@ static void catch_signals(void)
 }
 
 /*
- * What the lab is to be fitted to: what was given, else what a lab of this name that is there was fitted to, else
- * what is measured now. NULL with `error`.
+ * The measurement to which the lab is fitted: the given one, else that of an existing lab of this
+ * name, else a new one. NULL with `error`.
  */
-static struct machine_probe *find_probe(const struct arguments *arguments, const char *name, GError **error)
+static struct machine_probe *find_probe(const struct arguments *arguments, const char *name,
+					GError **error)
 {
 	g_autofree char *path = lab_paths_run(name, MACHINE_PROBE_FILE);
 
@@ -213,7 +214,10 @@ static bool fit(struct config *config, const struct machine_probe *probe, GError
 	return true;
 }
 
-/* Fits the lab to the machine if it wants that; with a probe the caller's, NULL where none was needed. */
+/*
+ * Fits the lab to the machine if it is configured so. The caller frees the probe; NULL where none
+ * was needed.
+ */
 static bool fit_to_machine(const struct arguments *arguments, struct config *config,
 			   struct machine_probe **ret_probe, GError **error)
 {
@@ -226,7 +230,7 @@ static bool fit_to_machine(const struct arguments *arguments, struct config *con
 	return *ret_probe && fit(config, *ret_probe, error);
 }
 
-/* The lab of `config`, brought up. Returns an exit status. */
+/* Brings up the lab of `config`. Returns an exit status. */
 static int bring_up(const struct arguments *arguments, struct config *config)
 {
 	int64_t from_ns = clock_now_ns();
@@ -237,15 +241,15 @@ static int bring_up(const struct arguments *arguments, struct config *config)
 	g_autoptr(GError) error = NULL;
 
 	if (!fit_to_machine(arguments, config, &probe, &error))
-		return fail(error, EXIT_FAILURE);
+		return print_error(error, EXIT_FAILURE);
 	spec = lab_spec_new(config, arguments->name, &error);
 	if (!spec) {
 		g_prefix_error(&error, "%s: ", arguments->config);
-		return fail(error, EXIT_USAGE);
+		return print_error(error, EXIT_USAGE);
 	}
 	catch_signals();
 	if (!lab_up(spec, probe, &observer, &error))
-		return fail(error, EXIT_FAILURE);
+		return print_error(error, EXIT_FAILURE);
 	status = lab_status(spec->name);
 	if (arguments->json)
 		print_json(status);
@@ -254,7 +258,7 @@ static int bring_up(const struct arguments *arguments, struct config *config)
 	return EXIT_SUCCESS;
 }
 
-/* Whether there is room for the lab of `config`: NULL, or a line. One that is up has its room. */
+/* Why there is too little room for the lab of `config`, or NULL. A lab that is up has its room. */
 static char *room_trouble(const struct config *config, const char *name)
 {
 	struct lab_room needed;
@@ -278,13 +282,13 @@ static int run_up(const struct arguments *arguments)
 		return EXIT_USAGE;
 	}
 	config = config_load(arguments->config, &error);
-	/* Bad input is told before anything is measured. */
+	/* Bad input is reported before anything is measured. */
 	if (!config || !config_check_room(config, arguments->config, &error))
-		return fail(error, EXIT_USAGE);
+		return print_error(error, EXIT_USAGE);
 	tried = lab_spec_new(config, arguments->name, &error);
 	if (!tried) {
 		g_prefix_error(&error, "%s: ", arguments->config);
-		return fail(error, EXIT_USAGE);
+		return print_error(error, EXIT_USAGE);
 	}
 	missing = lab_check();
 	if (!missing)
@@ -304,7 +308,8 @@ static int run_probe(const struct arguments *arguments)
 	g_autofree char *text = NULL;
 
 	if (!(arguments->seconds >= 1 && arguments->seconds <= PROBE_MAX_S)) {
-		fprintf(stderr, "virtbed lab: --seconds: give a number from 1 to %.0f\n", PROBE_MAX_S);
+		fprintf(stderr, "virtbed lab: --seconds: give a number from 1 to %.0f\n",
+			PROBE_MAX_S);
 		return EXIT_USAGE;
 	}
 	missing = lab_check();
@@ -314,13 +319,13 @@ static int run_probe(const struct arguments *arguments)
 	}
 	probe = lab_probe(arguments->seconds, &error);
 	if (!probe)
-		return fail(error, EXIT_FAILURE);
+		return print_error(error, EXIT_FAILURE);
 	text = arguments->json ? machine_probe_text(probe) : machine_probe_describe(probe);
 	puts(text);
 	return EXIT_SUCCESS;
 }
 
-/* CPU settings that a local scheduler of this machine left when it died. */
+/* Restores CPU settings that a dead local scheduler of this machine has left. */
 static bool recover_caps(GError **error)
 {
 	guint count;
@@ -339,9 +344,9 @@ static int run_down(const struct arguments *arguments)
 	bool was;
 
 	if (!name)
-		return fail(error, EXIT_USAGE);
+		return print_error(error, EXIT_USAGE);
 	if (!lab_down(name, &was, &error) || !recover_caps(&error))
-		return fail(error, EXIT_FAILURE);
+		return print_error(error, EXIT_FAILURE);
 	fprintf(stderr, was ? "lab: \"%s\" is down\n" : "lab: \"%s\" was not up\n", name);
 	return EXIT_SUCCESS;
 }
@@ -373,7 +378,7 @@ static int run_status(const struct arguments *arguments)
 		return run_status_all(arguments->json);
 	name = lab_name(arguments, &error);
 	if (!name)
-		return fail(error, EXIT_USAGE);
+		return print_error(error, EXIT_USAGE);
 	status = lab_status(name);
 	if (arguments->json)
 		print_json(status);
@@ -389,7 +394,7 @@ static int run_check(const struct arguments *arguments)
 	g_autoptr(GError) error = NULL;
 
 	if (arguments->config && !(config = config_load(arguments->config, &error)))
-		return fail(error, EXIT_USAGE);
+		return print_error(error, EXIT_USAGE);
 	if (config && !missing)
 		missing = room_trouble(config, arguments->name);
 	printf("%s\n", missing ? missing : "this machine can run a lab of emulated blades");
@@ -409,8 +414,9 @@ static const struct command {
 	{ "probe", run_probe, false, { "--seconds", "--json" } },
 };
 
-/* What the command would do nothing with, of what was given; NULL: there is nothing. */
-static const char *find_pointless(const struct command *command, const struct arguments *arguments, int argc,
+/* A given argument that the command does not use; NULL: there is none. */
+static const char *find_pointless(const struct command *command, const struct arguments *arguments,
+				  int argc,
 				  char **argv)
 {
 	for (int i = 2; i < argc; i++) {
@@ -422,13 +428,15 @@ static const char *find_pointless(const struct command *command, const struct ar
 	return command->config ? NULL : arguments->config;
 }
 
-static int run_command(const struct command *command, const struct arguments *arguments, int argc, char **argv)
+static int run_command(const struct command *command, const struct arguments *arguments, int argc,
+		       char **argv)
 {
 	const char *pointless = find_pointless(command, arguments, argc, argv);
 
 	if (!pointless)
 		return command->run(arguments);
-	fprintf(stderr, "virtbed lab: %s does nothing with \"%s\"; leave it out\n", command->name, pointless);
+	fprintf(stderr, "virtbed lab: %s does nothing with \"%s\"; leave it out\n", command->name,
+		pointless);
 	return EXIT_USAGE;
 }
 

@@ -19,13 +19,14 @@ struct lab_compensation {
 	struct lab_metronome *metronome;
 	struct lab_quotas *quotas;
 	struct lab_speed pace;
-	double now; /* the pace of this second */
+	double now; /* the factor of this second */
 	int64_t due_ns;
 	char *path;
 	char *counters_path;
 };
 
-struct lab_compensation *lab_compensation_start(const struct lab_cgroup *cgroup, const struct lab_spec *spec,
+struct lab_compensation *lab_compensation_start(const struct lab_cgroup *cgroup,
+						const struct lab_spec *spec,
 				    GError **error)
 {
 	struct lab_metronome *metronome = lab_metronome_start(cgroup, spec->name,
@@ -54,7 +55,7 @@ static uint64_t vms_ns(const struct lab_compensation *steady)
 	return sum;
 }
 
-static void tell(const struct lab_compensation *steady)
+static void write_factor(const struct lab_compensation *steady)
 {
 	g_autofree char *text = g_strdup_printf("%.3f\n", steady->now);
 	g_autoptr(GError) error = NULL;
@@ -64,18 +65,21 @@ static void tell(const struct lab_compensation *steady)
 		log_warning("%s", error->message);
 }
 
-/* For those who compare its speed at one time with that at another. */
-static void tell_counters(const struct lab_compensation *steady, const struct lab_metronome_reading *beat)
+/* For comparisons of its speed at different times. */
+static void log_counters(const struct lab_compensation *steady,
+			 const struct lab_metronome_reading *beat)
 {
-	g_autofree char *text = g_strdup_printf("%" PRIu32 " %" PRIu64 "\n", beat->rounds, beat->cpu_ns);
+	g_autofree char *text = g_strdup_printf("%" PRIu32 " %" PRIu64 "\n", beat->rounds,
+						beat->cpu_ns);
 	g_autoptr(GError) error = NULL;
 
-	if (!g_file_set_contents_full(steady->counters_path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0644,
+	if (!g_file_set_contents_full(steady->counters_path, text, -1,
+				      G_FILE_SET_CONTENTS_CONSISTENT, 0644,
 				      &error))
 		log_warning("%s", error->message);
 }
 
-/* Without a metronome the quotas are those of a pace of 1. */
+/* Without the gauge the quotas are those of a factor of 1. */
 static void stand_still(struct lab_compensation *steady)
 {
 	steady->now = 1;
@@ -95,7 +99,7 @@ static void follow(struct lab_compensation *steady, int64_t now_ns)
 		stand_still(steady);
 		return;
 	}
-	tell_counters(steady, &beat);
+	log_counters(steady, &beat);
 	steady->now = lab_speed_update(&steady->pace, &(struct lab_speed_reading){
 							     .at_ns = now_ns,
 							     .rounds = beat.rounds,
@@ -107,7 +111,7 @@ static void follow(struct lab_compensation *steady, int64_t now_ns)
 	lab_quotas_scale(steady->quotas, steady->now, LAB_COMPENSATION_APART_S);
 	if (!was_known)
 		log_info("quotas follow the machine's speed from now on");
-	tell(steady);
+	write_factor(steady);
 }
 
 double lab_compensation_tick(struct lab_compensation *steady, int64_t now_ns)

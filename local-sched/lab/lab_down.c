@@ -15,7 +15,7 @@ bool lab_down(const char *name, bool *ret_was, GError **error)
 	*ret_was = lab_clean_needed(name);
 	if (!*ret_was)
 		return true;
-	/* Before the lock: an `up` that holds it then fails, cleans and lets go. */
+	/* Before locking: an `up` that holds the lock then fails, cleans up and releases it. */
 	if (!lab_record_kill(name, error))
 		return false;
 	lock = lab_record_lock(name, LOCK_TIMEOUT_S, error);

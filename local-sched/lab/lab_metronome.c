@@ -61,7 +61,8 @@ static GPid start_qemu(const char *guest, const char *memory, const char *log, G
 	return subprocess_spawn(argv, NULL, log, error);
 }
 
-struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab, double cpu_cores,
+struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab,
+					  double cpu_cores,
 					  GError **error)
 {
 	g_autofree char *guest = lab_paths_run(lab, GUEST_FILE);
@@ -104,7 +105,7 @@ void lab_metronome_stop(struct lab_metronome *metronome)
 	g_free(metronome);
 }
 
-/* QEMU makes the file, then gives it its length. */
+/* QEMU creates the file, and sets its length later. */
 static bool map(struct lab_metronome *metronome)
 {
 	int fd = open(metronome->memory_path, O_RDONLY | O_CLOEXEC);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where there is none: its guest is a program for x86 (metronome/guest.c). Labs that want it are refused before. */
+/*
+ * For other processors: the gauge's guest is a program for x86 (metronome/guest.c). Labs that need
+ * it are refused earlier.
+ */
 #include <gio/gio.h>
 
 #include "local-sched/lab/lab_metronome.h"
 
-struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab, double cpu_cores,
+struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab,
+					  double cpu_cores,
 					  GError **error)
 {
 	g_set_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,

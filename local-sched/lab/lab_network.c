@@ -18,8 +18,8 @@
 #include "local-sched/lab/lab_spec.h"
 
 /*
- * The network that joins the blades: a bridge in a network namespace that has no way out. Starts
- * the blades in it and ties each to the bridge by a pair of virtual links.
+ * The network that joins the blades: a bridge in a network namespace without a way out. Starts the
+ * blades in it and ties each to the bridge by a pair of virtual links.
  */
 
 enum { IP_TIMEOUT_S = 30, BLADE_START_TIMEOUT_S = 60 };
@@ -27,7 +27,7 @@ enum { IP_TIMEOUT_S = 30, BLADE_START_TIMEOUT_S = 60 };
 static const int blade_namespaces =
 	CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID;
 
-/* A blade as the fabric sees it. */
+/* A blade on the network. */
 struct port {
 	pid_t pid;
 	int channel;
@@ -82,8 +82,9 @@ static bool start_blade(const struct lab_spec *spec, uint32_t number,
 	       lab_channel_send(ret_port->channel, "go");
 }
 
-/* Passes a blade's one message on. */
-static bool await_blade(const struct lab_spec_blade *blade, const struct port *port, double timeout_s,
+/* Passes on the only message of a blade. */
+static bool await_blade(const struct lab_spec_blade *blade, const struct port *port,
+			double timeout_s,
 			GError **error)
 {
 	g_autofree char *text = NULL;
@@ -110,12 +111,13 @@ static bool start_all(const struct lab_spec *spec, struct port *ports, GError **
 		if (!start_blade(spec, i + 1, cgroup, &ports[i], error))
 			return false;
 	for (uint32_t i = 0; i < spec->blades_count; i++)
-		if (!await_blade(&spec->blades[i], &ports[i], BLADE_START_TIMEOUT_S * spec->patience, error))
+		if (!await_blade(&spec->blades[i], &ports[i],
+				 BLADE_START_TIMEOUT_S * spec->patience, error))
 			return false;
 	return true;
 }
 
-/* A blade that ends stays ended: its death is reported, the others live on. */
+/* Reports the death of a blade, which stays ended; the others live on. */
 static void watch(const struct lab_spec *spec, const struct port *ports)
 {
 	for (;;) {
@@ -144,7 +146,7 @@ int lab_network_main(const char *lab)
 	if (spec) {
 		ports = g_new0(struct port, spec->blades_count);
 		if (sethostname(hostname, strlen(hostname)) == 0 && start_all(spec, ports, &error))
-			watch(spec, ports); /* ends with the supervisor only */
+			watch(spec, ports); /* returns only with the supervisor's end */
 	}
 	lab_channel_send(LAB_CHANNEL_PARENT, "error %s",
 			 error ? error->message : "cannot set the fabric's host name");

@@ -15,7 +15,7 @@
 
 enum { PORT_FIRST = 20000, PORT_COUNT = 10000, RETRY_US = 20000, PING_MS = 200 };
 
-/* What a thread needs to ask one libvirt. */
+/* The arguments of a thread that asks a libvirt. */
 struct question {
 	char *uri;
 	uint32_t number;
@@ -33,7 +33,7 @@ void lab_peers_answer_free(struct lab_peers_answer *answer)
 
 static void be_silent(void *data, virErrorPtr error)
 {
-	/* Failures are reported by the caller, or are expected while a blade starts. */
+	/* The caller reports failures; some are expected while a blade starts. */
 }
 
 static bool ask_once(const char *uri, struct lab_peers_answer *answer)
@@ -52,7 +52,7 @@ static bool ask_once(const char *uri, struct lab_peers_answer *answer)
 	return true;
 }
 
-static gpointer ask(gpointer data)
+static gpointer ask_libvirt(gpointer data)
 {
 	struct question *question = data;
 	struct lab_peers_answer *answer = g_new0(struct lab_peers_answer, 1);
@@ -63,7 +63,8 @@ static gpointer ask(gpointer data)
 	virSetErrorFunc(NULL, be_silent);
 	while (!ask_once(question->uri, answer) &&
 	       clock_elapsed_s(from_ns, clock_now_ns()) < question->timeout_s)
-		g_usleep(RETRY_US); /* its socket is not there yet, and nobody tells when it is */
+		/* its socket does not exist yet, and there is no notification for it */
+		g_usleep(RETRY_US);
 	answer->after_s = clock_elapsed_s(from_ns, clock_now_ns());
 	g_async_queue_push(question->answers, answer);
 	g_async_queue_unref(question->answers);
@@ -85,7 +86,7 @@ GAsyncQueue *lab_peers_ask_libvirts(const char *lab, uint32_t count, double time
 		question->number = i + 1;
 		question->timeout_s = timeout_s;
 		question->answers = g_async_queue_ref(answers);
-		g_thread_unref(g_thread_new("libvirt", ask, question));
+		g_thread_unref(g_thread_new("libvirt", ask_libvirt, question));
 	}
 	return answers;
 }

@@ -35,7 +35,10 @@ static void append(struct lab_power *power, int64_t now_ns, uint64_t counter_ns,
 	power->readings[power->count++] = (struct lab_power_reading){ now_ns, busy_ns };
 }
 
-/* Keeps as the oldest reading the latest one that is at least a window old, if there is one. */
+/*
+ * Drops old readings. The oldest that is kept is the latest one at least a window old, if there is
+ * such a reading.
+ */
 static void drop_old(struct lab_power *power, int64_t now_ns)
 {
 	while (power->count > 1 && now_ns - power->readings[1].at_ns >= LAB_POWER_WINDOW_NS)

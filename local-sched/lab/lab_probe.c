@@ -17,25 +17,28 @@
 #include "local-sched/lab/lab_room.h"
 
 /*
- * What a lab can have of this machine. CPU time is counted where it is used, so that what else runs here slows the
- * measurement down but does not change what is measured, other than by what a lab would feel as well.
+ * Measures what a lab can have of this machine. CPU time is counted where it is used, so other load
+ * slows the measurement down, but changes the result only as much as it would affect a lab.
  */
 
-/* Of the seconds that a probe takes: how much CPU time there is; the rest is for the speed. */
+/* The part of the probe's time for the CPU time; the rest is for the speed. */
 #define CORES_PART 0.35
-/* Before anything counts. */
+/* Time before anything counts. */
 #define CORES_WARM_S 0.1
 /* CPU time in which QEMU starts and translates its guest's code. */
 #define WARM_CPU_NS UINT64_C(300000000)
-/* The speed is the middle one of several, each over so much CPU time. */
+/* The speed is the median of several measurements, each over this CPU time. */
 #define SLICE_CPU_NS UINT64_C(100000000)
 enum { SLICES_MIN = 5, SLICES_MAX = 1024, POLL_US = 10000 };
-/* How many times the time that it should take a probe takes where CPU time is short. */
+/* The most by which a probe exceeds its time where CPU time is short, as a factor. */
 #define LATE_MOST 20.0
 
 enum { BLADE = 1, SPINNERS_MAX = 256, GROUP_TIMEOUT_S = 5, DIR_TRIES = 100 };
 
-/* No lab has a probe's name, so that the groups of killed probes are found by it (lab_cgroup.h). */
+/*
+ * A probe's name is not valid for a lab, so that the groups of killed probes are found by it
+ * (lab_cgroup.h).
+ */
 struct probe {
 	struct lab_cgroup *cgroup;
 	char *name;
@@ -85,7 +88,7 @@ static int cpus(void)
 	return CLAMP((int)g_get_num_processors(), 1, SPINNERS_MAX);
 }
 
-/* Three digits are more than can be measured; what is written down is what was used. */
+/* Three digits are more than the precision. The rounded value is recorded and used. */
 static double rounded(double value)
 {
 	return fmax(round(value * 1000), 1) / 1000;
@@ -111,7 +114,10 @@ static bool measure_cores(struct probe *probe, double seconds, double *ret_cores
 		     clock_elapsed_s(from_ns, clock_now_ns());
 	stop_spinners(probe);
 	if (*ret_cores > 0) {
-		/* A quota is granted anew every period, and one more of those may fall into the time measured. */
+		/*
+		 * A quota is granted again every period, and an additional grant may fall into the
+		 * measurement.
+		 */
 		*ret_cores = fmin(rounded(*ret_cores), own_cgroup_cores());
 		return true;
 	}
@@ -129,7 +135,7 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What rounds take, by a metronome that has translated its code; NAN where it does not come to it in time. */
+/* CPU time of a round, by a gauge that has translated its code; NAN if that takes too long. */
 static double round_ns(struct lab_metronome *metronome, double seconds)
 {
 	const int64_t began_ns = clock_now_ns();
@@ -145,7 +151,8 @@ static double round_ns(struct lab_metronome *metronome, double seconds)
 		    count == SLICES_MAX)
 			break;
 		g_usleep(POLL_US);
-		if (!lab_metronome_read(metronome, &now) || now.cpu_ns < WARM_CPU_NS || now.rounds == 0)
+		if (!lab_metronome_read(metronome, &now) || now.cpu_ns < WARM_CPU_NS ||
+		    now.rounds == 0)
 			continue;
 		if (last.rounds == 0) {
 			last = now;
@@ -160,7 +167,7 @@ static double round_ns(struct lab_metronome *metronome, double seconds)
 	return slices[count / 2];
 }
 
-/* NAN on machines that have no metronome. */
+/* NAN on machines without a gauge. */
 static bool measure_speed(struct probe *probe, double seconds, double *ret_speed, GError **error)
 {
 	struct lab_metronome *metronome;
@@ -183,7 +190,7 @@ static bool measure_speed(struct probe *probe, double seconds, double *ret_speed
 	return false;
 }
 
-/* Another lab that goes down may take a directory above away meanwhile. */
+/* Another lab that goes down may remove a parent directory meanwhile. */
 static bool make_dir(const char *path, GError **error)
 {
 	for (int i = 0; i < DIR_TRIES; i++)
@@ -194,7 +201,8 @@ static bool make_dir(const char *path, GError **error)
 	return false;
 }
 
-static bool measure(struct probe *probe, double seconds, struct machine_probe *found, GError **error)
+static bool measure(struct probe *probe, double seconds, struct machine_probe *found,
+		    GError **error)
 {
 	g_autofree char *run = lab_paths_run(probe->name, NULL);
 	g_autofree char *data = lab_paths_data(probe->name, NULL);

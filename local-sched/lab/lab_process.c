@@ -20,7 +20,7 @@
 #include "common/read_number.h"
 #include "local-sched/lab/lab_channel.h"
 
-/* What a child needs between clone and exec; prepared before, since it may not allocate then. */
+/* The data of a child between clone and exec, prepared before because it may not allocate then. */
 struct launch {
 	char *const *argv;
 	char *const *environment;
@@ -29,7 +29,7 @@ struct launch {
 	enum lab_process_life life;
 };
 
-static void fail(GError **error, const char *doing, const char *what)
+static void set_errno_error(GError **error, const char *doing, const char *what)
 {
 	int code = errno;
 
@@ -94,7 +94,7 @@ static char **role_argv(const char *role, const char *const *arguments)
 	return (char **)g_ptr_array_free(g_steal_pointer(&argv), FALSE);
 }
 
-/* Nothing else of the user's environment (LIBVIRT_*, LD_*, proxies) gets into the lab. */
+/* No other variable of the user's environment (LIBVIRT_*, LD_*, proxies) gets into the lab. */
 static char **clean_environment(void)
 {
 	static const char *const kept[] = { "VIRTBED_LOG", "VIRTBED_DCMI_MODULE" };
@@ -127,7 +127,7 @@ static pid_t start(const char *role, struct launch *launch, int namespaces, int 
 	if (pid == 0)
 		become(launch);
 	if (pid < 0) {
-		fail(error, "clone into new namespaces", role);
+		set_errno_error(error, "clone into new namespaces", role);
 		close(channel[0]);
 	} else {
 		*ret_channel = channel[0];
@@ -147,7 +147,7 @@ pid_t lab_process_start(const char *role, const char *const *arguments, int name
 
 	launch.log_fd = open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (launch.log_fd < 0) {
-		fail(error, log_path, role);
+		set_errno_error(error, log_path, role);
 		return -1;
 	}
 	pid = start(role, &launch, namespaces, ret_channel, error);
@@ -181,14 +181,15 @@ bool lab_process_kill(struct lab_state_process process, double timeout_s)
 	if (pidfd < 0)
 		return true;
 	/*
-	 * Asked after the handle was taken: if this is the process now, the handle is of it. Not
-	 * "alive": with its first thread a zombie already, other threads may still be busy ending
-	 * the rest of the pid namespace, and only the handle tells when they are done.
+	 * Checked after the handle was opened: if the process is the recorded one now, the handle
+	 * refers to it. Not lab_state_process_alive(): when the first thread is a zombie, other
+	 * threads may still be ending the rest of the pid namespace, and only the handle shows
+	 * their end.
 	 */
 	if (lab_state_start_ticks(process.pid) == process.start_ticks) {
 		pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 		ended = await_end(pidfd, timeout_s);
-		/* Reaps it if it is our child; otherwise its parent does. */
+		/* Reaps it if it is a child of this process; otherwise its parent does. */
 		if (ended)
 			waitpid(process.pid, NULL, WNOHANG);
 	}

@@ -7,7 +7,7 @@
 
 #include "common/log.h"
 
-/* The kernel takes no less. */
+/* The kernel's minimum. */
 enum { QUOTA_MIN_US = 1000 };
 
 struct lab_quotas {
@@ -18,11 +18,11 @@ struct lab_quotas {
 	bool complained;
 };
 
-/* One VM's. */
+/* A VM's quota. */
 struct vm {
 	int64_t configured_us;
 	int64_t written_us;
-	bool there; /* this time */
+	bool there; /* in this call */
 };
 
 struct lab_quotas *lab_quotas_new(const struct lab_cgroup *cgroup, const char *lab,
@@ -46,7 +46,7 @@ void lab_quotas_free(struct lab_quotas *quotas)
 	g_free(quotas);
 }
 
-/* A VM may go at any time; for any other reason not to be scaled once is enough. */
+/* A VM may disappear at any time. For any other failure, missing a single scaling does no harm. */
 static void complain(struct lab_quotas *quotas, const char *group, const GError *error)
 {
 	struct lab_cgroup_quota now;
@@ -75,7 +75,7 @@ static void scale(struct lab_quotas *quotas, const char *group, double pace, dou
 		vm->configured_us = vm->written_us = quota.quota_us;
 		return;
 	}
-	/* As many periods begin until the next time, and one more quota comes with this one. */
+	/* As many periods begin until the next call, and this write grants an additional quota. */
 	periods = apart_s * 1e6 / (double)quota.period_us;
 	quota.quota_us = MAX((int64_t)round((double)vm->configured_us * pace * periods /
 					    (periods + 1)),

@@ -133,12 +133,12 @@ static bool kill_one(const char *lab, struct lab_state_process supervisor, GErro
 
 bool lab_record_kill(const char *lab, GError **error)
 {
-	/* The recorded one also if it does not look alive: it may not be gone yet. */
+	/* The recorded supervisor too, even if it does not seem alive: it may not be gone yet. */
 	return kill_one(lab, lab_record_load(lab).supervisor, error) &&
 	       kill_one(lab, lab_record_supervisor(lab), error);
 }
 
-static bool fail(GError **error, enum lab_error code, const char *doing, const char *what)
+static bool set_lab_error(GError **error, enum lab_error code, const char *doing, const char *what)
 {
 	int number = errno;
 
@@ -148,19 +148,19 @@ static bool fail(GError **error, enum lab_error code, const char *doing, const c
 	return false;
 }
 
-/* On failure errno tells why. */
+/* On failure errno says why. */
 static bool make_dirs(const char *lab, GError **error)
 {
 	g_autofree char *run = lab_paths_run(lab, NULL);
 	g_autofree char *data = lab_paths_data(lab, NULL);
 
 	return (g_mkdir_with_parents(run, 0700) == 0 ||
-		fail(error, LAB_ERROR_START, "make the directory", run)) &&
+		set_lab_error(error, LAB_ERROR_START, "make the directory", run)) &&
 	       (g_mkdir_with_parents(data, 0700) == 0 ||
-		fail(error, LAB_ERROR_START, "make the directory", data));
+		set_lab_error(error, LAB_ERROR_START, "make the directory", data));
 }
 
-/* Whether `fd` is still the directory at `path`: a `down` may have removed it while we waited. */
+/* Whether `fd` is still the directory at `path`: a `down` may have removed it during the wait. */
 static bool is_at(int fd, const char *path)
 {
 	struct stat held;
@@ -181,7 +181,8 @@ int lab_record_lock(const char *lab, double timeout_s, GError **error)
 
 		if (make_dirs(lab, &cause)) {
 			fd = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		} else if (errno != ENOENT) { /* ENOENT: another lab's `down` took a parent away */
+		/* ENOENT: another lab's `down` has removed a parent */
+		} else if (errno != ENOENT) {
 			g_propagate_error(error, g_steal_pointer(&cause));
 			return -1;
 		}
@@ -205,15 +206,15 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 	return remove(path) == 0 || errno == ENOENT ? 0 : -1;
 }
 
-/* Stays on its file system: should anything be mounted below, it fails and says so. */
+/* Stays on its file system: if anything is mounted below, it fails and says so. */
 static bool remove_dir(const char *path, GError **error)
 {
 	if (nftw(path, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0 || errno == ENOENT)
 		return true;
-	return fail(error, LAB_ERROR_LEFT, "remove", path);
+	return set_lab_error(error, LAB_ERROR_LEFT, "remove", path);
 }
 
-/* The directories that labs share go with the last lab. */
+/* The directories that labs share are removed with the last lab. */
 static void remove_parents(const char *path, int levels)
 {
 	g_autofree char *parent = g_path_get_dirname(path);
@@ -227,7 +228,7 @@ bool lab_record_remove(const char *lab, GError **error)
 	g_autofree char *run = lab_paths_run(lab, NULL);
 	g_autofree char *data = lab_paths_data(lab, NULL);
 
-	/* RUN last: with the record gone nobody would know of the rest. */
+	/* RUN last: without the record the rest would not be found. */
 	if (!remove_dir(data, error) || !remove_dir(run, error))
 		return false;
 	remove_parents(run, 2);

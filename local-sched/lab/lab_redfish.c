@@ -13,7 +13,7 @@
 #include "local-sched/lab/lab_paths.h"
 #include "local-sched/lab/lab_roles.h"
 
-/* The BMC of a blade, as a process of its own: so that it can die as a real one does. */
+/* The BMC of a blade, in a process of its own, so that it can fail as a real BMC does. */
 
 static struct redfish *start(const struct lab_spec *spec, const struct lab_spec_blade *blade,
 			     GError **error)

@@ -11,7 +11,10 @@
 #include "common/read_number.h"
 #include "local-sched/lab/lab_paths.h"
 
-/* Of the machine, or of our control groups, whichever is less. A lab's VMs are below our group. */
+/*
+ * The free memory of the machine, or of our control groups, whichever is less. A lab's VMs are
+ * below our group.
+ */
 static uint64_t memory_left_mib(void)
 {
 	g_autofree char *text = NULL;
@@ -25,10 +28,12 @@ static uint64_t memory_left_mib(void)
 		at += strlen("MemAvailable:") + strspn(at + strlen("MemAvailable:"), " ");
 	if (!read_number_front_unsigned(at, &kib))
 		return 0;
-	return (uint64_t)fmax(1, fmin((double)kib / 1024, own_cgroup_memory() / (1 << 20))); /* 0: not known */
+	return (uint64_t)fmax(1,
+			      fmin((double)kib / 1024,
+				   own_cgroup_memory() / (1 << 20))); /* 0: not known */
 }
 
-/* Free for us where `path` is, or will be. */
+/* Free space for this user where `path` is, or will be. */
 static double free_mib(const char *path)
 {
 	g_autofree char *above = NULL;

@@ -38,7 +38,10 @@ static json_t *number_json(const char *path)
 	return read_number_front(text, &number) ? json_real(number) : json_null();
 }
 
-/* A blade's BMC: ipmi_sim knows its directory, our own its number; 0: none. */
+/*
+ * The pid of a blade's BMC; 0: none. ipmi_sim has its directory in its arguments, a Redfish BMC its
+ * number.
+ */
 static pid_t bmc_pid(const struct lab_spec *spec, const struct lab_spec_blade *blade,
 		     pid_t supervisor)
 {
@@ -88,7 +91,9 @@ static void add_answers(json_t *blades, const struct lab_spec *spec)
 	}
 }
 
-/* The record's document, whose blades are in the order of the spec; or one without blades. */
+/*
+ * The document of the record, with blades in the order of the spec; or a document without blades.
+ */
 static json_t *base(const char *name)
 {
 	g_autofree char *path = lab_state_file(name);

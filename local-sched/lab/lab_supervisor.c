@@ -26,9 +26,9 @@
 #include "local-sched/lab/lab_compensation.h"
 
 /*
- * The lab's first process. Being pid 1 of the lab's pid namespace it is the one process whose end
- * ends them all. Until `up` says "keep", the end of `up` is its own end: a lab half started does
- * not stay behind running.
+ * The lab's first process. As pid 1 of the lab's pid namespace it ends every process of the lab
+ * with its own end. Until `up` sends "keep", it ends with `up`, so that no half-started lab is
+ * left.
  */
 
 enum { TICK_MS = 200, REFRESH_NS = 1000000000 };
@@ -36,11 +36,12 @@ enum { TICK_MS = 200, REFRESH_NS = 1000000000 };
 /* The most that a DCMI reading can hold. */
 static const double watts_max = 65535;
 
-/* What the supervisor keeps of a blade. */
+/* The power model of a blade. */
 struct meter {
 	struct lab_power power;
 	char *watts_path;
-	char *watts_new_path; /* renamed to watts_path, so that a reader never sees half a number */
+	/* renamed to watts_path, so that a reader never reads a partial number */
+	char *watts_new_path;
 	char written[32];     /* what the file holds */
 	int64_t written_ns;
 };
@@ -50,15 +51,15 @@ struct supervisor {
 	struct lab_spec *spec;
 	struct lab_cgroup *cgroup;
 	struct meter *meters; /* one per blade */
-	struct lab_compensation *steady; /* NULL: the lab is not to be */
-	double pace;               /* that the VMs' quotas have now */
+	struct lab_compensation *steady; /* NULL: without speed compensation */
+	double pace;               /* the factor of the VMs' quotas now */
 	int fabric;           /* channel */
 	uint32_t blades_started;
-	bool kept; /* `up` is done with us */
+	bool kept; /* `up` has sent "keep" */
 	int status;
 };
 
-static bool fail(GError **error, const char *doing, const char *what)
+static bool set_errno_error(GError **error, const char *doing, const char *what)
 {
 	int code = errno;
 
@@ -73,13 +74,13 @@ static void end(struct supervisor *supervisor, int status)
 	g_main_loop_quit(supervisor->loop);
 }
 
-/* No mount of the lab reaches the machine, and none of the machine's later ones the lab. */
+/* Mounts of the lab do not reach the machine, nor later mounts of the machine the lab. */
 static bool set_up_mounts(GError **error)
 {
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return fail(error, "make private the mounts below", "/");
+		return set_errno_error(error, "make private the mounts below", "/");
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		return fail(error, "mount a fresh file system on", "/proc");
+		return set_errno_error(error, "mount a fresh file system on", "/proc");
 	return true;
 }
 
@@ -90,17 +91,17 @@ static bool replace_file(const struct meter *meter, const char *text, GError **e
 	bool done;
 
 	if (fd < 0)
-		return fail(error, "open", meter->watts_new_path);
+		return set_errno_error(error, "open", meter->watts_new_path);
 	done = write(fd, text, (size_t)length) == length;
 	close(fd);
 	if (!done || rename(meter->watts_new_path, meter->watts_path) < 0)
-		return fail(error, "write", meter->watts_path);
+		return set_errno_error(error, "write", meter->watts_path);
 	return true;
 }
 
 /*
- * Writes if the watts are others, and else every REFRESH_NS: the BMC takes a file that grows old
- * for a lost sensor.
+ * Writes changed watts at once, and unchanged ones every REFRESH_NS: for the BMC an old file is a
+ * lost sensor.
  */
 static bool write_watts(struct meter *meter, double watts, int64_t now_ns, GError **error)
 {
@@ -116,7 +117,7 @@ static bool write_watts(struct meter *meter, double watts, int64_t now_ns, GErro
 	return true;
 }
 
-/* One step of the power model of blade `index` (from 0). */
+/* A step of the power model of blade `index` (from 0). */
 static bool update_watts(struct supervisor *supervisor, uint32_t index, GError **error)
 {
 	struct meter *meter = &supervisor->meters[index];
@@ -151,7 +152,7 @@ static bool set_up_meter(struct supervisor *supervisor, uint32_t index, GError *
 	g_autofree char *sockets = lab_paths_blade_run(spec->name, index + 1, "run");
 
 	if (g_mkdir_with_parents(sockets, 0700) < 0)
-		return fail(error, "make", sockets);
+		return set_errno_error(error, "make", sockets);
 	lab_power_init(&meter->power, spec->blades[index].idle_w, spec->blades[index].core_w);
 	meter->watts_path = lab_paths_blade_run(spec->name, index + 1, "watts");
 	meter->watts_new_path = lab_paths_blade_run(spec->name, index + 1, "watts.new");
@@ -162,7 +163,7 @@ static void on_bmc_end(GPid pid, int status, gpointer data)
 {
 	const struct lab_spec_blade *blade = data;
 
-	/* It stays dead: a BMC that vanishes is a fault that the system must survive. */
+	/* It is not restarted: a BMC that disappears is a fault that the system must survive. */
 	log_error("the BMC of blade \"%s\" ended with status 0x%x", blade->name, status);
 }
 
@@ -182,7 +183,7 @@ static GPid start_ipmi(const struct supervisor *supervisor, uint32_t index, cons
 	};
 
 	if (g_mkdir_with_parents(dir, 0700) < 0) {
-		fail(error, "make", dir);
+		set_errno_error(error, "make", dir);
 		return -1;
 	}
 	return bmc_start(&bmc, error);
@@ -201,7 +202,7 @@ static GPid start_redfish(const struct supervisor *supervisor, uint32_t index, G
 
 	if (pid > 0 && !lab_channel_send(channel, "go"))
 		log_error("the BMC of blade %s did not start", number);
-	/* The channel stays open: its end would tell the BMC that we are gone. */
+	/* The channel stays open: its end would mean the supervisor's end. */
 	return pid;
 }
 
@@ -293,7 +294,7 @@ static gboolean on_up(int fd, GIOCondition condition, gpointer data)
 
 static gboolean on_term(gpointer data)
 {
-	log_info("told to end");
+	log_info("asked to end");
 	end(data, EXIT_SUCCESS);
 	return G_SOURCE_REMOVE;
 }
@@ -312,7 +313,8 @@ static bool set_up(struct supervisor *supervisor, const char *lab, GError **erro
 	if (!start_blades_surroundings(supervisor, error))
 		return false;
 	if (supervisor->spec->steady) {
-		supervisor->steady = lab_compensation_start(supervisor->cgroup, supervisor->spec, error);
+		supervisor->steady = lab_compensation_start(supervisor->cgroup, supervisor->spec,
+							    error);
 		if (!supervisor->steady)
 			return false;
 	}
@@ -336,6 +338,9 @@ int lab_supervisor_main(const char *lab)
 	g_unix_signal_add(SIGTERM, on_term, &supervisor);
 	g_timeout_add(TICK_MS, on_tick, &supervisor);
 	g_main_loop_run(supervisor.loop);
-	/* The kernel now kills what is left in the namespace; our memory goes with us. */
+	/*
+	 * The kernel now kills the other processes of the namespace; memory is freed with this
+	 * process.
+	 */
 	return supervisor.status;
 }

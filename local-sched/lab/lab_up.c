@@ -18,13 +18,13 @@
 #include "local-sched/lab/lab_record.h"
 
 /*
- * `up`: writes down what it will do, starts the supervisor and hears from it, asks every blade from
- * outside, and lets the supervisor go its way.
+ * `up`: records what it will do, starts the supervisor and waits for its messages, asks every blade
+ * from outside, and leaves the supervisor running.
  */
 
 enum { START_TIMEOUT_S = 120, ANSWER_TIMEOUT_S = 120, AGAIN_TIMEOUT_S = 10, LOCK_TIMEOUT_S = 5 };
 
-/* How often a wait looks whether it shall be cancelled. */
+/* The interval at which a wait checks whether it is cancelled. */
 static const double slice_s = 0.1;
 
 struct up {
@@ -57,8 +57,8 @@ static bool not_cancelled(const struct up *up, GError **error)
 }
 
 /*
- * 96 random bits as 16 characters. IPMI 2.0 has passwords of 20, but ipmi_sim 2.0.33 opens no
- * session with one of more than 16.
+ * 96 random bits as 16 characters. IPMI 2.0 passwords have up to 20, but ipmi_sim 2.0.33 opens no
+ * session with a password of more than 16.
  */
 static bool write_password(const char *lab, GError **error)
 {
@@ -108,7 +108,7 @@ static bool write_certificate(const struct lab_spec *spec, GError **error)
 	return !speaks_redfish(spec) || redfish_make_certificate(certificate, key, error);
 }
 
-/* Where its control groups will be: below our own. */
+/* Records the parents of its control groups: below this process's own. */
 static bool write_groups(const char *lab, GError **error)
 {
 	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(error);
@@ -126,12 +126,13 @@ static bool write_probe(const struct up *up, GError **error)
 static bool write_down(struct up *up, GError **error)
 {
 	up->record.state = LAB_RECORD_STARTING;
-	return write_groups(up->spec->name, error) && write_probe(up, error) && choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
+	return write_groups(up->spec->name, error) && write_probe(up, error) &&
+	       choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
 	       write_certificate(up->spec, error) && lab_spec_save(up->spec, error) &&
 	       lab_record_save(up->spec, &up->record, error);
 }
 
-/* The supervisor does nothing before "go", and its pid is written down by then. */
+/* The supervisor does nothing before "go", and by then its pid is recorded. */
 static bool start_supervisor(struct up *up, GError **error)
 {
 	const char *const arguments[] = { up->spec->name, NULL };
@@ -149,7 +150,10 @@ static bool start_supervisor(struct up *up, GError **error)
 	return true;
 }
 
-/* Takes a message of the supervisor if there is one within the slice; false: it failed. */
+/*
+ * Handles a message of the supervisor if there is one within the slice. False: the start has
+ * failed.
+ */
 static bool hear(struct up *up, double wait_s, bool *ret_ready, GError **error)
 {
 	g_autofree char *text = NULL;
@@ -227,7 +231,9 @@ static bool await_libvirts(struct up *up, double timeout_s, GError **error)
 		if (answer && !take_answer(up, answer, error))
 			return false;
 		left -= answer ? 1 : 0;
-		/* A libvirt that takes the connection and then says nothing holds its thread. */
+		/*
+		 * A libvirt that accepts the connection and then does not answer blocks its thread.
+		 */
 		if (clock_elapsed_s(from_ns, clock_now_ns()) > timeout_s + 5) {
 			g_set_error(error, LAB_ERROR, LAB_ERROR_START,
 				    "%u libvirts did not answer within %.0f s", left, timeout_s);
@@ -274,7 +280,7 @@ static bool start(struct up *up, GError **error)
 	return lab_channel_send(up->channel, "keep");
 }
 
-/* A failed start tells why by the lab's own log too: it is about to be removed. */
+/* After a failed start, prints the lab's log, which is about to be removed. */
 static void report_log(const struct up *up)
 {
 	g_autofree char *path = lab_paths_data(up->spec->name, "lab.log");
@@ -305,7 +311,7 @@ static bool start_or_clean(struct up *up, GError **error)
 	return false;
 }
 
-/* A lab of this name runs: is it the one that is asked for, and does it answer? */
+/* For a running lab of this name: checks whether it is equal to the requested one, and answers. */
 static bool join(struct up *up, GError **error)
 {
 	g_autoptr(lab_spec_t) running = lab_spec_load(up->spec->name, NULL);
@@ -324,7 +330,10 @@ static bool join(struct up *up, GError **error)
 	       await_bmcs(up, AGAIN_TIMEOUT_S * running->patience, error);
 }
 
-/* Removes what a lab of this name left that died; its lock goes with it, so that we lock anew. */
+/*
+ * Removes the remains of a dead lab of this name. Its lock is removed with it, so a new one is
+ * taken.
+ */
 static int clean_and_lock(const char *name, int lock, GError **error)
 {
 	bool clean = lab_clean(name, error);
@@ -333,7 +342,8 @@ static int clean_and_lock(const char *name, int lock, GError **error)
 	return clean ? lab_record_lock(name, LOCK_TIMEOUT_S, error) : -1;
 }
 
-bool lab_up(struct lab_spec *spec, const struct machine_probe *probe, const struct lab_observer *observer,
+bool lab_up(struct lab_spec *spec, const struct machine_probe *probe,
+	    const struct lab_observer *observer,
 	    GError **error)
 {
 	struct up up = { .spec = spec, .probe = probe, .observer = observer, .channel = -1 };

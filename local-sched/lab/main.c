@@ -5,7 +5,7 @@
 #include "local-sched/lab/lab_cli.h"
 #include "local-sched/lab/lab_roles.h"
 
-/* libvirtd and ip live in sbin, which the PATH of somebody who used sudo may lack. */
+/* libvirtd and ip are in sbin, which may not be in a user's PATH under sudo. */
 static void complete_path(void)
 {
 	const char *path = getenv("PATH");

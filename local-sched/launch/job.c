@@ -100,12 +100,12 @@ void job_advance(struct job *job)
 		return;
 	if (active && job->execs_pending == 0 && all_ranks(job, has_exited))
 		job_collect(job);
-	/* A share that is still being set would be the next task's as well. */
+	/* A share that is still being set would hold for the next task as well. */
 	if (job->phase == PHASE_COLLECTING && all_ranks(job, is_collected) &&
 	    job->share_pending == 0) {
 		if (!job_test_network(job))
 			job_settle(job);
-		return; /* settling may already have come to an end */
+		return; /* job_settle() may have ended the job */
 	}
 	if (job->phase == PHASE_SETTLING && job->usage_known && all_settled(job))
 		job_end(job);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the agents of a task's nodes are asked about its ranks. A slow poll finds what the ports
- * cannot tell: a wrapper that died, an agent that hangs. When all ranks have ended, their status and
+ * Requests to the agents of a task's nodes about its ranks. A slow poll finds what the ports cannot
+ * report: a wrapper that died, an agent that hangs. When all ranks have ended, their status and
  * output are collected.
  */
 #include "common/clock.h"
@@ -15,12 +15,15 @@
 
 #define POLL_S 5
 #define POLL_FAILURES 2
-/* From "exited" by the agent to the line on the port: 2 s, of the 15 that an agent has for an answer. */
+/*
+ * The time from "exited" by the agent to the line on the port: 2 s, if an agent has 15 s for an
+ * answer.
+ */
 #define EXIT_GRACE_PATIENCE (2.0 / VM_PATIENCE_S)
 #define COLLECT_FIRST_MS 20
 #define COLLECT_MAX_MS 500
 
-/* Questions. */
+/* Requests. */
 
 struct question {
 	struct rank *rank;
@@ -37,7 +40,10 @@ void job_ask_rank(struct rank *rank, const char *request, host_done_f done)
 	vm_request(rank->place->vm, request, done, question);
 }
 
-/* Whether there is no answer because somebody paused the VM; to be asked before it is taken in. */
+/*
+ * Whether the answer is missing because the VM is paused from outside. Call it before
+ * job_rank_answered().
+ */
 static bool is_excused(gpointer data, const GError *error)
 {
 	const struct question *question = data;
@@ -65,7 +71,7 @@ static gboolean grace_over(gpointer data)
 		g_strdup_printf("rank %u ended with status %d, without a word on its port",
 				rank->index, rank->status);
 
-	/* The word may have been in the hands of a libvirtd that was restarted. */
+	/* The line may have been lost with a libvirtd that was restarted. */
 	rank->grace_source = 0;
 	job_rank_ended(rank, rank->status);
 	job->dirty = true;
@@ -75,7 +81,7 @@ static gboolean grace_over(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* A status that says "exited" is given once: it is kept. */
+/* Keeps a status: the agent reports "exited" only once. */
 static void keep_status(struct rank *rank, struct agent_status *status)
 {
 	rank->collected = true;
@@ -113,7 +119,7 @@ static void poll_answered(gpointer result, const GError *error, gpointer data)
 		log_debug_of(LOG_LOCAL(job->task->id), "rank %u: not asked: %s", rank->index,
 			     error->message);
 		job_advance(job);
-		return; /* the host or the VM will be back, or it is found to be gone */
+		return; /* the host or the VM returns, or is found to be gone */
 	}
 	log_warning_of(LOG_LOCAL(job->task->id), "rank %u: %s", rank->index,
 		       error ? error->message : wrong->message);
@@ -124,7 +130,7 @@ static void poll_answered(gpointer result, const GError *error, gpointer data)
 				  "the guest agent hangs or answers rubbish");
 }
 
-/* One rank per node and time. */
+/* Polls a rank per node at a time. */
 static void poll_node(struct job_node *place)
 {
 	struct job *job = place->job;
@@ -178,7 +184,10 @@ static gboolean collect_again(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* The wrapper writes its line just before it ends: the agent may see that a moment later. */
+/*
+ * Waits a moment: the wrapper writes its line just before it ends, and the agent may report the end
+ * later.
+ */
 static void collect_later(struct rank *rank)
 {
 	struct job *job = rank->place->job;
@@ -205,11 +214,11 @@ static void collect_answered(gpointer result, const GError *error, gpointer data
 	if (!rank)
 		return;
 	job = rank->place->job;
-	/* It is waited for until the deadline. */
+	/* The deadline limits the wait. */
 	if (excused && job->deadline_source)
 		job->collect_start_ns = clock_now_ns();
 	if (rank->collected) {
-		/* A poll got the status that is given once; this question came too late. */
+		/* A poll has got the status, which is reported once; this request came too late. */
 	} else if (rank->place->lost) {
 		rank->lost_output = true;
 	} else if (!error && agent_parse_status(reply, &status, &wrong)) {
@@ -224,10 +233,13 @@ static void collect_answered(gpointer result, const GError *error, gpointer data
 		log_warning_of(LOG_LOCAL(job->task->id), "rank %u: output lost: %s", rank->index,
 			       error ? error->message : wrong->message);
 		rank->lost_output = true;
-		/* Else the others would be asked in vain one after the other, and then the sweep's, too. */
+		/*
+		 * Otherwise the other ranks would each wait for the same agent, and then the sweep
+		 * too.
+		 */
 		if (g_error_matches(error, VIRT_ERROR, VIRT_ERROR_AGENT)) {
 			vm_fail(rank->place->vm, "the guest agent hangs or answers rubbish");
-			return; /* the job may be gone (vm_lost()) */
+			return; /* vm_lost() may have freed the job */
 		}
 	}
 	job_advance(job);

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The end of a task whose ranks have ended: its outcome, what it used and what it printed. Its nodes
- * are given back.
+ * The end of a task whose ranks have ended: its outcome, its usage and its output. Its nodes are
+ * given back.
  */
 #include "local-sched/launch/job_private.h"
 #include "local-sched/launch/npb_output.h"
 
 /* The outcome of a task whose ranks all exited with 0. */
-static void judge(struct job *job)
+static void decide_outcome(struct job *job)
 {
 	struct task *task = job->task;
 	const struct job_output *output = &job->ranks[0].output;
 	struct npb_output result;
 
-	/* With what each node of a script prints come its results; of a benchmark rank 0 tells all. */
+	/*
+	 * The results of a script come with the output of each node; the output of a benchmark
+	 * comes from rank 0.
+	 */
 	for (uint32_t i = 0; i < (task->script_summary ? job->processes : 1); i++) {
 		if (!job->ranks[i].lost_output)
 			continue;
@@ -44,7 +47,7 @@ void job_settle(struct job *job)
 	g_clear_handle_id(&job->poll_source, g_source_remove);
 	g_clear_handle_id(&job->silence.source, g_source_remove);
 	if (job->task->outcome == TASK_OUTCOME_NONE)
-		judge(job);
+		decide_outcome(job);
 	job_learn_patience(job);
 	job_finish_usage(job);
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
@@ -54,12 +57,12 @@ void job_settle(struct job *job)
 			vm_release(place->vm, !job->dirty);
 	}
 	if (job->suspension || job->migration)
-		pool_tidy(job->settings.pool); /* its VMs may have been at no node */
+		pool_tidy(job->settings.pool); /* its VMs may have been without nodes */
 }
 
-/* What came out of it. */
+/* Results. */
 
-/* What a script's virtbed-ranks write to standard error are its results. */
+/* The standard error of a script's virtbed-ranks is the stream of its results. */
 static void take_results(struct job *job)
 {
 	g_autoptr(GPtrArray) streams = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
@@ -76,7 +79,7 @@ static void take_results(struct job *job)
 	job->results = task_script_join((GBytes *const *)streams->pdata, streams->len);
 }
 
-/* Of a VM that is lost there is what was read before. */
+/* Keeps the output that was read before the VM was lost. */
 static void keep_printed(struct job *job)
 {
 	struct rank *first = &job->ranks[0];

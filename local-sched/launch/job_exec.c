@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What is started in the guests for a task: virtbed-rank with a benchmark for each rank, or with a
- * script for each node.
+ * The programs that are started in the guests for a task: virtbed-rank with a benchmark for each
+ * rank, or with a script for each node.
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
@@ -14,9 +14,9 @@
 #define BENCHMARKS "/usr/lib/virtbed/npb"
 #define START_AGAIN_MS 500
 
-/* The program and what it is to know. */
+/* The program and its environment. */
 
-/* A program in the guest for `rank`, with what virtbed-rank is to know. */
+/* The command for `rank`: virtbed-rank with its options and the program. */
 static GStrvBuilder *rank_arguments(const struct job *job, const struct rank *rank)
 {
 	GStrvBuilder *arguments = g_strv_builder_new();
@@ -63,7 +63,7 @@ static char *hosts_of(const struct job *job)
 	return g_strjoinv(",", hosts);
 }
 
-/* Its files go in by its standard input. */
+/* The script's files are the standard input. */
 static char *script_request(const struct job *job, const struct rank *rank)
 {
 	const struct task *task = job->task;
@@ -91,9 +91,12 @@ static char *script_request(const struct job *job, const struct rank *rank)
 	return agent_exec_request((const char *const *)arguments, environment, input);
 }
 
-/* Starting it. */
+/* Start. */
 
-/* What the agent refuses would be refused again; all else is not the task's fault. */
+/*
+ * Whether the agent has refused the request, and would refuse it again. All other failures are not
+ * the task's fault.
+ */
 static bool is_refusal(const GError *error)
 {
 	return g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED);
@@ -101,7 +104,7 @@ static bool is_refusal(const GError *error)
 
 static void start_rank(struct job *job, struct rank *rank);
 
-/* Its VM stood still: it was not started. */
+/* The VM was paused, and the rank was not started. */
 static gboolean start_again(gpointer data)
 {
 	struct rank *rank = data;
@@ -139,7 +142,7 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 	if (!error && !agent_parse_exec(reply, &rank->pid, &wrong))
 		error = wrong;
 	if (error) {
-		/* Whether it runs is not known: the node is swept. */
+		/* The rank may run or not: the node has to be swept. */
 		job_rank_ended(rank, 127);
 		rank->lost_output = true;
 		job->dirty = true;

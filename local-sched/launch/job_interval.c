@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A stretch is a time in which the task's VMs do not stand still, and stay on their hosts: it counts
- * towards the deadline, and what is used in it is the task's.
+ * An interval is a time in which the task's VMs run, and stay on their hosts. It counts for the
+ * deadline, and what is used in it is the task's.
  */
 #include "common/clock.h"
 #include "local-sched/launch/job_private.h"
@@ -27,7 +27,7 @@ static void start_deadline(struct job *job)
 
 /* The counters. */
 
-/* For a new reading of the counters: also those of hosts that VMs are coming to. */
+/* The parts for a new reading of the counters, with the hosts that VMs are migrated to. */
 static GArray *usage_parts(const struct job *job)
 {
 	const struct task_migration *last = task_last_migration(job->task);
@@ -71,11 +71,11 @@ static void interval_read(const struct usage *usage, void *data)
 	} else if (job_is_held(job)) {
 		suspension_proceed(job->suspension);
 	} else {
-		open_interval(job, job->interval_start_ns); /* it has run on since then */
+		open_interval(job, job->interval_start_ns); /* the task has run since then */
 	}
 }
 
-static void close_stretch(struct job *job, int64_t t_ns)
+static void close_interval(struct job *job, int64_t t_ns)
 {
 	if (job->usage_closing)
 		return;
@@ -83,7 +83,7 @@ static void close_stretch(struct job *job, int64_t t_ns)
 	job_usage_finish(job->usage, t_ns, interval_read, job);
 }
 
-/* Stretches. */
+/* Intervals. */
 
 void job_begin_interval(struct job *job, int64_t t_ns)
 {
@@ -99,20 +99,20 @@ void job_end_interval(struct job *job, int64_t t_ns)
 {
 	job->left_s -= clock_elapsed_s(job->interval_start_ns, t_ns);
 	g_clear_handle_id(&job->deadline_source, g_source_remove);
-	close_stretch(job, t_ns);
+	close_interval(job, t_ns);
 }
 
-/* The next one begins once the counters were read (interval_read()). */
+/* The next interval begins once the counters are read (interval_read()). */
 void job_next_interval(struct job *job)
 {
 	int64_t now_ns = clock_now_ns();
 
 	job->left_s -= clock_elapsed_s(job->interval_start_ns, now_ns);
 	job->interval_start_ns = now_ns;
-	close_stretch(job, now_ns);
+	close_interval(job, now_ns);
 }
 
-/* Nothing is to be read for a task that ends while it is suspended. */
+/* A task that ends while it is suspended has nothing to read. */
 static gboolean publish_idle(gpointer data)
 {
 	struct job *job = data;
@@ -126,7 +126,7 @@ static gboolean publish_idle(gpointer data)
 void job_finish_usage(struct job *job)
 {
 	if (job->usage)
-		close_stretch(job, job->task->ended_ns);
+		close_interval(job, job->task->ended_ns);
 	else
 		job->publish_source = g_idle_add(publish_idle, job);
 }

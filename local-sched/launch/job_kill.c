@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A task that does not end by itself: the first thing that goes wrong decides its outcome, and the
- * ranks that are left are killed.
+ * A task that does not end by itself. The first failure decides its outcome, and the remaining
+ * ranks are killed.
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
@@ -24,7 +24,10 @@ static bool was_cut_off(const struct job *job)
 	return false;
 }
 
-/* A rank that reads an end on its port, because libvirtd was restarted, aborts: not its fault. */
+/*
+ * Decides the outcome. A rank that reads an end of file on its port, because libvirtd was
+ * restarted, aborts; that is not its fault.
+ */
 static void blame(struct job *job, enum task_outcome outcome, enum task_cause cause,
 		  const char *reason)
 {
@@ -69,7 +72,7 @@ static void kill_answered(gpointer result, const GError *error, gpointer data)
 {
 	struct rank *rank = job_rank_answered(data);
 
-	/* Whether it worked is seen on the rank's port. */
+	/* The rank's port shows whether it died. */
 	if (rank) {
 		rank->killing = false;
 		if (rank->kill_answered_ns == 0 && virt_error_is_answer(error))
@@ -79,8 +82,8 @@ static void kill_answered(gpointer result, const GError *error, gpointer data)
 }
 
 /*
- * A wrapper that was killed before it had started its program tells nothing on its port: the agent
- * knows that it has ended.
+ * A wrapper that was killed before it had started its program writes nothing to its port, so the
+ * agent is asked whether it has ended.
  */
 static gboolean kill_again(gpointer data)
 {
@@ -93,8 +96,8 @@ static gboolean kill_again(gpointer data)
 }
 
 /*
- * Since when a rank might have died. Agents are asked one thing at a time: what has not been asked about a rank yet
- * waits its turn, however long that takes, as long as the agent answers.
+ * Since when a rank may have died. An agent is asked one question at a time. A question that was
+ * not asked yet waits for its turn, however long, as long as the agent answers.
  */
 static int64_t may_die_ns(const struct job *job, const struct rank *rank)
 {
@@ -107,7 +110,7 @@ static bool is_stubborn(const struct job *job, const struct rank *rank)
 					vm_patience_s(rank->place->vm);
 }
 
-/* VMs whose ranks do not die are removed; that ends their ranks (vm_lost()). */
+/* Removes VMs whose ranks do not die, which ends those ranks (vm_lost()). */
 static void remove_stubborn(struct job *job)
 {
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
@@ -122,8 +125,8 @@ static void remove_stubborn(struct job *job)
 }
 
 /*
- * A rank whose guest-exec is not answered yet cannot be killed, nor one that has not written its
- * pid down: hence again and again until all ports have told the end.
+ * Repeated until all ports have reported the end: a rank whose guest-exec is not answered yet
+ * cannot be killed, nor a rank that has not recorded its pid.
  */
 void job_kill_ranks(struct job *job)
 {

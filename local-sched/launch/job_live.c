@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the first rank has printed so far, read from its guest while it runs and only when somebody
- * wants to know: virtbed-rank keeps it in a file, which the agent reads piece by piece. So nothing
- * is lost to a port that was cut off, and what nobody reads costs nothing.
+ * The output of rank 0 while it runs, read from its guest on request only. virtbed-rank keeps it in
+ * a file, which the agent reads piece by piece. Output is therefore not lost with a port that was
+ * cut off, and costs nothing if it is not read.
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
@@ -13,12 +13,16 @@
 #include "common/log.h"
 
 #define PRINTED_FILE "/run/virtbed-rank.0.out"
-#define READ_BYTES (256 << 10) /* in base64 far below what libvirt hands on at once, 4 MiB */
+/* in base64 far below the most that libvirt passes on at once, 4 MiB */
+#define READ_BYTES (256 << 10)
 #define LOOK_NS INT64_C(300000000)
-/* virtbed-rank keeps no more (vm-images/guest/relay.h); a guest is not to be trusted. */
+/* The most that virtbed-rank keeps (vm-images/guest/relay.h). A guest is not trusted. */
 #define PRINTED_MAX ((1 << 20) + 4096)
 
-/* Whether the guest can be asked now. On other nodes a script may go on for long. */
+/*
+ * Whether the guest can be asked now. A script may run on other nodes for long after rank 0 has
+ * ended.
+ */
 static bool may_ask(const struct job *job)
 {
 	const struct rank *rank = &job->ranks[0];
@@ -28,14 +32,14 @@ static bool may_ask(const struct job *job)
 	       !rank->place->lost && !exited && !rank->collected;
 }
 
-static void ask(struct job *job, const char *request, host_done_f done)
+static void send_request(struct job *job, const char *request, host_done_f done)
 {
 	job_call_begins(job);
 	vm_request(job->ranks[0].place->vm, request, done, job);
 }
 
-/* Whoever waits is told, then the job goes on; it may be gone after that. */
-static void look_over(struct job *job, const GError *error)
+/* Calls `printed` and continues the job, which may be freed then. */
+static void end_look(struct job *job, const GError *error)
 {
 	job->live.asking = false;
 	if (error) {
@@ -48,7 +52,10 @@ static void look_over(struct job *job, const GError *error)
 	job_advance(job);
 }
 
-/* A file that was opened anew is read from its beginning: what is known of it is left out. */
+/*
+ * Adds a piece. A file that was opened again is read from its beginning, so the known part is
+ * skipped.
+ */
 static void take_piece(struct job *job, const struct agent_piece *piece)
 {
 	struct job_live *live = &job->live;
@@ -74,14 +81,14 @@ static void read_answered(gpointer result, const GError *error, gpointer data)
 		take_piece(job, &piece);
 		g_free(piece.bytes);
 	}
-	look_over(job, error ?: wrong);
+	end_look(job, error ?: wrong);
 }
 
 static void read_on(struct job *job)
 {
 	g_autofree char *request = agent_file_read_request(job->live.file, READ_BYTES);
 
-	ask(job, request, read_answered);
+	send_request(job, request, read_answered);
 }
 
 static void open_answered(gpointer result, const GError *error, gpointer data)
@@ -93,14 +100,14 @@ static void open_answered(gpointer result, const GError *error, gpointer data)
 	if (!job_call_ended(job))
 		return;
 	if (error || !agent_parse_file(reply, &job->live.file, &wrong)) {
-		look_over(job, error ?: wrong);
+		end_look(job, error ?: wrong);
 		return;
 	}
 	job->live.position = 0;
 	if (may_ask(job))
 		read_on(job);
 	else
-		look_over(job, NULL);
+		end_look(job, NULL);
 }
 
 void job_look(struct job *job)
@@ -120,7 +127,7 @@ void job_look(struct job *job)
 		return;
 	}
 	request = agent_file_open_request(PRINTED_FILE);
-	ask(job, request, open_answered);
+	send_request(job, request, open_answered);
 }
 
 static void close_answered(gpointer result, const GError *error, gpointer data)
@@ -137,7 +144,7 @@ void job_live_close(struct job *job)
 		return;
 	request = agent_file_close_request(job->live.file);
 	job->live.file = 0;
-	ask(job, request, close_answered);
+	send_request(job, request, close_answered);
 }
 
 const char *job_printed(const struct job *job, size_t *ret_length, uint32_t *ret_looks)

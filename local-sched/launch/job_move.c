@@ -4,7 +4,9 @@
 #include "common/clock.h"
 
 #define LOOK_MS 200
-/* As before VMs are saved: what was sent is in the guest's memory by then (suspension.c). */
+/*
+ * As before VMs are saved: messages that were sent are then in the guest's memory (suspension.c).
+ */
 #define STILL_NS INT64_C(500000000)
 
 bool job_is_moving(const struct job *job)
@@ -41,7 +43,7 @@ void job_continue_migration(struct job *job)
 		migration_proceed(job->migration);
 }
 
-/* What the migration asks and tells. */
+/* Queries and events of the migration. */
 
 static bool is_quiet(void *data)
 {
@@ -52,7 +54,7 @@ static bool is_quiet(void *data)
 	       clock_now_ns() - job->sent_ns >= STILL_NS;
 }
 
-static gboolean look(gpointer data)
+static gboolean check_migration(gpointer data)
 {
 	struct job *job = data;
 
@@ -67,11 +69,11 @@ static void on_begins(void *data)
 
 	job->given_n = 0; /* not a whole interval with the share */
 	job_next_interval(job);
-	job->look_source = g_timeout_add(LOOK_MS, look, job);
+	job->look_source = g_timeout_add(LOOK_MS, check_migration, job);
 }
 
-/* What came meanwhile is dealt with now. */
-static void go_on(struct job *job)
+/* Handles events that came meanwhile. */
+static void handle_pending_events(struct job *job)
 {
 	g_clear_handle_id(&job->look_source, g_source_remove);
 	if (job->usage && !job->usage_closing)
@@ -86,7 +88,7 @@ static void go_on(struct job *job)
 
 static void on_moved(void *data)
 {
-	go_on(data);
+	handle_pending_events(data);
 }
 
 static void on_ended(enum migration_end end, const char *reason, void *data)
@@ -132,7 +134,7 @@ void job_migrate(struct job *job)
 		.count = job->task->nodes_count,
 	};
 
-	/* It knows where the VMs were. */
+	/* The suspension has recorded where the VMs were. */
 	g_clear_pointer(&job->suspension, suspension_free);
 	if (!job->migration)
 		job->migration = migration_new(&settings, &migration_events, job);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Whether it was the network between its VMs that a task has failed for: the VMs are asked to reach one another once its
- * ranks have ended. Where one cannot, the task is lost, not failed, and that VM is booted anew.
+ * Tests whether a task has failed because of the network between its VMs: once its ranks have
+ * ended, the VMs ping one another. Where a VM cannot, the task is lost, not failed, and the VM is
+ * booted again.
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/agent.h"
@@ -14,11 +15,11 @@
 
 #define PING "/usr/bin/ping" /* in the guests */
 #define PING_COUNT "3"
-/* How long an answer may take: 5 s, of the 15 that an agent has for one. */
+/* The limit of a ping: 5 s, if an agent has 15 s for an answer. */
 #define PING_PATIENCE (5.0 / VM_PATIENCE_S)
 #define PING_POLL_MS 200
 
-/* One VM that asks the next one. */
+/* A VM that pings the next one. */
 struct ping {
 	struct job_node *place;
 	enum network_answer answer;
@@ -33,21 +34,22 @@ struct job_network {
 	uint32_t count;
 };
 
-/* A call to an agent that is under way: the job may be freed meanwhile. */
+/* A call to an agent that is under way; the job may be freed meanwhile. */
 struct question {
 	struct job *job;
 	uint32_t i;
 };
 
-static void ask(struct job *job, uint32_t i);
+static void send_question(struct job *job, uint32_t i);
 
 /* The end. */
 
-/* What is told of a task that was taken for failed. */
+/* Sets the outcome of a task that counted as failed. */
 static void blame_network(struct job *job, const char *names)
 {
 	struct task *task = job->task;
-	g_autofree char *reason = g_strdup_printf("%s, and the network of VM %s is cut", task->reason, names);
+	g_autofree char *reason = g_strdup_printf("%s, and the network of VM %s is cut",
+						  task->reason, names);
 
 	task->outcome = TASK_OUTCOME_LOST;
 	task->cause = TASK_CAUSE_VM;
@@ -89,19 +91,19 @@ static void end_ping(struct job *job, struct ping *ping, enum network_answer ans
 	finish(job);
 }
 
-/* Asking. */
+/* Pings. */
 
-static gboolean ask_again(gpointer data)
+static gboolean send_question_again(gpointer data)
 {
 	struct ping *ping = data;
 	struct job *job = ping->place->job;
 
 	ping->source = 0;
-	ask(job, (uint32_t)(ping - job->network->pings));
+	send_question(job, (uint32_t)(ping - job->network->pings));
 	return G_SOURCE_REMOVE;
 }
 
-/* Nothing is held against a VM that does not answer as an agent should: that is found out elsewhere. */
+/* A VM whose agent does not answer as it should is not blamed: other checks find that. */
 static void answered(gpointer result, const GError *error, gpointer data)
 {
 	g_autofree struct question *question = data;
@@ -119,7 +121,7 @@ static void answered(gpointer result, const GError *error, gpointer data)
 		end_ping(job, ping, NETWORK_UNKNOWN);
 	} else if (!ping->pid) {
 		if (agent_parse_exec(reply, &ping->pid, NULL))
-			ask(job, question->i);
+			send_question(job, question->i);
 		else
 			end_ping(job, ping, NETWORK_UNKNOWN);
 	} else if (!agent_parse_status(reply, &status, NULL)) {
@@ -129,12 +131,12 @@ static void answered(gpointer result, const GError *error, gpointer data)
 		if (status.exited)
 			end_ping(job, ping, answer);
 		else
-			ping->source = g_timeout_add(PING_POLL_MS, ask_again, ping);
+			ping->source = g_timeout_add(PING_POLL_MS, send_question_again, ping);
 		agent_status_clear(&status);
 	}
 }
 
-/* What starts the question, or asks what came of it. */
+/* The request that starts a ping, or that reads its result. */
 static char *request_of(struct job *job, uint32_t i)
 {
 	const struct job_network *network = job->network;
@@ -149,7 +151,7 @@ static char *request_of(struct job *job, uint32_t i)
 	return agent_exec_request((const char *const[]){PING, "-q", "-A", "-c", PING_COUNT, "-w", limit, next, NULL}, NULL, NULL);
 }
 
-static void ask(struct job *job, uint32_t i)
+static void send_question(struct job *job, uint32_t i)
 {
 	struct question *question = g_new0(struct question, 1);
 	g_autofree char *request = request_of(job, i);
@@ -164,7 +166,8 @@ bool job_test_network(struct job *job)
 	const struct task *task = job->task;
 	struct job_network *network;
 
-	if (task->nodes_count < 2 || (task->outcome != TASK_OUTCOME_FAILED && task->outcome != TASK_OUTCOME_DEADLINE))
+	if (task->nodes_count < 2 ||
+	    (task->outcome != TASK_OUTCOME_FAILED && task->outcome != TASK_OUTCOME_DEADLINE))
 		return false;
 	network = job->network = g_new0(struct job_network, 1);
 	network->pings = g_new0(struct ping, task->nodes_count);
@@ -176,7 +179,7 @@ bool job_test_network(struct job *job)
 		return false;
 	job->phase = PHASE_TESTING;
 	for (uint32_t i = 0; i < network->count; i++)
-		ask(job, i);
+		send_question(job, i);
 	return true;
 }
 

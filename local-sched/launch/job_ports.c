@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the VMs of a task tell: bytes of the ranks on their PMI ports, and what becomes of a VM. */
+/* Events from the VMs of a task: bytes of the ranks on their PMI ports, and the ends of VMs. */
 #include "common/clock.h"
 #include "local-sched/launch/job_private.h"
 
 #define LOG_SUBSYSTEM "job"
 #include "common/log.h"
 
-/* A guest that stands still gets nothing: what QEMU held for it would be lost if it were saved. */
+/*
+ * Nothing is sent to a guest that stands still: bytes that QEMU holds for it are lost when it is
+ * saved.
+ */
 void job_send_answers(struct job *job)
 {
 	if (job_is_held(job) || job_is_moving(job))
@@ -23,7 +26,7 @@ void job_send_answers(struct job *job)
 	}
 }
 
-/* Why a task has failed whose process ended with another status than 0. */
+/* Why a task has failed whose process ended with a status other than 0. */
 static char *exit_reason(const struct job *job, const struct rank *rank)
 {
 	if (!job->task->script_summary)
@@ -37,7 +40,8 @@ static char *exit_reason(const struct job *job, const struct rank *rank)
 /* A rank that aborts the job ends by itself. */
 static enum task_cause cause_of(const GError *error)
 {
-	return g_error_matches(error, PMI_ERROR, PMI_ERROR_ABORT) ? TASK_CAUSE_EXIT : TASK_CAUSE_OTHER;
+	return g_error_matches(error, PMI_ERROR,
+			       PMI_ERROR_ABORT) ? TASK_CAUSE_EXIT : TASK_CAUSE_OTHER;
 }
 
 static void vm_input(struct vm *vm, uint32_t core, const char *bytes, size_t length,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How far a task is, and that it hangs: rank 0 reports the steps that it has done, and has been silent for longer
- * than the task's patience (patience.h).
+ * The progress of a task, and whether it hangs. Rank 0 reports the steps that it has done. A task
+ * hangs if rank 0 was silent for longer than the task's patience (patience.h).
  *
- * Only time counts in which it could have made progress and said so. Its VMs are at rest, none is paused or cut off,
- * and after a short while of silence their hosts must answer, and every VM must go on to get CPU time: a guest that
- * does nothing gets some, a VM that is frozen gets none. What hangs there is seen by others (vm_requests.h). No
- * interval counts for more than GAP_S, so that a vm that was suspended, or stood still, does not make all tasks
- * look hung. A task with a share of its nodes' CPUs has that share of the time.
+ * Only time counts in which rank 0 could have made progress and reported it. The task's VMs are at
+ * rest, and none is paused or cut off. After a short silence their hosts must answer, and every VM
+ * must get CPU time: an idle guest gets some, a frozen VM gets none. Hangs of hosts and agents are
+ * found elsewhere (vm_requests.h). An interval counts for at most GAP_S, so that a machine that was
+ * suspended, or stood still, does not make all tasks look hung. For a task with a CPU share, time
+ * counts by that share.
  */
 #include "common/clock.h"
 #include "local-sched/hypervisor/domain.h"
@@ -18,14 +19,14 @@
 
 #define LOOK_S 2
 #define GAP_S (2 * LOOK_S)
-/* A silence of this length is nothing yet. */
+/* A shorter silence is not examined. */
 #define QUIET_S 5
-/* A VM's CPU time is told in steps of 10 ms, which a guest that does nothing takes some seconds for. */
+/* A VM's CPU time is counted in steps of 10 ms. An idle guest needs some seconds for a step. */
 #define STARVED_S 20
 
 /* Counting. */
 
-/* What was not counted until `now_ns` never is, or is added to *to_s. */
+/* Ends the time that was not counted until `now_ns`: adds it to *to_s, or drops it. */
 static void pass_over(struct job *job, int64_t now_ns)
 {
 	job->silence.counted_ns = now_ns;
@@ -49,7 +50,7 @@ static bool is_heard(const struct job *job)
 	return true;
 }
 
-/* All VMs got CPU time, as it is known now. */
+/* Counts the pending time: all VMs got CPU time in it. */
 static void take_pending(struct job *job)
 {
 	if (job->silence.pending_s <= STARVED_S)
@@ -84,13 +85,13 @@ void job_note_progress(struct job *job)
 	*progress = (struct task_progress){.done = done, .total = total, .t_ns = now_ns};
 }
 
-/* Judging. */
+/* Decision. */
 
 static double patience_of(const struct job *job)
 {
 	const struct task *task = job->task;
 
-	/* That it has begun says nothing about its steps. */
+	/* The start of the task says nothing about its steps. */
 	return patience_s(job->settings.patience, task->benchmark, task->class_,
 			  task->progress.done > 0 ? job->silence.longest_s : 0);
 }
@@ -105,7 +106,8 @@ static char *describe(const struct job *job)
 		cpu_s += (double)job->places[i].silent_cpu_ns * 1e-9;
 	g_string_printf(text, "no progress for %.0f s: ", job->silence.silent_s);
 	if (progress->total)
-		g_string_append_printf(text, "rank 0 is at step %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT,
+		g_string_append_printf(text,
+				       "rank 0 is at step %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT,
 				       progress->done, progress->total);
 	else
 		g_string_append(text, "rank 0 has not begun");
@@ -113,7 +115,7 @@ static char *describe(const struct job *job)
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-static void judge(struct job *job)
+static void kill_if_hung(struct job *job)
 {
 	g_autofree char *reason = NULL;
 
@@ -129,7 +131,7 @@ static void judge(struct job *job)
 struct question {
 	struct job *job;
 	uint32_t source;
-	int64_t t_ns; /* of the report that the silence began with */
+	int64_t t_ns; /* time of the report with which the silence began */
 };
 
 static const struct domain_cpu *find_cpu(const GPtrArray *times, const char *domain)
@@ -153,7 +155,7 @@ static void note_cpu(struct job *job, const struct host *host, const GPtrArray *
 			continue;
 		cpu = times ? find_cpu(times, vm_domain(place->vm)) : NULL;
 		job->silence.unknown |= !cpu;
-		/* A first reading tells nothing: the next one does. */
+		/* A first reading proves nothing; the next one does. */
 		job->silence.starved |= cpu && (place->cpu_ns == 0 || cpu->cpu_ns <= place->cpu_ns);
 		if (cpu && place->cpu_ns != 0 && cpu->cpu_ns > place->cpu_ns)
 			place->silent_cpu_ns += cpu->cpu_ns - place->cpu_ns;
@@ -161,8 +163,8 @@ static void note_cpu(struct job *job, const struct host *host, const GPtrArray *
 	}
 }
 
-/* All hosts have answered. */
-static void weigh(struct job *job)
+/* Evaluates the readings, once all hosts have answered. */
+static void evaluate_readings(struct job *job)
 {
 	struct job_silence *silence = &job->silence;
 	const int64_t now_ns = clock_now_ns();
@@ -176,7 +178,7 @@ static void weigh(struct job *job)
 	if (silence->starved)
 		return;
 	take_pending(job);
-	judge(job);
+	kill_if_hung(job);
 }
 
 static void cpu_read(gpointer result, const GError *error, gpointer data)
@@ -187,13 +189,13 @@ static void cpu_read(gpointer result, const GError *error, gpointer data)
 
 	if (!job_call_ended(job))
 		return;
-	/* What was asked before rank 0 spoke again says nothing about its silence now. */
+	/* A reading from before rank 0's last report says nothing about its current silence. */
 	if (question->t_ns != job->task->progress.t_ns)
 		job->silence.unknown = true;
 	else
 		note_cpu(job, job->settings.sources[question->source].host, times);
 	if (--job->silence.asked == 0 && job->phase == PHASE_RUNNING)
-		weigh(job);
+		evaluate_readings(job);
 	job_advance(job);
 }
 
@@ -222,7 +224,7 @@ static void ask_cpu(struct job *job)
 	}
 }
 
-/* Watching. */
+/* Checks. */
 
 void job_look_at_progress(struct job *job)
 {
@@ -240,7 +242,7 @@ void job_look_at_progress(struct job *job)
 	}
 }
 
-static gboolean look(gpointer data)
+static gboolean check_progress(gpointer data)
 {
 	job_look_at_progress(data);
 	return G_SOURCE_CONTINUE;
@@ -251,14 +253,15 @@ void job_watch_progress(struct job *job)
 	if (job->task->script_summary)
 		return;
 	job->silence.counted_ns = clock_now_ns();
-	job->silence.source = g_timeout_add_seconds(LOOK_S, look, job);
+	job->silence.source = g_timeout_add_seconds(LOOK_S, check_progress, job);
 }
 
 void job_learn_patience(struct job *job)
 {
 	const struct task *task = job->task;
 
-	if (task->outcome == TASK_OUTCOME_COMPLETED && task->progress.total && job->settings.patience)
+	if (task->outcome == TASK_OUTCOME_COMPLETED && task->progress.total &&
+	    job->settings.patience)
 		patience_learn(job->settings.patience, task->benchmark, task->class_,
 			       job->silence.longest_s);
 }

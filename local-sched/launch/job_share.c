@@ -11,21 +11,24 @@
 
 #define GIVEN_S 2
 
-/* A call to a host for one VM (setting) or all of the task there (reading). */
+/*
+ * A call to a host about a VM (to set its share), or about all VMs of the task there (to read their
+ * usage).
+ */
 struct question {
 	struct job *job;
-	int64_t n;       /* of the share */
-	uint32_t source; /* or place */
+	int64_t n;       /* number of the share */
+	uint32_t source; /* index of the source, or of the node */
 };
 
-/* What the VMs on one host had used when it was read last. */
+/* The CPU time of the VMs on a host at the last reading. */
 struct job_given {
 	int64_t t_ns; /* 0: not read */
 	double cpu_ns;
-	double cores; /* since the reading before; NAN: not known */
+	double cores; /* cores used since the reading before; NAN: not known */
 };
 
-static struct question *ask(struct job *job, uint32_t source)
+static struct question *begin_call(struct job *job, uint32_t source)
 {
 	struct question *question = g_new0(struct question, 1);
 
@@ -34,9 +37,9 @@ static struct question *ask(struct job *job, uint32_t source)
 	return question;
 }
 
-/* Setting. */
+/* Set the share. */
 
-static void tell_share(struct job *job)
+static void report_share(struct job *job)
 {
 	g_autofree char *trouble = g_steal_pointer(&job->share_failure);
 
@@ -54,7 +57,10 @@ static void share_set(gpointer result, const GError *error, gpointer data)
 
 	if (!job_call_ended(job))
 		return;
-	/* Calls to a host may overtake one another: the next one waits for this. */
+	/*
+	 * Calls to a host may overtake one another, so the next share waits for the end of this
+	 * call.
+	 */
 	if (question->n != job->task->share_n && !job->places[question->source].lost) {
 		set_share(job, question->source);
 		return;
@@ -63,7 +69,7 @@ static void share_set(gpointer result, const GError *error, gpointer data)
 		job->share_failure = g_strdup(error->message);
 	job->places[question->source].sharing = false;
 	if (--job->share_pending == 0)
-		tell_share(job);
+		report_share(job);
 	job_advance(job);
 }
 
@@ -74,12 +80,12 @@ static void set_share(struct job *job, uint32_t i)
 	const struct cpu_cap cap = vm_cap_at(vm, place);
 
 	domain_apply_cap(vm_current_host(vm), vm_domain(vm), &cap,
-			 vm_cores_at(job->places[i].vm, place), share_set, ask(job, i));
+			 vm_cores_at(job->places[i].vm, place), share_set, begin_call(job, i));
 }
 
-/* Reading what is given. */
+/* Read the usage. */
 
-/* What the VMs may use together. */
+/* The cores that the VMs may use together. */
 static double asked_cores(const struct job *job)
 {
 	double cores = 0;
@@ -134,8 +140,9 @@ static void given_read(gpointer result, const GError *error, gpointer data)
 		if (is_ours(job, host, cpu->name))
 			cpu_ns += (double)cpu->cpu_ns;
 	}
-	/* Over a whole interval with this share only. */
-	given->cores = times && given->t_ns && question->n == job->given_n && cpu_ns >= given->cpu_ns ?
+	/* Only over a whole interval with this share. */
+	given->cores = times && given->t_ns && question->n == job->given_n &&
+		       cpu_ns >= given->cpu_ns ?
 			       (cpu_ns - given->cpu_ns) / (double)(now_ns - given->t_ns) :
 			       (double)NAN;
 	given->t_ns = times ? now_ns : 0;
@@ -173,7 +180,7 @@ static gboolean read_given(gpointer data)
 		if (!has_vms(job, host))
 			continue;
 		job->given_pending++;
-		domain_cpu_times(host, given_read, ask(job, s));
+		domain_cpu_times(host, given_read, begin_call(job, s));
 	}
 	return G_SOURCE_CONTINUE;
 }
@@ -189,7 +196,7 @@ void job_share(struct job *job)
 
 		vm_set_share(place->vm, job->task->share);
 		if (place->sharing)
-			continue; /* it is given this one after the last one */
+			continue; /* it gets this share after the call under way */
 		place->sharing = true;
 		job->share_pending++;
 		set_share(job, i);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/job_private.h"
 
-/* What the suspension asks and tells. */
+/* Queries and events of the suspension. */
 
 static bool is_quiet(void *data)
 {
 	return job_is_quiet(data);
 }
 
-/* The clock of the deadline stands still with the VMs. */
+/* The deadline's clock stands still with the VMs. */
 static void on_stopped(int64_t t_ns, void *data)
 {
 	struct job *job = data;

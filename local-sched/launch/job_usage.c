@@ -17,9 +17,9 @@ struct reading {
 struct job_usage {
 	GArray *parts;
 	struct reading (*readings)[2]; /* per part */
-	guint phase;                   /* which reading is being taken */
+	guint phase;                   /* which reading is under way */
 	guint under_way;
-	bool orphan; /* freed by its owner */
+	bool orphan; /* its owner has freed it */
 	job_usage_done_f done;
 	void *data;
 };
@@ -30,12 +30,12 @@ struct question {
 	guint phase;
 };
 
-void usage_add(struct usage *total, const struct usage *stretch)
+void usage_add(struct usage *total, const struct usage *interval)
 {
-	total->cpu_s += stretch->cpu_s;
-	total->host_cpu_s += stretch->host_cpu_s;
-	total->host_energy_uj += stretch->host_energy_uj;
-	total->host_gap_ns += stretch->host_gap_ns;
+	total->cpu_s += interval->cpu_s;
+	total->host_cpu_s += interval->host_cpu_s;
+	total->host_energy_uj += interval->host_energy_uj;
+	total->host_gap_ns += interval->host_gap_ns;
 }
 
 GArray *usage_parts_new(struct usage_source *sources, uint32_t sources_count,
@@ -107,7 +107,7 @@ static void really_free(struct job_usage *usage)
 	g_free(usage);
 }
 
-/* The counter at `t_ns`: after the last sample it goes on at that sample's power. */
+/* Reads the counter at `t_ns`, extrapolated from the last sample at that sample's power. */
 static void read_energy(const struct usage_source *source, int64_t t_ns, struct reading *reading)
 {
 	const struct energy_counter *counter = NULL;
@@ -123,7 +123,7 @@ static void read_energy(const struct usage_source *source, int64_t t_ns, struct 
 	reading->gap_ns = (double)counter->gap_ns;
 }
 
-/* Whether a host has nothing to do with the task after all: VMs were to come, and none did. */
+/* Whether a host had nothing to do with the task: VMs were to arrive there, and none did. */
 static bool was_stale(const struct usage_part *part)
 {
 	for (guint i = 0; part->coming && i < part->coming->len; i++)
@@ -138,13 +138,13 @@ static bool is_read(const struct reading *r)
 	       !isnan(r[1].energy_uj);
 }
 
-/* A counter never falls: where it seems to, what was used is not known. */
+/* The rise of a counter. Counters never fall: where one seems to, the usage is not known. */
 static double rise(double start, double end)
 {
 	return end >= start ? end - start : (double)NAN;
 }
 
-static void tell(struct job_usage *usage)
+static void report_usage(struct job_usage *usage)
 {
 	struct usage total = {0};
 
@@ -187,11 +187,11 @@ static void times_read(gpointer result, const GError *error, gpointer data)
 	struct reading *reading = &usage->readings[question->part][question->phase];
 	g_autoptr(GPtrArray) times = result;
 
-	/* Before the account asks whose the VMs are from now on: job_usage_is_over(). */
+	/* Set before the account asks for the VMs' owners: job_usage_is_over(). */
 	reading->came = true;
 	if (times)
 		read_account(part_at(usage, question->part), times, reading);
-	/* A host that was held up until the end says nothing of the start. */
+	/* A reading that was delayed until the end is useless for the start. */
 	if (question->phase < usage->phase)
 		reading->cpu_ns = reading->host_cpu_ns = (double)NAN;
 	usage->under_way--;
@@ -200,7 +200,7 @@ static void times_read(gpointer result, const GError *error, gpointer data)
 	if (usage->orphan)
 		really_free(usage);
 	else if (usage->done)
-		tell(usage);
+		report_usage(usage);
 }
 
 static void take_readings(struct job_usage *usage, int64_t t_ns)
@@ -242,7 +242,7 @@ static void looked(gpointer result, const GError *error, gpointer data)
 	if (usage->orphan)
 		really_free(usage);
 	else if (usage->done)
-		tell(usage);
+		report_usage(usage);
 }
 
 void job_usage_look(struct job_usage *usage)

@@ -42,7 +42,7 @@ struct usage {
 };
 
 /* Adds the usage of another interval. */
-void usage_add(struct usage *total, const struct usage *stretch);
+void usage_add(struct usage *total, const struct usage *interval);
 
 /*
  * The hosts of `vms` (count of them), of `sources_count` sources: struct usage_part. The caller

@@ -9,7 +9,7 @@
 
 #define QUIET_MS 50
 
-/* How long a step may still take once the task ends, and how often moves are asked to end. */
+/* The limit of a step once the task ends, and the interval at which moves are asked to end. */
 #define ABORT_LIMIT_S 10
 #define ABORT_AGAIN_MS 1000
 
@@ -25,7 +25,7 @@ static void fire(struct migration *migration, enum migration_event event)
 
 /* Steps. */
 
-static gboolean look_whether_quiet(gpointer data)
+static gboolean check_quiet(gpointer data)
 {
 	struct migration *migration = data;
 
@@ -41,7 +41,7 @@ static void enter_quieting(struct migration *migration)
 	if (migration->events->is_quiet(migration->data))
 		fire(migration, MIGRATION_EVENT_DONE);
 	else
-		migration->quiet_source = g_timeout_add(QUIET_MS, look_whether_quiet, migration);
+		migration->quiet_source = g_timeout_add(QUIET_MS, check_quiet, migration);
 }
 
 static void enter_moving(struct migration *migration)
@@ -71,7 +71,10 @@ static void wait_for_nodes(struct migration *migration)
 	fire(migration, MIGRATION_EVENT_DONE);
 }
 
-/* All are where they will be: the task goes on, and only then are clocks set, which takes a while. */
+/*
+ * All VMs have their final place: the task runs on. Only then are the clocks set, which takes a
+ * while.
+ */
 static void enter_clocking(struct migration *migration)
 {
 	migration->record->moved_ns = clock_now_ns();
@@ -106,7 +109,7 @@ static void enter_idle(struct migration *migration, guint event)
 	if (event == MIGRATION_EVENT_ABORT)
 		return;
 	if (event == MIGRATION_EVENT_LIMIT)
-		leave_nodes(migration); /* they never went */
+		leave_nodes(migration); /* no VM has moved */
 	migration->record->settled_ns = clock_now_ns();
 	if (!moved)
 		migration->record->reason = g_strdup(reason ? reason : "for no known reason");
@@ -114,7 +117,7 @@ static void enter_idle(struct migration *migration, guint event)
 				 migration->record->reason, migration->data);
 }
 
-/* Its VMs are held until the task gives them back, which removes them. */
+/* The VMs are held until the task gives them back, which removes them. */
 static void enter_lost(struct migration *migration)
 {
 	g_autofree char *reason = vm_steps_take_reason(migration->steps);
@@ -179,8 +182,8 @@ static void left(void *owner)
 }
 
 /*
- * A VM that has come goes on computing while its host is out of reach: what is still to be done
- * there waits for it. Where the VM itself is not known yet there is an end to that.
+ * A VM that has arrived runs on while its host is out of reach, so the steps there wait for the
+ * host. Where the VM's place is not known, the wait is limited.
  */
 static bool is_patient(void *owner)
 {
@@ -196,7 +199,7 @@ static bool is_patient(void *owner)
 	return false;
 }
 
-/* The table's functions with the enumerations' own types. */
+/* The table's functions, with its own enumerations as arguments. */
 
 static bool next_step(guint step, guint event, guint *ret_next)
 {
@@ -305,7 +308,7 @@ void migration_lost(struct migration *migration, const struct vm *vm)
 		if (moving->vm != vm || moving->gone || step == MIGRATION_IDLE ||
 		    step == MIGRATION_LOST)
 			continue;
-		/* It boots at one of its nodes, the other one gets another VM. */
+		/* It boots at one of its nodes, and the other node gets another VM. */
 		if (step != MIGRATION_CLOCKING && step != MIGRATION_LEAVING) {
 			migration_vm_leave_node(moving);
 			vm_set_destination(moving->vm, NULL);
@@ -326,8 +329,11 @@ static gboolean abort_moves(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* The task's nodes are ready, or known to be down, when it has ended. */
-static void tell_unsettled_nodes(struct migration *migration)
+/*
+ * Reports nodes as down that have no VM yet: at the task's end, its nodes are ready or known to be
+ * down.
+ */
+static void report_unsettled_nodes(struct migration *migration)
 {
 	for (uint32_t i = 0; i < migration->count; i++) {
 		struct node *node = migration_vm_left(&migration->vms[i]);
@@ -350,7 +356,7 @@ void migration_abort(struct migration *migration)
 	case MIGRATION_CLOCKING:
 	case MIGRATION_LEAVING:
 		fire(migration, MIGRATION_EVENT_ABORT);
-		tell_unsettled_nodes(migration);
+		report_unsettled_nodes(migration);
 		return;
 	default:
 		break;

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stddef.h>
 
-/* libvirt has no deadline of its own: a QEMU that hangs is to be noticed. */
+/* libvirt has no deadline of its own, and a QEMU that hangs has to be noticed. */
 #define ACT_LIMIT_S 60
 #define MOVE_LIMIT_S 600
-/* Waiting for guests, whose agents answer what they were asked before first. */
+/* A wait for guests, whose agents first answer earlier requests. */
 #define QUIET_PATIENCES 2
 
 static const struct {
@@ -47,7 +47,7 @@ static const struct {
 	{MIGRATION_MOVING, MIGRATION_EVENT_FAIL, MIGRATION_LOCATING},
 	{MIGRATION_MOVING, MIGRATION_EVENT_LIMIT, MIGRATION_LOCATING},
 	{MIGRATION_LOCATING, MIGRATION_EVENT_DONE, MIGRATION_WIRING},
-	/* A guest whose clock is late computes all the same. */
+	/* A guest whose clock is late computes correctly. */
 	{MIGRATION_CLOCKING, MIGRATION_EVENT_FAIL, MIGRATION_LEAVING},
 	{MIGRATION_CLOCKING, MIGRATION_EVENT_LIMIT, MIGRATION_LEAVING},
 

@@ -29,7 +29,8 @@ void migration_vm_leave_node(struct moving_vm *moving)
 	struct node *left = migration_vm_left(moving);
 
 	if (left && !moving->gone)
-		pool_leave(moving->migration->pool, left, left == moving->from ? moving->to : moving->from,
+		pool_leave(moving->migration->pool, left,
+			   left == moving->from ? moving->to : moving->from,
 			   moving->vm);
 }
 
@@ -85,7 +86,7 @@ static bool move_vm(struct moving_vm *moving)
 	return true;
 }
 
-/* `result` is one of enum transfer_place. */
+/* `result` is an enum transfer_place. */
 static void located(gpointer result, const GError *error, gpointer data)
 {
 	uint32_t i;
@@ -100,8 +101,9 @@ static void located(gpointer result, const GError *error, gpointer data)
 	}
 	moving = &migration->vms[i];
 	if (!error && GPOINTER_TO_INT(result) == TRANSFER_TO) {
-		/* Something may be left of it that stands still. */
-		domain_destroy(vm_current_host(moving->vm), vm_domain(moving->vm), vm_keeper(moving->vm), NULL,
+		/* A frozen copy may be left there. */
+		domain_destroy(vm_current_host(moving->vm), vm_domain(moving->vm),
+			       vm_keeper(moving->vm), NULL,
 			       NULL);
 		vm_arrived(moving);
 	} else if (!error) {
@@ -119,7 +121,7 @@ static bool locate_vm(struct moving_vm *moving)
 	return true;
 }
 
-/* Whether it is on another host than before; what the others need they still have. */
+/* Whether the VM has changed its host. A VM that has not still has its ports and its clock. */
 static bool has_come(const struct moving_vm *moving)
 {
 	return migration_vm_has_moved(moving) && migration_vm_is_elsewhere(moving);
@@ -162,7 +164,7 @@ bool migration_vm_start(void *owner, uint32_t moving)
 	return starts[vm_steps_current(migration->steps)](&migration->vms[moving]);
 }
 
-/* A host may be out of reach for a while, an agent until its VM has been set going. */
+/* A host may be out of reach for a while, and an agent until its VM runs again. */
 bool migration_vm_repeats(void *owner, uint32_t vm, const GError *error)
 {
 	const struct migration *migration = owner;

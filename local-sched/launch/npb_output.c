@@ -14,7 +14,7 @@ uint32_t npb_output_blocks(const char *benchmark)
 	return known ? known->blocks : 0;
 }
 
-/* Calls back with group 1 of every match of `pattern`. */
+/* The texts of group 1 of all matches of `pattern`. */
 static GPtrArray *matches(const char *text, const char *pattern)
 {
 	g_autoptr(GRegex) regex =
@@ -37,7 +37,8 @@ static bool sum(const char *text, const char *pattern, double *ret_sum)
 	for (guint i = 0; i < found->len; i++) {
 		double number = 0;
 
-		read_number(g_ptr_array_index(found, i), 0, DBL_MAX, &number); /* the pattern is of one */
+		/* the pattern matches numbers only */
+		read_number(g_ptr_array_index(found, i), 0, DBL_MAX, &number);
 		*ret_sum += number;
 	}
 	return found->len > 0;

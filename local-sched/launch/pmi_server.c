@@ -21,8 +21,8 @@ struct pmi_server {
 	uint32_t ranks_count;
 	struct rank *ranks;
 	GHashTable *keys; /* key -> value, both owned */
-	bool met;         /* a barrier was complete */
-	int64_t done, total; /* steps; total 0: none were told of */
+	bool met;         /* all ranks have met in a barrier */
+	int64_t done, total; /* steps; total 0: none were reported */
 	bool failed;
 };
 
@@ -315,7 +315,7 @@ static bool serve_lines(struct pmi_server *server, uint32_t rank, GString *input
 	return good;
 }
 
-/* After a failure: finds the exit line among whatever else comes. */
+/* After a failure: finds the exit line among the other messages. */
 static void watch_for_exit(struct pmi_server *server, uint32_t rank, GString *input)
 {
 	char *end;

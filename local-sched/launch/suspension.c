@@ -9,8 +9,9 @@
 #include "common/log.h"
 
 /*
- * QEMU moves what was sent to a port into the guest's memory within one turn of its main loop,
- * which a quota holds up for at most its period; what is not there when the VM is saved is lost.
+ * QEMU moves bytes that were sent to a port into the guest's memory within one turn of its main
+ * loop, which a quota delays by at most its period. Bytes that are not there when the VM is saved
+ * are lost.
  */
 #define STILL_MS 500
 
@@ -71,7 +72,7 @@ static void measure_skew(struct suspension *suspension)
 		first_us = MIN(first_us, frozen_us);
 		last_us = MAX(last_us, frozen_us);
 	}
-	/* 0: the hypervisor did not say. */
+	/* 0: the hypervisor did not report the time. */
 	suspension->record->skew_ns = first_us > 0 ? (last_us - first_us) * 1000 : -1;
 }
 
@@ -95,7 +96,8 @@ static void forget_images(struct suspension *suspension)
 		struct suspended_vm *suspended = &suspension->vms[i];
 
 		if (suspended->image)
-			managed_save_remove(vm_current_host(suspended->vm), vm_domain(suspended->vm), vm_keeper(suspended->vm), NULL,
+			managed_save_remove(vm_current_host(suspended->vm),
+					    vm_domain(suspended->vm), vm_keeper(suspended->vm), NULL,
 				     NULL);
 		suspended->image = false;
 	}
@@ -115,7 +117,7 @@ static void end(struct suspension *suspension, enum suspension_end how)
 {
 	g_autofree char *reason = vm_steps_take_reason(suspension->steps);
 
-	/* What went wrong on the way to a good end does not matter. */
+	/* Failures of an attempt that succeeded in the end do not matter. */
 	suspension->events->ended(how,
 				  how == SUSPENSION_END_RESUMED || how == SUSPENSION_END_SUSPENDED ?
 					  NULL :
@@ -156,7 +158,7 @@ static void enter_leaving(struct suspension *suspension)
 static void enter_clocking(struct suspension *suspension)
 {
 	suspension->record->running_ns = clock_now_ns();
-	log_info_of(LOG_LOCAL(suspension->task), "goes on after %.3f s",
+	log_info_of(LOG_LOCAL(suspension->task), "runs again after %.3f s",
 		    clock_elapsed_s(suspension->record->resume_requested_ns,
 				    suspension->record->running_ns));
 	let_go_all(suspension);
@@ -171,7 +173,7 @@ static void enter_retreating(struct suspension *suspension)
 	wait_for_nodes(suspension);
 }
 
-/* `event` is what led to running, by whichever way. */
+/* `event` led to the step "running", by any way. */
 static void enter_running(struct suspension *suspension, guint previous, guint event)
 {
 	if (event == SUSPENSION_EVENT_ABORT)
@@ -203,7 +205,8 @@ static void finish_doom(struct suspension *suspension)
 
 		if (suspended->moving)
 			pool_give_up(suspension->pool, suspended->vm, suspended->node);
-		if (suspension_vm_is_elsewhere(suspended) && node_vm(suspended->node) == suspended->vm)
+		if (suspension_vm_is_elsewhere(suspended) &&
+		    node_vm(suspended->node) == suspended->vm)
 			pool_abandon(suspension->pool, suspended->node,
 				     "its task ended on the way there");
 		suspended->moving = false;
@@ -264,7 +267,7 @@ static void left(void *owner)
 	g_clear_handle_id(&suspension->still_source, g_source_remove);
 }
 
-/* The table's functions with the enumerations' own types. */
+/* The table's functions, with its own enumerations as arguments. */
 
 static bool next_step(guint step, guint event, guint *ret_next)
 {
@@ -407,7 +410,7 @@ void suspension_abort(struct suspension *suspension)
 	fire(suspension, SUSPENSION_EVENT_ABORT);
 }
 
-/* What is on its way to or from a disk, and what comes to the nodes, is waited for. */
+/* Whether a step is waited for: VMs on their way to or from a disk, and VMs for the nodes. */
 static bool is_to_be_awaited(enum suspension_step step)
 {
 	return step == SUSPENSION_SAVING || step == SUSPENSION_UNSAVING ||
@@ -416,14 +419,15 @@ static bool is_to_be_awaited(enum suspension_step step)
 	       step == SUSPENSION_LOCATING;
 }
 
-/* Those that are on their way to another host come to an end soon. */
+/* Interrupts moves to another host, which then end soon. */
 static void interrupt_moves(struct suspension *suspension)
 {
 	for (uint32_t i = 0; i < suspension->count; i++) {
 		struct suspended_vm *suspended = &suspension->vms[i];
 
 		if (suspended->moving)
-			pool_interrupt(suspension->pool, suspended->vm, suspended->node, suspended->saved);
+			pool_interrupt(suspension->pool, suspended->vm, suspended->node,
+				       suspended->saved);
 	}
 }
 
@@ -432,7 +436,7 @@ void suspension_cancel(struct suspension *suspension)
 	if (suspension->cancelling)
 		return;
 	suspension->cancelling = true;
-	/* Until all is still nothing has begun. */
+	/* While it waits for silence, nothing has begun. */
 	if (is_to_be_awaited(suspension_step(suspension)) && suspension->still_source == 0) {
 		interrupt_moves(suspension);
 		return;

@@ -5,7 +5,7 @@
 #define LOG_SUBSYSTEM "suspension"
 #include "common/log.h"
 
-/* Whether no VM before it is on its host. */
+/* Whether a VM is the first one on its host. */
 static bool is_first_there(const struct suspended_vm *suspended)
 {
 	for (const struct suspended_vm *other = suspended->suspension->vms; other < suspended; other++)
@@ -14,7 +14,7 @@ static bool is_first_there(const struct suspended_vm *suspended)
 	return true;
 }
 
-/* Memory of all VMs that are on the host of this one. */
+/* The memory of all VMs on the host of this VM. */
 static uint64_t memory_mib(const struct suspended_vm *suspended)
 {
 	const struct suspension *suspension = suspended->suspension;
@@ -36,7 +36,7 @@ static void keep_at(struct suspension *suspension, enum config_keep keep)
 }
 
 /*
- * `result` is a number of MiB that the host could give to its nodes' next VMs; the last answer
+ * `result` is the number of MiB that the host can give to its nodes' next VMs. The last answer
  * decides.
  */
 static void memory_known(gpointer result, const GError *error, gpointer data)
@@ -70,7 +70,10 @@ static void ask_for_memory(struct suspension *suspension)
 	}
 }
 
-/* Asked for, or else configured, or else: memory as long as it suffices. */
+/*
+ * Keeps the VMs where the request says, or else the configuration, or else in memory as long as
+ * that suffices.
+ */
 void suspension_decide(struct suspension *suspension)
 {
 	enum config_keep keep = suspension->record->keep;

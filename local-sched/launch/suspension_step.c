@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stddef.h>
 
-/* libvirt has no deadline of its own: a QEMU that hangs is to be noticed. */
+/* libvirt has no deadline of its own, and a QEMU that hangs has to be noticed. */
 #define ACT_LIMIT_S 60
 #define DISK_LIMIT_S 600
-/* Waiting for guests, whose agents answer what they were asked before first. */
+/* A wait for guests, whose agents first answer earlier requests. */
 #define QUIET_PATIENCES 2
 
 static const struct {
@@ -66,7 +66,7 @@ static const struct {
 	{SUSPENSION_CONTINUING, SUSPENSION_EVENT_DONE, SUSPENSION_CLOCKING},
 	{SUSPENSION_CLOCKING, SUSPENSION_EVENT_DONE, SUSPENSION_RUNNING},
 
-	/* A guest whose clock is late computes all the same. */
+	/* A guest whose clock is late computes correctly. */
 	{SUSPENSION_CLOCKING, SUSPENSION_EVENT_FAIL, SUSPENSION_RUNNING},
 	{SUSPENSION_CLOCKING, SUSPENSION_EVENT_LIMIT, SUSPENSION_RUNNING},
 	{SUSPENSION_CLOCKING, SUSPENSION_EVENT_ABORT, SUSPENSION_RUNNING},
@@ -102,7 +102,7 @@ bool suspension_step_next(enum suspension_step step, enum suspension_event event
 		}
 	}
 	*ret_next = step;
-	/* What cannot be rolled back, or came to no end. */
+	/* Failures of a rollback, and steps that exceed their limit. */
 	if (event == SUSPENSION_EVENT_LIMIT && steps[step].limit_s > 0)
 		*ret_next = SUSPENSION_LOST;
 	else if (event == SUSPENSION_EVENT_FAIL && steps[step].is_rollback)

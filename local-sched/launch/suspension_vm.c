@@ -43,7 +43,8 @@ static bool save_vm(struct suspended_vm *suspended)
 {
 	vm_allow_absence(suspended->vm, true);
 	suspended->image = true;
-	managed_save_file(vm_current_host(suspended->vm), vm_domain(suspended->vm), vm_keeper(suspended->vm), vm_steps_answer,
+	managed_save_file(vm_current_host(suspended->vm), vm_domain(suspended->vm),
+			  vm_keeper(suspended->vm), vm_steps_answer,
 		   call_new(suspended));
 	return true;
 }
@@ -58,7 +59,8 @@ static bool restore_vm(struct suspended_vm *suspended)
 {
 	if (!suspended->saved)
 		return false;
-	managed_save_restore(vm_current_host(suspended->vm), vm_domain(suspended->vm), vm_keeper(suspended->vm), vm_steps_answer,
+	managed_save_restore(vm_current_host(suspended->vm), vm_domain(suspended->vm),
+			     vm_keeper(suspended->vm), vm_steps_answer,
 		      call_new(suspended));
 	return true;
 }
@@ -82,7 +84,8 @@ static bool move_vm(struct suspended_vm *suspended)
 		return false;
 	suspended->moving = true;
 	vm_allow_absence(suspended->vm, true);
-	pool_move(suspended->suspension->pool, suspended->vm, suspended->node, suspended->saved, vm_steps_answer,
+	pool_move(suspended->suspension->pool, suspended->vm, suspended->node, suspended->saved,
+		  vm_steps_answer,
 		  call_new(suspended));
 	return true;
 }
@@ -108,7 +111,7 @@ static void vm_stayed(struct suspended_vm *suspended)
 	suspended->moving = false;
 }
 
-/* `result` is one of enum transfer_place. */
+/* `result` is an enum transfer_place. */
 static void located(gpointer result, const GError *error, gpointer data)
 {
 	uint32_t i;
@@ -127,18 +130,19 @@ static void located(gpointer result, const GError *error, gpointer data)
 	vm_steps_done(suspension->steps, i, error);
 }
 
-/* What is saved is where it was until its copy is complete. */
+/* A saved VM is where it was until its copy is complete. */
 static bool locate_vm(struct suspended_vm *suspended)
 {
 	if (suspended->moving && suspended->saved)
 		vm_stayed(suspended);
 	if (!suspended->moving)
 		return false;
-	pool_find(suspended->suspension->pool, suspended->vm, suspended->node, located, call_new(suspended));
+	pool_find(suspended->suspension->pool, suspended->vm, suspended->node, located,
+		  call_new(suspended));
 	return true;
 }
 
-/* Of those whose saving failed it is not known whether they are still there. */
+/* VMs whose saving failed may exist or not. */
 static bool unsave_vm(struct suspended_vm *suspended)
 {
 	suspended->saved = true;
@@ -172,7 +176,8 @@ static bool set_clock(struct suspended_vm *suspended)
 
 static const struct {
 	bool (*start)(struct suspended_vm *suspended);
-	void (*good)(struct suspended_vm *suspended, int64_t took_ns); /* NULL: nothing is noted */
+	/* NULL: no duration is recorded */
+	void (*good)(struct suspended_vm *suspended, int64_t took_ns);
 } actions[SUSPENSION_STEPS] = {
 	[SUSPENSION_FREEZING] = {freeze_vm, vm_frozen},
 	[SUSPENSION_SAVING] = {save_vm, vm_saved},
@@ -205,13 +210,16 @@ void suspension_vm_good(void *owner, uint32_t vm, int64_t took_ns)
 		actions[step].good(&suspension->vms[vm], took_ns);
 }
 
-/* An agent may be reached only a moment after its VM was restored. */
+/* An agent may be reachable only a moment after its VM was restored. */
 bool suspension_vm_repeats(void *owner, uint32_t vm, const GError *error)
 {
 	const struct suspension *suspension = owner;
 	const enum suspension_step step = suspension_step(suspension);
 
-	/* Nobody waits for a host that is out of reach to say where a VM is that is not wanted. */
+	/*
+	 * The place of a VM that is not wanted any more is not waited for while its host is out of
+	 * reach.
+	 */
 	if (suspension->cancelling && step == SUSPENSION_LOCATING)
 		return false;
 	if (step == SUSPENSION_CLOCKING)

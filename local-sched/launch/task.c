@@ -11,7 +11,7 @@
 
 #define WHAT "task"
 #define REPETITIONS_MAX 1000000
-#define SHARES_MAX (G_MAXINT64 / 2) /* those who ask may count in milliseconds */
+#define SHARES_MAX (G_MAXINT64 / 2) /* clients may count in milliseconds */
 #define USER_MAX INT64_C(4294967294)
 #define DEADLINE_MAX_S 4e6 /* in milliseconds it fits a timer */
 
@@ -33,7 +33,7 @@ static const char *const outcome_names[] = {
 	[TASK_OUTCOME_DEADLINE] = "deadline", [TASK_OUTCOME_LOST] = "lost",
 };
 
-/* Of an end of which nothing more is known. */
+/* The cause of an end for which only the outcome is known. */
 static const enum task_cause implied_causes[] = {
 	[TASK_OUTCOME_NONE] = TASK_CAUSE_NONE,       [TASK_OUTCOME_COMPLETED] = TASK_CAUSE_NONE,
 	[TASK_OUTCOME_FAILED] = TASK_CAUSE_OTHER,    [TASK_OUTCOME_KILLED] = TASK_CAUSE_KILLED,
@@ -156,7 +156,10 @@ static bool parse_numbers(struct task *task, const json_t *body, GError **error)
 	return true;
 }
 
-/* Whether it waits for its turn, and for how long at most; missing: no, and whenever. */
+/*
+ * Reads whether the task waits for its turn (missing: no), and for how long at most (missing:
+ * without limit).
+ */
 static bool parse_queue(struct task *task, const json_t *body, GError **error)
 {
 	json_t *queue = json_object_get(body, "queue");
@@ -171,11 +174,12 @@ static bool parse_queue(struct task *task, const json_t *body, GError **error)
 	if (!task->queue)
 		return bad_request(error, "start_within_s", "of no use without \"queue\"");
 	if (!(task->start_within_s > 0) || task->start_within_s > DEADLINE_MAX_S)
-		return bad_request(error, "start_within_s", "must be above 0 and at most 4e6 seconds");
+		return bad_request(error, "start_within_s",
+				   "must be above 0 and at most 4e6 seconds");
 	return true;
 }
 
-/* Whom it is for, and what is to run: missing, nobody and a benchmark. */
+/* Reads the user (missing: none), and the program (missing: a benchmark). */
 static bool parse_user(struct task *task, const json_t *body, GError **error)
 {
 	int64_t index = 0;
@@ -204,7 +208,7 @@ static bool parse_script(struct task *task, const json_t *body, GError **error)
 	if (!object)
 		return true;
 	if (task->user < 0)
-		return bad_request(error, "user", "missing; a script is somebody's");
+		return bad_request(error, "user", "missing; a script needs a user");
 	task->script = task_script_parse(object, &cause);
 	if (!task->script)
 		return bad_request(error, "body", cause->message);
@@ -212,7 +216,7 @@ static bool parse_script(struct task *task, const json_t *body, GError **error)
 	return true;
 }
 
-/* What is stored of a script is its summary. */
+/* Restores the summary of a script, which is all that is stored of it. */
 static void restore_script(struct task *task, const json_t *request)
 {
 	const json_t *object = json_object_get(request, "script");
@@ -325,7 +329,7 @@ bool task_is_migrating(const struct task *task)
 	return last && last->settled_ns == 0 && task->state != TASK_ENDED;
 }
 
-/* The last migration that was over after `t_ns` as far as VMs moved, or NULL. */
+/* The last migration that moved VMs after `t_ns`, or NULL. */
 static const struct task_migration *moved_after(const struct task *task, int64_t t_ns)
 {
 	for (guint i = task->migrations->len; i > 0; i--) {
@@ -337,7 +341,7 @@ static const struct task_migration *moved_after(const struct task *task, int64_t
 	return NULL;
 }
 
-/* The last resumption that came about, or NULL. */
+/* The last resumption that succeeded, or NULL. */
 static const struct task_suspension *last_resumed(const struct task *task)
 {
 	for (guint i = task->suspensions->len; i > 0; i--) {
@@ -404,9 +408,10 @@ char *task_request_text(const struct task *task)
 		json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:f}", "type", task->type, "benchmark",
 			  task->benchmark, "class", class_, "ranks", (json_int_t)task->ranks,
 			  "repetitions", (json_int_t)task->repetitions, "nodes",
-			  nodes_json(task->nodes, task->nodes_count), "deadline_s", task->deadline_s);
+			  nodes_json(task->nodes,
+				     task->nodes_count), "deadline_s", task->deadline_s);
 
-	/* How long it may wait is not part of it: whoever asks once more asks later. */
+	/* The longest wait is not part of it, because a repeated request comes later. */
 	if (task->queue)
 		json_object_set_new(object, "queue", json_true());
 	add_owner(object, task);
@@ -436,7 +441,7 @@ static json_t *share_json(const struct task *task)
 			 real_json(task->asked_cores), "given_cores", real_json(task->given_cores));
 }
 
-/* Of an ended task the age is that at its end. */
+/* The age of an ended task's progress is that at its end. */
 static json_t *progress_json(const struct task *task)
 {
 	const struct task_progress *progress = &task->progress;
@@ -466,8 +471,10 @@ json_t *task_to_json(const struct task *task)
 	json_object_set_new(object, "requested_ns", time_json(task->requested_ns));
 	json_object_set_new(object, "started_ns", time_json(task->started_ns));
 	json_object_set_new(object, "ended_ns", time_json(task->ended_ns));
-	json_object_set_new(object, "outcome", json_string_or_null(task_outcome_name(task->outcome)));
-	json_object_set_new(object, "cause", json_string_or_null(task_cause_name(task_end_cause(task))));
+	json_object_set_new(object, "outcome",
+			    json_string_or_null(task_outcome_name(task->outcome)));
+	json_object_set_new(object, "cause",
+			    json_string_or_null(task_cause_name(task_end_cause(task))));
 	json_object_set_new(object, "reason", json_string_or_null(task->reason));
 	json_object_set_new(object, "progress", progress_json(task));
 	json_object_set_new(object, "benchmark_time_s", real_json(task->benchmark_time_s));

@@ -61,7 +61,7 @@ bool task_migration_came_about(const struct task_migration *migration)
 	return false;
 }
 
-/* What is not known is null. */
+/* A value that is not known is null. */
 static json_t *known_json(int64_t ns, int64_t unknown)
 {
 	return ns == unknown ? json_null() : json_integer(ns);

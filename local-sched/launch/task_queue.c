@@ -61,7 +61,7 @@ static bool nodes_are_ready(const struct task *task, task_queue_ready_f ready, v
 	return true;
 }
 
-/* Whether a task before place `at`, which may still start, wants one of its nodes. */
+/* Whether a task before index `at`, which may still start, needs one of the nodes of task `at`. */
 static bool has_to_wait(const struct task_queue *queue, guint at, int64_t now_ns)
 {
 	for (guint i = 0; i < at; i++)

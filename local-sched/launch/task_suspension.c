@@ -9,7 +9,7 @@
 
 #define WHAT "suspension"
 #define NUMBER_MAX 1000000
-#define TRY_MAX (G_MAXINT64 / 2) /* those who ask may count in milliseconds */
+#define TRY_MAX (G_MAXINT64 / 2) /* clients may count in milliseconds */
 
 static const char *const keep_names[] = {
 	[CONFIG_KEEP_AUTO] = "auto",
@@ -201,7 +201,7 @@ static bool bad_request(GError **error, const char *key, const char *what)
 	return false;
 }
 
-/* What both kinds have. */
+/* The common part of both requests. */
 static bool parse_numbers(const char *n, const json_t *body, uint32_t *ret_n,
 			  int64_t *ret_attempt, GError **error)
 {

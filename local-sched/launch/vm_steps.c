@@ -13,35 +13,35 @@
 #define CLOCK_LATE_NS INT64_C(500000000)
 #define CLOCK_TRIES 4
 
-/* One VM in the current step. */
+/* A VM in the current step. */
 struct turn {
 	struct vm_steps *steps;
 	uint32_t vm;
-	bool open; /* the step waits for it */
+	bool open; /* the step waits for this VM */
 	bool dropped;
 	int64_t start_ns;
-	int64_t clock_ns; /* when its agent was asked to set the clock */
+	int64_t clock_ns; /* when the request to set the clock was sent */
 	uint32_t clock_tries;
 	guint again_source;
 };
 
 struct vm_steps {
 	const struct vm_steps_kind *kind;
-	void *owner; /* NULL: freed by it */
+	void *owner; /* NULL: the owner has freed the steps */
 	char *task;
 	uint32_t count;
 	struct turn *turns; /* count of them */
 	guint step;
-	guint generation;   /* of the step: late answers to an earlier one do not count */
-	uint32_t pending;   /* VMs for which it is not done */
-	bool failed;        /* ... and one for which it was not */
+	guint generation;   /* of the step: answers to calls of an earlier one do not count */
+	uint32_t pending;   /* VMs for which the step is not done */
+	bool failed;        /* the step has failed for a VM */
 	uint32_t under_way; /* calls to hosts */
 	guint limit_source;
 	unsigned limit_s;
 	char *reason;
 };
 
-/* A call to a host for one VM. */
+/* A call to a host for a VM. */
 struct call {
 	struct vm_steps *steps;
 	uint32_t vm;
@@ -100,7 +100,7 @@ char *vm_steps_take_reason(struct vm_steps *steps)
 	return g_steal_pointer(&steps->reason);
 }
 
-/* From step to step. */
+/* Sequence of steps. */
 
 static gboolean limit_reached(gpointer data)
 {
@@ -163,7 +163,7 @@ void vm_steps_fire(struct vm_steps *steps, guint event, const char *reason)
 
 /* Within a step. */
 
-/* One thing less that it waits for. */
+/* Counts down what the step waits for, and ends the step at 0. */
 static void count_down(struct vm_steps *steps)
 {
 	if (--steps->pending == 0)
@@ -174,7 +174,7 @@ void vm_steps_run(struct vm_steps *steps)
 {
 	const guint generation = steps->generation;
 
-	/* One more, so that it does not end before all were started. */
+	/* Counts one more, so that the step does not end before it was started for all VMs. */
 	steps->pending = 1;
 	steps->failed = false;
 	for (uint32_t i = 0; i < steps->count && steps->generation == generation; i++) {

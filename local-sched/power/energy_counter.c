@@ -16,9 +16,9 @@ void energy_counter_init(struct energy_counter *counter, double interval_s)
 }
 
 /*
- * Adds `twice_mw` / 2 over `ns` and returns the microjoules that the counter went up by. The
- * product needs up to 127 bits. The counter stops at INT64_MAX, which JSON can still carry: 290
- * years of 1 kW.
+ * Adds `twice_mw` / 2 over `ns` and returns by how many microjoules the counter rose. The product
+ * needs up to 127 bits. The counter stops at INT64_MAX, the limit of JSON integers: 290 years of 1
+ * kW.
  */
 static uint64_t add_area(struct energy_counter *counter, uint64_t twice_mw, int64_t ns)
 {

@@ -15,12 +15,15 @@
 #define PROMPT "ipmitool> "
 
 enum {
-	OUTPUT_MAX = 65536, /* more before a prompt is no answer to anything we ask */
+	OUTPUT_MAX = 65536, /* a longer output before a prompt answers none of our commands */
 	TERM_AFTER_MS = 1000,
 	KILL_AFTER_MS = 2000,
 };
 
-/* A login that fails faster than this was refused; ipmitool says the same when nobody answers. */
+/*
+ * A login that fails sooner was refused. ipmitool prints the same message when the BMC does not
+ * answer.
+ */
 #define REFUSED_WITHIN_S 1.0
 
 enum shell_state {
@@ -43,10 +46,10 @@ struct ipmi_shell {
 	guint deadline_id;
 	ipmi_shell_done_f done;
 	void *data;
-	GError *start_error; /* why the child could not be started, on its way to `done` */
+	GError *start_error; /* why the child could not be started; for `done` */
 };
 
-/* A child that was told to exit; belongs to the main loop until the child is reaped. */
+/* A child that got "exit"; the main loop owns it until the child is reaped. */
 struct leaving {
 	GPid pid;
 	guint term_id, kill_id;
@@ -80,23 +83,23 @@ static gboolean on_kill(gpointer data)
 }
 
 /*
- * Writes to the child. A line always fits into the pipe, for the child has read all before it; if
- * it is dead or deaf, the end of its output or the deadline says so.
+ * Writes to the child. A line always fits into the pipe, because the child has read everything
+ * before it. If the child is dead or hangs, the end of its output or the deadline shows it.
  */
-static void tell(const struct ipmi_shell *shell, const char *line)
+static void write_line(const struct ipmi_shell *shell, const char *line)
 {
 	if (write(shell->to, line, strlen(line)) < 0)
 		return;
 }
 
-/* Tells the child to exit and leaves it to the main loop. */
+/* Sends "exit" to the child and leaves it to the main loop. */
 static void end_child(struct ipmi_shell *shell)
 {
 	struct leaving *leaving;
 
 	if (shell->state == SHELL_STOPPED)
 		return;
-	tell(shell, "exit\n");
+	write_line(shell, "exit\n");
 	leaving = g_new0(struct leaving, 1);
 	leaving->pid = shell->pid;
 	leaving->term_id = g_timeout_add(TERM_AFTER_MS, on_term, leaving);
@@ -110,7 +113,7 @@ static void end_child(struct ipmi_shell *shell)
 	g_string_truncate(shell->output, 0);
 }
 
-/* Forgets the command and calls back; the shell may be gone after it. */
+/* Forgets the command and calls `done`, which may free the shell. */
 static void finish(struct ipmi_shell *shell, const char *output, const GError *error)
 {
 	const ipmi_shell_done_f done = shell->done;
@@ -131,7 +134,7 @@ static void give_up(struct ipmi_shell *shell, enum power_meter_error code, const
 	finish(shell, NULL, error);
 }
 
-/* The child ended by itself: at login with a reason, later by some failure of its own. */
+/* The child ended by itself: at login with a message, later by a failure of its own. */
 static void handle_end(struct ipmi_shell *shell)
 {
 	const double after_s = clock_elapsed_s(shell->started_ns, clock_now_ns());
@@ -152,7 +155,7 @@ static void handle_end(struct ipmi_shell *shell)
 	give_up(shell, code, message);
 }
 
-/* What came after the echo of the command. */
+/* The output after the echo of the command. */
 static const char *without_echo(const char *output, const char *command)
 {
 	const char *rest = output + strlen(command);
@@ -166,7 +169,7 @@ static void send_command(struct ipmi_shell *shell)
 
 	g_string_truncate(shell->output, 0);
 	shell->state = SHELL_BUSY;
-	tell(shell, line);
+	write_line(shell, line);
 }
 
 /* Whether the child is at its prompt. */
@@ -216,7 +219,7 @@ static gboolean on_output(int fd, GIOCondition condition, gpointer data)
 	g_string_append_len(shell->output, buffer, got);
 	if (!at_prompt(shell->output))
 		return G_SOURCE_CONTINUE;
-	/* The callback may end the child, and with it this source: what is left is not ours. */
+	/* The callback may end the child, and with it this source: do not use it any more. */
 	handle_prompt(shell);
 	return G_SOURCE_CONTINUE;
 }
@@ -306,7 +309,7 @@ void ipmi_shell_command(struct ipmi_shell *shell, const char *command, int64_t d
 	if (shell->state == SHELL_IDLE) {
 		send_command(shell);
 	} else if (!start_child(shell, &shell->start_error)) {
-		/* Not from within this call. */
+		/* Not within this call. */
 		g_source_remove(shell->deadline_id);
 		shell->deadline_id = g_timeout_add(0, on_deadline, shell);
 	}

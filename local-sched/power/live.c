@@ -17,7 +17,7 @@ enum { WAKE_MS = 50 };
 struct live_host {
 	const struct config_cluster *cluster;
 	const struct config_host *host;
-	struct sampler *sampler; /* NULL: no meter, or one that cannot work */
+	struct sampler *sampler; /* NULL: no meter, or a meter that cannot work */
 	char *error;             /* why not, or NULL */
 };
 
@@ -37,7 +37,7 @@ static void host_clear(gpointer data)
 static void on_sampled(const struct power_reading *reading, enum energy_counter_step step,
 		       const struct energy_counter *counter, void *data)
 {
-	/* The sampler keeps what is shown. */
+	/* The sampler keeps the values. */
 }
 
 static void on_lost(const char *reason, void *data)
@@ -105,7 +105,7 @@ static gboolean on_wake(gpointer data)
 typedef bool (*stop_f)(struct live *live, const void *data);
 
 /* Runs the main loop until `stop` says so, or for `seconds`. */
-static void run(struct live *live, double seconds, stop_f stop, const void *data)
+static void run_main_loop(struct live *live, double seconds, stop_f stop, const void *data)
 {
 	const int64_t from_ns = clock_now_ns();
 	const guint wake_id = g_timeout_add(WAKE_MS, on_wake, NULL);
@@ -129,7 +129,7 @@ static bool is_settled(struct live *live, const void *data)
 
 void live_settle(struct live *live, double timeout_s)
 {
-	run(live, timeout_s, is_settled, NULL);
+	run_main_loop(live, timeout_s, is_settled, NULL);
 }
 
 static bool is_interrupted(struct live *live, const void *interrupted)
@@ -139,7 +139,7 @@ static bool is_interrupted(struct live *live, const void *interrupted)
 
 void live_wait(struct live *live, double seconds, const bool *interrupted)
 {
-	run(live, seconds, is_interrupted, interrupted);
+	run_main_loop(live, seconds, is_interrupted, interrupted);
 }
 
 static json_t *host_json(const struct live_host *host)
@@ -155,10 +155,11 @@ static json_t *host_json(const struct live_host *host)
 	json_object_set_new(object, "cluster", json_string(host->cluster->name));
 	json_object_set_new(object, "host", json_string(host->host->name));
 	json_object_set_new(object, "kind", json_string(config_meter_kind_name(kind)));
-	json_object_set_new(object, "source", json_string_or_null(there ? sampler_source(sampler) : NULL));
+	json_object_set_new(object, "source",
+			    json_string_or_null(there ? sampler_source(sampler) : NULL));
 	json_object_set_new(object, "modelled",
 			    json_boolean(host->host->blade || kind == CONFIG_METER_MODEL));
-	/* A last reading that a failed one followed is no reading of now. */
+	/* The last reading is not current if a failed one followed. */
 	json_object_set_new(object, "watts",
 			    there && !error ? json_real((double)counter->last_mw / 1e3) :
 					      json_null());
@@ -173,7 +174,7 @@ static json_t *host_json(const struct live_host *host)
 	return object;
 }
 
-/* A number divided by `unit`; null if it is none. */
+/* A number divided by `unit`; null if it is not a number. */
 static json_t *scaled(const json_t *number, double unit)
 {
 	return json_is_number(number) ? json_real(json_number_value(number) / unit) : json_null();
@@ -229,7 +230,8 @@ static void add_remote(json_t *hosts, const struct config *config,
 	double timeout_s;
 
 	if (client && http_client_timeout(ASK_TIMEOUT_S, &timeout_s, &error))
-		capabilities = http_client_call(client, "GET", "/v1/capabilities", NULL, timeout_s, &error);
+		capabilities = http_client_call(client, "GET", "/v1/capabilities", NULL, timeout_s,
+						&error);
 	if (capabilities)
 		energy = http_client_call(client, "GET", "/v1/energy", NULL, timeout_s, &error);
 	if (!energy) {
@@ -278,7 +280,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "-";
 }
 
-/* A number for a table; "-" where there is none. */
+/* A number for the table; "-" where it is not known. */
 static char *number_of(const json_t *object, const char *key, int decimals)
 {
 	const json_t *value = json_object_get(object, key);
@@ -327,8 +329,10 @@ char *live_table(const json_t *json)
 		g_string_append(table,
 				"note: watts of a model fed by CPU time, not of a real meter\n");
 	if (simulated)
-		g_string_append(table, "note: watts that are simulated: what the estimates of tasks say\n");
+		g_string_append(table,
+				"note: watts that are simulated: what the estimates of tasks say\n");
 	if (packages)
-		g_string_append(table, "note: rapl is the watts of CPU packages, not of the host\n");
+		g_string_append(table,
+				"note: rapl is the watts of CPU packages, not of the host\n");
 	return g_string_free(g_steal_pointer(&table), FALSE);
 }

@@ -9,14 +9,14 @@
 #include "common/handoff.h"
 #include "local-sched/cpu/sysfs.h"
 
-#define HWMON_NAME "power_meter" /* what the kernel's driver calls itself */
-#define WATTS_TOP 1000000        /* no machine draws more: what seems to is an error */
+#define HWMON_NAME "power_meter" /* the name of the kernel's driver */
+#define WATTS_TOP 1000000        /* the most that a machine draws; a higher value is an error */
 
 enum { UW_PER_MW = 1000 };
 
 /* A read on its thread, which may outlive the meter. */
 struct call {
-	struct meter_acpi *meter; /* NULL: nobody waits any more */
+	struct meter_acpi *meter; /* NULL: the result is not wanted any more */
 	char *path;
 };
 
@@ -45,8 +45,8 @@ static void end_failed(struct meter_acpi *meter, enum power_meter_error code, co
 	end(meter, NULL, error);
 }
 
-/* The microwatts that were read, or why not. */
-static void take(struct meter_acpi *meter, const uint64_t *uw, const GError *error)
+/* Ends the read with the microwatts, or with the failure. */
+static void end_read(struct meter_acpi *meter, const uint64_t *uw, const GError *error)
 {
 	struct power_reading reading = { .t_ns = clock_now_ns() };
 
@@ -57,9 +57,9 @@ static void take(struct meter_acpi *meter, const uint64_t *uw, const GError *err
 				   POWER_METER_ERROR_REJECTED,
 			   error->message);
 	} else if (*uw == 0) {
-		end_failed(meter, POWER_METER_ERROR_NOT_ACTIVE, "it says 0 W");
+		end_failed(meter, POWER_METER_ERROR_NOT_ACTIVE, "it reads 0 W");
 	} else if (*uw / UW_PER_MW / 1000 > WATTS_TOP) {
-		end_failed(meter, POWER_METER_ERROR_GARBAGE, "it says more than a megawatt");
+		end_failed(meter, POWER_METER_ERROR_GARBAGE, "it reads more than a megawatt");
 	} else {
 		reading.mw = (int64_t)(*uw / UW_PER_MW);
 		end(meter, &reading, NULL);
@@ -79,11 +79,11 @@ static void on_ended(GObject *source, GAsyncResult *result, gpointer data)
 	if (!meter)
 		return;
 	meter->call = NULL;
-	if (meter->timer_id) /* else the deadline has told its failure already */
-		take(meter, uw, error);
+	if (meter->timer_id) /* otherwise the deadline has reported its failure already */
+		end_read(meter, uw, error);
 }
 
-static void run(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+static void read_file(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
 	const struct call *call = data;
 	GError *error = NULL;
@@ -116,7 +116,7 @@ static void acpi_read(struct power_meter *base, power_meter_done_f done, void *d
 	meter->done = done;
 	meter->data = data;
 	meter->timer_id = g_timeout_add((guint)(POWER_METER_DEADLINE_S * 1e3), on_deadline, meter);
-	if (meter->call) /* a read of before still hangs: its answer serves this one */
+	if (meter->call) /* an earlier read still hangs; its answer serves this one */
 		return;
 	meter->call = g_new0(struct call, 1);
 	meter->call->meter = meter;
@@ -124,7 +124,7 @@ static void acpi_read(struct power_meter *base, power_meter_done_f done, void *d
 	task = g_task_new(NULL, NULL, on_ended, meter->call);
 	g_task_set_task_data(task, meter->call, NULL);
 	HANDOFF_GIVE(meter->call);
-	g_task_run_in_thread(task, run);
+	g_task_run_in_thread(task, read_file);
 }
 
 /* The file of the microwatts below the hwmon device `device`, or NULL. */

@@ -17,9 +17,9 @@
 
 enum {
 	DOMAIN_1_BAYS = 7,
-	DOMAIN_1_FIRST = 16, /* a bay's row in domain 1's table is this above its number */
+	DOMAIN_1_FIRST = 16, /* the row of a bay in domain 1's table is its number plus this */
 	DOMAIN_2_FIRST = 9,
-	WATTS_MAX = 100000, /* of one bay: what seems more is an error */
+	WATTS_MAX = 100000, /* the most that a bay draws; a higher value is an error */
 };
 
 struct meter_amm {
@@ -27,9 +27,9 @@ struct meter_amm {
 	const struct config_meter *config;
 	const char *host;
 	char *directory; /* of snmpget's configuration, or NULL */
-	char *written;   /* what the file there holds, or NULL */
+	char *written;   /* contents of the file there, or NULL */
 	struct snmp_get *get;
-	GError *late; /* a failure that is told from the main loop */
+	GError *late; /* a failure that is reported from the main loop */
 	guint late_id;
 	power_meter_done_f done;
 	void *data;
@@ -42,7 +42,7 @@ char *meter_amm_object(uint32_t bay)
 	return g_strdup_printf(POWER_OBJECTS ".3.1.1.7.%u", bay + DOMAIN_2_FIRST);
 }
 
-/* "123W", with a blank before the unit or without. */
+/* Reads "123W", with or without a blank before the unit. */
 static enum meter_amm_verdict parse_watts(const char *value, int64_t *ret_mw)
 {
 	const char *end;
@@ -64,8 +64,8 @@ static enum meter_amm_verdict parse_watts(const char *value, int64_t *ret_mw)
 }
 
 /*
- * Where the value of a string begins, or NULL. It may stand behind lines on standard error: a new
- * configuration directory makes snmpget tell what it creates there.
+ * The begin of a string's value, or NULL. Lines of standard error may precede it: with a new
+ * configuration directory snmpget prints what it creates there.
  */
 static char *find_value(char *text)
 {
@@ -123,8 +123,8 @@ static struct power_meter *amm_open(const struct config_meter *config, const cha
 	return &meter->base;
 }
 
-/* Ends the read; the meter may be gone after it. */
-static void fail(struct meter_amm *meter, int code, const char *what, const char *gist)
+/* Ends the read with an error. The meter may be freed afterwards. */
+static void end_read_failed(struct meter_amm *meter, int code, const char *what, const char *gist)
 {
 	g_autoptr(GError) error = g_error_new(
 		POWER_METER_ERROR, code, "host \"%s\": AMM %s:%u, bay %u: %s%s%s", meter->host,
@@ -155,7 +155,7 @@ static void on_answer(const char *output, const GError *error, void *data)
 
 	meter->get = NULL;
 	if (error) {
-		fail(meter, POWER_METER_ERROR_NO_ANSWER, "snmpget", error->message);
+		end_read_failed(meter, POWER_METER_ERROR_NO_ANSWER, "snmpget", error->message);
 		return;
 	}
 	verdict = meter_amm_parse(output, &reading.mw);
@@ -164,10 +164,10 @@ static void on_answer(const char *output, const GError *error, void *data)
 		return;
 	}
 	gist = meter_ipmi_parse_gist(output);
-	fail(meter, (int)meanings[verdict].code, meanings[verdict].what, gist);
+	end_read_failed(meter, (int)meanings[verdict].code, meanings[verdict].what, gist);
 }
 
-/* A value for snmp.conf(5): in quotes, which it must not hold itself. */
+/* Whether a value may stand between quotes in snmp.conf(5), in which it must not contain any. */
 static bool quotable(const char *text)
 {
 	for (; *text; text++)
@@ -176,7 +176,7 @@ static bool quotable(const char *text)
 	return true;
 }
 
-/* What snmpget reads instead of its own configuration, by the password as it is now. */
+/* The configuration file for snmpget, with the current password. */
 static char *configuration(const struct meter_amm *meter, GError **error)
 {
 	const struct config_meter *config = meter->config;
@@ -258,7 +258,7 @@ static gboolean on_late_failure(gpointer data)
 	g_autoptr(GError) error = g_steal_pointer(&meter->late);
 
 	meter->late_id = 0;
-	fail(meter, POWER_METER_ERROR_SETUP, error->message, "");
+	end_read_failed(meter, POWER_METER_ERROR_SETUP, error->message, "");
 	return G_SOURCE_REMOVE;
 }
 
@@ -277,7 +277,7 @@ static const char *amm_source(const struct power_meter *base)
 	return "amm";
 }
 
-/* Removes the directory with all that snmpget has put there. */
+/* Removes the directory with the files of snmpget in it. */
 static void remove_directory(const char *path)
 {
 	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);

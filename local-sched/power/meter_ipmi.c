@@ -10,14 +10,15 @@
 #define LOG_SUBSYSTEM "meter"
 #include "common/log.h"
 
-/* A shell that had no sensible answer this often in a row is started anew. */
+/* A shell without a valid answer as many times in a row is restarted. */
 enum { FAILURES_MAX = 2 };
 
 /* The commands of a read: one with DCMI; for a sensor its number once, and then two each time. */
 enum step {
 	STEP_DCMI = 0,
 	STEP_SENSOR_NUMBER,
-	STEP_SENSOR_RAW, /* is it alive, and within its range? `sensor reading` does not tell */
+	/* whether the sensor works and is within its range, which `sensor reading` does not show */
+	STEP_SENSOR_RAW,
 	STEP_SENSOR,
 };
 
@@ -28,7 +29,7 @@ struct meter_ipmi {
 	struct ipmi_shell *shell;
 	bool use_sensor;   /* the BMC has no DCMI */
 	int sensor_number; /* -1: not known yet */
-	int failures;      /* in a row, of a shell that runs */
+	int failures;      /* in a row, of a running shell */
 	/* The read under way. */
 	enum step step;
 	int64_t deadline_ns;
@@ -48,7 +49,7 @@ static struct power_meter *ipmi_open(const struct config_meter *config, const ch
 			    "host \"%s\": its IPMI meter needs address, user and privilege", host);
 		return NULL;
 	}
-	/* The name goes into a line of ipmitool's shell. */
+	/* The name becomes part of a command line of ipmitool's shell. */
 	if (config->sensor && (strpbrk(config->sensor, "\"\\\r\n") || !*config->sensor)) {
 		g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
 			    "host \"%s\": sensor \"%s\": a name without quotes is needed", host,
@@ -64,8 +65,8 @@ static struct power_meter *ipmi_open(const struct config_meter *config, const ch
 	return &meter->base;
 }
 
-/* Ends the read; the meter may be gone after it. */
-static void succeed(struct meter_ipmi *meter, int64_t mw)
+/* Ends the read with watts. The meter may be freed afterwards. */
+static void end_read(struct meter_ipmi *meter, int64_t mw)
 {
 	const struct power_reading reading = { .mw = mw, .t_ns = clock_now_ns() };
 
@@ -73,8 +74,11 @@ static void succeed(struct meter_ipmi *meter, int64_t mw)
 	meter->done(&reading, NULL, meter->data);
 }
 
-/* The same with an error; `what` says what happened, `gist` what ipmitool printed. */
-static void fail(struct meter_ipmi *meter, int code, const char *what, const char *gist)
+/*
+ * Ends the read with an error: `what` happened, `gist` is the output of ipmitool. The meter may be
+ * freed afterwards.
+ */
+static void end_read_failed(struct meter_ipmi *meter, int code, const char *what, const char *gist)
 {
 	g_autoptr(GError) error = g_error_new(
 		POWER_METER_ERROR, code, "host \"%s\": BMC %s:%u: %s%s%s", meter->host,
@@ -83,7 +87,7 @@ static void fail(struct meter_ipmi *meter, int code, const char *what, const cha
 	meter->done(NULL, error, meter->data);
 }
 
-/* Fails the read by what an answer means, and starts a useless shell anew. */
+/* Ends the read by the meaning of an answer, and restarts a shell that has failed too often. */
 static void fail_verdict(struct meter_ipmi *meter, enum meter_ipmi_verdict verdict,
 			 const char *output)
 {
@@ -109,7 +113,7 @@ static void fail_verdict(struct meter_ipmi *meter, enum meter_ipmi_verdict verdi
 		meter->failures = 0;
 		ipmi_shell_stop(meter->shell);
 	}
-	fail(meter, (int)meanings[verdict].code, meanings[verdict].what, gist);
+	end_read_failed(meter, (int)meanings[verdict].code, meanings[verdict].what, gist);
 }
 
 static void handle_dcmi(struct meter_ipmi *meter, const char *output)
@@ -118,7 +122,7 @@ static void handle_dcmi(struct meter_ipmi *meter, const char *output)
 	const enum meter_ipmi_verdict verdict = meter_ipmi_parse_dcmi(output, &mw);
 
 	if (verdict == METER_IPMI_OK) {
-		succeed(meter, mw);
+		end_read(meter, mw);
 	} else if (verdict == METER_IPMI_UNSUPPORTED && meter->config->sensor) {
 		log_warning_of(LOG_HOST(meter->host),
 			       "BMC %s:%u has no DCMI power reading; reading sensor "
@@ -149,7 +153,10 @@ static void handle_sensor_raw(struct meter_ipmi *meter, const char *output)
 {
 	const enum meter_ipmi_verdict verdict = meter_ipmi_parse_sensor_raw(output);
 
-	/* A sensor of another controller than the BMC has no raw reading here: do without. */
+	/*
+	 * A sensor of another controller than the BMC has no raw reading; its reading is used
+	 * without.
+	 */
 	if (verdict == METER_IPMI_OK || verdict == METER_IPMI_REJECTED)
 		send_step(meter, STEP_SENSOR);
 	else
@@ -163,7 +170,7 @@ static void handle_sensor(struct meter_ipmi *meter, const char *output)
 		meter_ipmi_parse_sensor(output, meter->config->sensor, &mw);
 
 	if (verdict == METER_IPMI_OK)
-		succeed(meter, mw);
+		end_read(meter, mw);
 	else
 		fail_verdict(meter, verdict, output);
 }
@@ -183,7 +190,7 @@ static void on_answer(const char *output, const GError *error, void *data)
 		return;
 	}
 	meter->failures = 0; /* the shell has ended, or never started */
-	fail(meter, error->code, error->message, "");
+	end_read_failed(meter, error->code, error->message, "");
 }
 
 static void send_step(struct meter_ipmi *meter, enum step step)

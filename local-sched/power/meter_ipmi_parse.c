@@ -28,8 +28,8 @@ static char **trimmed_lines(const char *text)
 }
 
 /*
- * What follows `label` (which includes its colon) on the line that starts with it, without blanks;
- * NULL if there is no such line or more than one.
+ * The text after `label` (which includes its colon) on the line that begins with it, without
+ * blanks; NULL: there is no such line or more than one.
  */
 static const char *field(char **lines, const char *label)
 {
@@ -71,7 +71,7 @@ static bool parse_thousandths(const char *text, const char *unit, int64_t *ret_v
 	return true;
 }
 
-/* Judges watts in thousandths: within range, at its top, or impossible. */
+/* Whether watts in thousandths are within the range, at its top, or impossible. */
 static enum meter_ipmi_verdict judge_range(int64_t mw)
 {
 	if (mw > (int64_t)WATTS_TOP * 1000)
@@ -169,7 +169,7 @@ enum meter_ipmi_verdict meter_ipmi_parse_sensor_number(const char *text, const c
 		return strstr(text, "Unable to") ? METER_IPMI_NO_ANSWER : METER_IPMI_GARBAGE;
 	if (*id != ':' || !parse_sensor_id(g_strchug((char *)id + 1), name, &number))
 		return METER_IPMI_GARBAGE;
-	/* A sensor that is silent now shows no unit; another unit is the wrong sensor. */
+	/* A silent sensor shows no unit; another unit means the wrong sensor. */
 	if (reading && strchr(reading, '(') && !g_str_has_suffix(reading, " Watts"))
 		return METER_IPMI_GARBAGE;
 	*ret_number = number;
@@ -212,7 +212,7 @@ enum meter_ipmi_verdict meter_ipmi_parse_sensor_raw(const char *text)
 	return bytes[0] == RAW_TOP ? METER_IPMI_SATURATED : METER_IPMI_OK;
 }
 
-/* What stands behind the bar of "NAME   | VALUE", or NULL. */
+/* The text after the bar in "NAME | VALUE", or NULL. */
 static const char *sensor_value(char **lines, const char *name)
 {
 	for (gsize i = 0; lines[i]; i++) {

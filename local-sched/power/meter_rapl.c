@@ -27,8 +27,9 @@ static void package_clear(gpointer data)
 	g_free(((struct package *)data)->path);
 }
 
-static bool fail(const struct meter_rapl *meter, enum power_meter_error code, GError **error,
-		 const char *what)
+static bool set_meter_error(const struct meter_rapl *meter, enum power_meter_error code,
+				       GError **error,
+			    const char *what)
 {
 	g_set_error(error, POWER_METER_ERROR, (int)code, "host \"%s\": RAPL: %s", meter->base.host,
 		    what);
@@ -41,18 +42,18 @@ static bool fail_read(const struct meter_rapl *meter, const GError *reason, GErr
 	g_autofree char *hint = NULL;
 
 	if (!g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_ACCES))
-		return fail(meter,
-			    g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_INVAL) ?
-				    POWER_METER_ERROR_GARBAGE :
-				    POWER_METER_ERROR_REJECTED,
-			    error, reason->message);
+		return set_meter_error(meter,
+				       g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_INVAL) ?
+					       POWER_METER_ERROR_GARBAGE :
+					       POWER_METER_ERROR_REJECTED,
+				       error, reason->message);
 	hint = g_strdup_printf("readable by root only (CVE-2020-8694): %s", reason->message);
-	return fail(meter, POWER_METER_ERROR_SETUP, error, hint);
+	return set_meter_error(meter, POWER_METER_ERROR_SETUP, error, hint);
 }
 
 /*
- * Takes zone `name` if it is a package: not "psys", which holds the packages, nor the zones below a
- * package (intel-rapl:0:1), which are part of it.
+ * Adds zone `name` if it is a package. "psys" contains the packages, and the zones below a package
+ * (intel-rapl:0:1) are part of it.
  */
 static void add_zone(struct meter_rapl *meter, const char *directory, const char *name)
 {
@@ -82,7 +83,7 @@ static bool find_packages(struct meter_rapl *meter, const char *sys_root, GError
 	text = g_strdup_printf("none here: \"%s/intel-rapl:0\" is missing (a VM, or a kernel "
 			       "without POWERCAP); use another kind of meter",
 			       directory);
-	return fail(meter, POWER_METER_ERROR_SETUP, error, text);
+	return set_meter_error(meter, POWER_METER_ERROR_SETUP, error, text);
 }
 
 static bool read_all(const struct meter_rapl *meter, uint64_t *ret_uj, GError **error)
@@ -130,7 +131,7 @@ enum meter_rapl_verdict meter_rapl_rise(uint64_t before_uj, uint64_t now_uj, uin
 	return METER_RAPL_OK;
 }
 
-/* What a package used since the sample before. */
+/* What a package has used since the previous sample. */
 static bool rise(const struct meter_rapl *meter, const struct package *package, uint64_t now_uj,
 		 double elapsed_s, uint64_t *ret_uj, GError **error)
 {
@@ -148,10 +149,10 @@ static bool rise(const struct meter_rapl *meter, const struct package *package, 
 	text = g_strdup_printf("\"%s\" %s: from %" PRIu64 " to %" PRIu64 " uJ in %.3f s",
 			       package->path, meanings[verdict], package->before_uj, now_uj,
 			       elapsed_s);
-	return fail(meter,
-		    verdict == METER_RAPL_STILL ? POWER_METER_ERROR_NOT_ACTIVE :
+	return set_meter_error(meter,
+			       verdict == METER_RAPL_STILL ? POWER_METER_ERROR_NOT_ACTIVE :
 						  POWER_METER_ERROR_GARBAGE,
-		    error, text);
+			       error, text);
 }
 
 static bool compare(const struct meter_rapl *meter, const uint64_t *now_uj, double elapsed_s,
@@ -186,7 +187,7 @@ static bool rapl_sample(struct meter_difference *base, int64_t *ret_mw, GError *
 	}
 	if (meter->before_ns > 0 && elapsed_s > 0 && !is_ambiguous(meter, elapsed_s))
 		good = compare(meter, now_uj, elapsed_s, ret_mw, error);
-	/* A refused sample is where the next one starts from all the same. */
+	/* The next sample begins at this one, even if this one is refused. */
 	meter->before_ns = now_ns;
 	for (guint i = 0; i < meter->packages->len; i++)
 		g_array_index(meter->packages, struct package, i).before_uj = now_uj[i];
@@ -218,7 +219,7 @@ static struct power_meter *rapl_open(const struct config_meter *config, const ch
 		first_uj = g_new(uint64_t, meter->packages->len);
 		if (read_all(meter, first_uj, &reason))
 			return &meter->base.base;
-		/* Whatever it is, it was so before anybody used the meter. */
+		/* Whatever the cause, it existed before the meter was used. */
 		g_set_error_literal(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
 				    reason->message);
 	}

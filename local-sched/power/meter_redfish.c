@@ -22,11 +22,14 @@ enum {
 	STATUS_NOT_FOUND = 404,
 };
 
-/* The requests of a reading; once the watts are found it is one, STEP_WATTS. */
+/*
+ * The requests of a reading. Once the place of the watts is known a reading is one request,
+ * STEP_WATTS.
+ */
 enum step {
 	STEP_LOGIN = 0,
-	STEP_LIST,    /* which chassis are there? */
-	STEP_CHASSIS, /* where does this one have its watts? */
+	STEP_LIST,    /* lists the chassis */
+	STEP_CHASSIS, /* reads where a chassis has its watts */
 	STEP_WATTS,
 };
 
@@ -43,19 +46,19 @@ struct meter_redfish {
 	char *address;
 	struct http_client *client;
 	bool known;         /* the password was read, or a session is open */
-	char *session_path; /* to be given back, or NULL */
+	char *session_path; /* to be closed, or NULL */
 	char *session_header;
-	/* Where the watts are, or may be. */
+	/* The place of the watts, or candidates for it. */
 	struct candidate *found; /* or NULL */
 	GQueue candidates;       /* struct candidate */
-	GQueue chassis;          /* char *: paths to look at */
+	GQueue chassis;          /* char *: paths to check */
 	bool listed;
-	enum meter_redfish_verdict verdict; /* of the candidates that were tried in vain */
+	enum meter_redfish_verdict verdict; /* of the candidates that have failed */
 	/* The read under way. */
 	enum step step;
 	bool again; /* the login was repeated */
 	int64_t deadline_ns;
-	GError *late; /* a failure that is told from the main loop */
+	GError *late; /* a failure that is reported from the main loop */
 	guint late_id;
 	power_meter_done_f done;
 	void *data;
@@ -102,15 +105,15 @@ static struct power_meter *redfish_open(const struct config_meter *config, const
 	return NULL;
 }
 
-/* Ends the read; the meter may be gone after it. */
-static void succeed(struct meter_redfish *meter, int64_t mw)
+/* Ends the read with watts. The meter may be freed afterwards. */
+static void end_read(struct meter_redfish *meter, int64_t mw)
 {
 	const struct power_reading reading = { .mw = mw, .t_ns = clock_now_ns() };
 
 	meter->done(&reading, NULL, meter->data);
 }
 
-static void fail(struct meter_redfish *meter, int code, const char *what)
+static void end_read_failed(struct meter_redfish *meter, int code, const char *what)
 {
 	g_autoptr(GError) error = g_error_new(POWER_METER_ERROR, code, "host \"%s\": BMC %s: %s",
 					      meter->host, meter->address, what);
@@ -118,7 +121,7 @@ static void fail(struct meter_redfish *meter, int code, const char *what)
 	meter->done(NULL, error, meter->data);
 }
 
-/* Forgets where the watts are and what was found on the way. */
+/* Forgets the place of the watts and all candidates. */
 static void forget_places(struct meter_redfish *meter)
 {
 	candidate_free(g_steal_pointer(&meter->found));
@@ -135,7 +138,7 @@ static void forget_login(struct meter_redfish *meter)
 	g_clear_pointer(&meter->session_header, g_free);
 }
 
-/* Tells the client whom to trust, and with a password also how to log in each time. */
+/* Tells the client which certificate to trust and, with a password, how to log in. */
 static void identify(struct meter_redfish *meter, const char *password)
 {
 	const struct http_client_identity identity = {
@@ -157,21 +160,21 @@ static gboolean on_late_failure(gpointer data)
 	g_autoptr(GError) error = g_steal_pointer(&meter->late);
 
 	meter->late_id = 0;
-	fail(meter, error->code, error->message);
+	end_read_failed(meter, error->code, error->message);
 	return G_SOURCE_REMOVE;
 }
 
-/*
- * Takes the password as it stands in the file now. Basic authentication needs nothing more; a
- * session is asked for.
- */
+/* Reads the password from the file. Basic authentication needs no more; a session is opened. */
 static void log_in(struct meter_redfish *meter)
 {
 	g_autofree char *password = power_meter_password(meter->config, &meter->late);
 	g_autoptr(json_t) body = NULL;
 
 	if (!password) {
-		/* Not now: nothing is done before power_meter_read() returns. */
+		/*
+		 * From the main loop, because no callback may come before power_meter_read()
+		 * returns.
+		 */
 		meter->late_id = g_idle_add(on_late_failure, meter);
 		return;
 	}
@@ -192,7 +195,8 @@ static void handle_login(struct meter_redfish *meter, const json_t *body)
 	const char *location = http_client_answer_header(meter->client, "Location");
 
 	if (!token) {
-		fail(meter, POWER_METER_ERROR_GARBAGE, "its answer to a login holds no token");
+		end_read_failed(meter, POWER_METER_ERROR_GARBAGE,
+						      "its answer to a login holds no token");
 		return;
 	}
 	meter->known = true;
@@ -212,7 +216,7 @@ static void handle_list(struct meter_redfish *meter, const json_t *body)
 	g_autoptr(GPtrArray) links = meter_redfish_parse_members(body);
 
 	if (!links) {
-		fail(meter, POWER_METER_ERROR_GARBAGE, "its list of chassis is none");
+		end_read_failed(meter, POWER_METER_ERROR_GARBAGE, "its list of chassis is none");
 		return;
 	}
 	meter->listed = true;
@@ -262,7 +266,7 @@ static void handle_watts(struct meter_redfish *meter, const json_t *body)
 		meter_redfish_parse_watts(body, candidate->place, &mw);
 
 	if (verdict != METER_REDFISH_OK && meter->found) {
-		fail(meter, code_of(verdict), meaning(verdict));
+		end_read_failed(meter, code_of(verdict), meaning(verdict));
 		return;
 	}
 	if (verdict != METER_REDFISH_OK) {
@@ -276,28 +280,28 @@ static void handle_watts(struct meter_redfish *meter, const json_t *body)
 		log_info_of(LOG_HOST(meter->host), "its watts are in %s of BMC %s",
 			    meter->found->path, meter->address);
 	}
-	succeed(meter, mw);
+	end_read(meter, mw);
 }
 
-/* Every place was tried: the next reading begins anew. */
+/* Fails the read, as all places were tried. The next reading begins the search again. */
 static void give_up(struct meter_redfish *meter)
 {
 	const enum meter_redfish_verdict verdict = meter->verdict;
 
 	forget_places(meter);
 	if (verdict != METER_REDFISH_OK)
-		fail(meter, code_of(verdict), meaning(verdict));
+		end_read_failed(meter, code_of(verdict), meaning(verdict));
 	else
-		fail(meter, POWER_METER_ERROR_SETUP,
-		     "no chassis has watts, neither in Power nor in EnvironmentMetrics; name "
-		     "another `chassis`, or another kind of meter");
+		end_read_failed(meter, POWER_METER_ERROR_SETUP,
+						      "no chassis has watts, neither in Power nor in EnvironmentMetrics; name "
+						      "another `chassis`, or another kind of meter");
 }
 
-/* Answers. */
+/* Responses. */
 
 /*
- * A resource that is not there, that we may not see, or whose name (a configured chassis) the BMC
- * cannot make sense of: not where the watts are.
+ * Skips a resource that does not exist, is not accessible, or whose name (a configured chassis) the
+ * BMC rejects: the watts are not there.
  */
 static void pass_over(struct meter_redfish *meter, const char *what)
 {
@@ -309,7 +313,7 @@ static void pass_over(struct meter_redfish *meter, const char *what)
 		take_step(meter);
 	} else {
 		forget_places(meter);
-		fail(meter, POWER_METER_ERROR_REJECTED, what);
+		end_read_failed(meter, POWER_METER_ERROR_REJECTED, what);
 	}
 }
 
@@ -320,12 +324,12 @@ static void refused_login(struct meter_redfish *meter, const char *what)
 
 	forget_login(meter);
 	if (had_session && !meter->again) {
-		meter->again = true; /* it may just have been idle for too long */
+		meter->again = true; /* the session may have ended by being idle */
 		take_step(meter);
 		return;
 	}
 	text = g_strdup_printf("login refused; check user and password_file: %s", what);
-	fail(meter, POWER_METER_ERROR_LOGIN, text);
+	end_read_failed(meter, POWER_METER_ERROR_LOGIN, text);
 }
 
 static void handle_failure(struct meter_redfish *meter, int status, const GError *error)
@@ -340,11 +344,11 @@ static void handle_failure(struct meter_redfish *meter, int status, const GError
 		g_autofree char *text = g_strdup_printf(
 			"its certificate is not trusted; give a `ca_file`: %s", error->message);
 
-		fail(meter, POWER_METER_ERROR_SETUP, text);
+		end_read_failed(meter, POWER_METER_ERROR_SETUP, text);
 	} else {
-		fail(meter,
-		     status > 0 ? POWER_METER_ERROR_REJECTED : POWER_METER_ERROR_NO_ANSWER,
-		     error->message);
+		end_read_failed(meter,
+						      status > 0 ? POWER_METER_ERROR_REJECTED : POWER_METER_ERROR_NO_ANSWER,
+						      error->message);
 	}
 }
 
@@ -359,7 +363,7 @@ static void on_answer(int status, json_t *body, const GError *error, void *data)
 	struct meter_redfish *meter = data;
 
 	if (error && error->code == HTTP_ERROR_BODY)
-		fail(meter, POWER_METER_ERROR_GARBAGE, error->message);
+		end_read_failed(meter, POWER_METER_ERROR_GARBAGE, error->message);
 	else if (error)
 		handle_failure(meter, status, error);
 	else
@@ -372,7 +376,8 @@ static void request(struct meter_redfish *meter, enum step step, const char *pat
 
 	meter->step = step;
 	/*
-	 * Without time left it fails at once, from the main loop, and the next read goes on here.
+	 * Without time left the request fails at once, from the main loop, and the next read
+	 * continues here.
 	 */
 	http_client_request(meter->client, body ? "POST" : "GET", path, body, MAX(left_s, 0),
 			    on_answer, meter);
@@ -386,7 +391,7 @@ static char *chassis_path(const char *id)
 	return g_strconcat(CHASSIS_PATH "/", escaped, NULL);
 }
 
-/* Sends the request that is due. */
+/* Sends the next request. */
 static void take_step(struct meter_redfish *meter)
 {
 	const struct candidate *candidate =
@@ -426,8 +431,8 @@ static const char *redfish_source(const struct power_meter *base)
 }
 
 /*
- * Gives the session back: BMCs have few of them. On a loop of its own, for the main one may be
- * over.
+ * Closes the session, of which a BMC has few. On a main loop of its own, since the program's may
+ * have ended.
  */
 static void log_out(struct meter_redfish *meter)
 {

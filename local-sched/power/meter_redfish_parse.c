@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* No chassis of a testbed draws more: larger numbers are another unit or rubbish. */
+/* The most that a chassis draws; larger numbers have another unit or are invalid. */
 #define WATTS_TOP 1e6
 
-/* Whether it may be appended to the BMC's address. */
+/* Whether `text` may be appended to the BMC's address. */
 static bool is_path(const char *text)
 {
 	if (!text || !g_str_has_prefix(text, "/redfish/"))

@@ -28,7 +28,7 @@ struct power {
 	struct metered *metered;         /* count of them */
 	const char **names;              /* the same order */
 	struct energy_counter *counters; /* the same order, as the journal has them */
-	char **ids;                      /* ... and their names */
+	char **ids;                      /* their ids, in the same order */
 	uint32_t count;
 	struct sample_ring *ring;
 	struct power_journal *journal; /* or NULL */
@@ -102,7 +102,8 @@ static bool start_samplers(struct power *power, const struct power_host *hosts, 
 		if (!meter || meter->kind == CONFIG_METER_NONE)
 			continue;
 		power->metered[i].sampler =
-			sampler_new(meter, hosts[i].open ? hosts[i].open(i, hosts[i].open_data) : NULL,
+			sampler_new(meter,
+				    hosts[i].open ? hosts[i].open(i, hosts[i].open_data) : NULL,
 				    hosts[i].name, &power->counters[i], &observer,
 				    &power->metered[i], error);
 		if (!power->metered[i].sampler)
@@ -181,7 +182,7 @@ bool power_answered(const struct power *power)
 	return true;
 }
 
-/* How much the source `name` says of a host's power: its place in the order of power.h. */
+/* The rank of source `name` in the order of power.h. */
 static gsize rank(const char *name)
 {
 	static const char *const order[] = { "none", "simulated", "model",  "rapl",    "amm",
@@ -257,7 +258,10 @@ json_t *power_samples_json(const struct power *power, uint64_t after)
 				  (json_int_t)entry->energy_uj, "gap", entry->gap));
 		after = entry->seq;
 	}
-	/* `last`: what to ask after next, so an answer that was cut names its own last. */
+	/*
+	 * `last` is the number after which the reader continues, so a full response names its own
+	 * last sample.
+	 */
 	if (json_array_size(samples) == ANSWER_MAX)
 		last = after;
 	return json_pack("{s:o, s:I, s:I}", "samples", samples, "last", (json_int_t)last, "now_ns",

@@ -28,7 +28,7 @@ struct power_journal {
 	struct energy_counter *counters;
 	char **ids;
 	uint32_t appended; /* since the last rewrite */
-	bool failing;      /* the file is not whole: rewrite it at the next append */
+	bool failing;      /* the file is incomplete: rewrite it at the next append */
 };
 
 /* The index of a host's name, or -1. */
@@ -51,7 +51,10 @@ static void write_counter(GString *text, const struct energy_counter *counter, c
 			       counter->last_ns, counter->last_mw, host);
 }
 
-/* Reads a number and the blank behind it. Returns what follows, or NULL where `at` is NULL or something else there. */
+/*
+ * Reads a number and the blank after it. Returns the rest, or NULL where `at` is NULL or there is
+ * no such number.
+ */
 static const char *read_unsigned(const char *at, uint64_t max, uint64_t *ret_value)
 {
 	at = read_number_front_unsigned(at, ret_value);
@@ -92,7 +95,7 @@ static int read_counter(struct power_journal *journal, const char *text)
 		return -1;
 	read.remainder = (uint32_t)remainder;
 	host = find_host(journal, text);
-	/* Never backwards, whatever somebody did to the file. */
+	/* Counters never fall, even if the file was edited. */
 	if (host < 0 || read.last_mw < 0 || read.last_ns < 0 ||
 	    read.energy_uj < journal->counters[host].energy_uj)
 		return -1;
@@ -170,7 +173,7 @@ static void read_lines(struct power_journal *journal, char **lines, bool same_bo
 	uint64_t next_seq;
 
 	for (gsize i = 1; lines[i]; i++) {
-		/* What a write that was cut short left has no newline: it is the last. */
+		/* A last line without a newline was cut by a failed write. */
 		if (!lines[i + 1])
 			break;
 		if (g_str_has_prefix(lines[i], "C "))
@@ -187,7 +190,7 @@ static void read_lines(struct power_journal *journal, char **lines, bool same_bo
 	}
 	if (same_boot)
 		return;
-	/* A hole of one number empties the ring. */
+	/* A hole of a number empties the ring. */
 	sample_ring_skip_to(journal->ring, sample_ring_last_seq(journal->ring) + 2);
 	for (uint32_t i = 0; i < journal->count; i++)
 		energy_counter_forget_last(&journal->counters[i]);
@@ -215,7 +218,7 @@ static bool read_file(struct power_journal *journal, const char *boot_id, GError
 	return true;
 }
 
-/* Writes the file anew: counters, what the ring holds, the next number. */
+/* Rewrites the file: counters, the samples of the ring, the next number. */
 static bool rewrite(struct power_journal *journal, GError **error)
 {
 	g_autofree char *boot_id = clock_boot_id();

@@ -6,7 +6,7 @@
 #define LOG_SUBSYSTEM "sampler"
 #include "common/log.h"
 
-/* A refused login is tried again after this time, then after twice that, up to the last. */
+/* The wait after a refused login; it doubles up to the maximum. */
 #define LOGIN_RETRY_S 5.0
 #define LOGIN_RETRY_MAX_S 60.0
 
@@ -17,11 +17,11 @@ struct sampler {
 	void *data;
 	struct energy_counter counter;
 	guint tick_id;
-	bool reading;  /* a read is under way: ticks pass meanwhile */
+	bool reading;  /* a read is under way; ticks have no effect */
 	bool answered; /* since the start */
 	bool lost;
 	int64_t since_ns;    /* the last reading, or the start */
-	int64_t not_before_ns; /* no read before, after a refused login */
+	int64_t not_before_ns; /* no read before this time, after a refused login */
 	double retry_s;      /* the wait after the next refused login */
 	char *reason;        /* of the last failure, or NULL */
 };

@@ -40,7 +40,7 @@ void snmp_get_cancel(struct snmp_get *get)
 {
 	if (!get)
 		return;
-	kill(-get->pid, SIGKILL); /* its process group; on_reaped() is told of its end */
+	kill(-get->pid, SIGKILL); /* its process group; on_reaped() gets its end */
 	free_get(get);
 }
 
@@ -64,9 +64,7 @@ static void end_failed(struct snmp_get *get, enum subprocess_error code, const c
 	end(get, error);
 }
 
-/*
- * The end of its output is the end of the run: it has closed both streams, and it can do no more.
- */
+/* The end of its output is the end of the run: it has closed both streams. */
 static gboolean on_output(gint fd, GIOCondition condition, gpointer data)
 {
 	struct snmp_get *get = data;

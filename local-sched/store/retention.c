@@ -13,41 +13,51 @@
 #include "common/log.h"
 #include "common/read_number.h"
 
-/* Of one step, whichever comes first. */
+/* The limits of a step, whichever comes first. */
 #define STEP_EVENTS 64
 #define STEP_S 0.003
 
-/* A controller asks at least every 45 s while it is there: a long poll of 30 s, and what answers it may take. */
+/*
+ * A controller that is there sends a request at least every 45 s: a long poll of 30 s, and the time
+ * of its response.
+ */
 #define ATTENDED_MAX_S 60.0
 
-/* In so many parts of `keep_s` it is noted how far the controller was. */
+/* The controller's position is recorded as many times per `keep_s`. */
 #define MARKS 64
 
-/* So many tasks are named whose files cannot be removed; what is wrong with more of them is the same. */
+/*
+ * The most tasks whose files cannot be removed that are named in warnings; more of them have the
+ * same cause.
+ */
 #define NAMED_MAX 20
 
-/* How much of the time in which a controller asked is forgotten where the process dies. */
+/* The most time with a controller's requests that is lost when the process dies. */
 #define ATTENDED_WRITE_S 600.0
 
-/* Digits of an attempt's number; more cannot be told apart from a name. */
+/* The most digits of an attempt's number; longer numbers are part of a name. */
 #define ATTEMPT_DIGITS_MAX 9
 
 struct retention {
 	struct task_store *store;
 	double keep_s;
 	struct retention_tasks tasks;
-	double attended_s; /* for which a controller asked, in the life of the store */
-	double written_s;  /* of that, on record */
-	int64_t asked_ns;  /* when it did last; 0: not yet */
-	uint64_t marked;   /* the number that was noted last; 0: none */
-	double marked_s;   /* at this time of attended_s */
-	uint64_t due;      /* events up to this number may go */
-	uint64_t tried;    /* those up to this number that are still there cannot go now */
-	GHashTable *named; /* ids of tasks whose files cannot be removed, as was said */
-	bool complained;   /* that the store cannot be written */
+	double attended_s; /* time with a controller's requests, in the life of the store */
+	double written_s;  /* the part of it that is on disk */
+	int64_t asked_ns;  /* time of the last request; 0: none yet */
+	uint64_t marked;   /* the event number recorded last; 0: none */
+	double marked_s;   /* attended_s at that time */
+	uint64_t due;      /* events up to this number may be removed */
+	uint64_t tried;    /* events up to this number that still exist cannot be removed now */
+	/* ids of tasks whose files cannot be removed, and that were named in a warning */
+	GHashTable *named;
+	bool complained;   /* a warning that the store cannot be written was logged */
 };
 
-/* Numbers that there are not, after a loss of power, say, are none that anybody has seen. */
+/*
+ * Restores the marks. Numbers that do not exist, after a loss of power for example, were seen by no
+ * controller.
+ */
 static void recall(struct retention *retention)
 {
 	struct task_store *store = retention->store;
@@ -58,7 +68,8 @@ static void recall(struct retention *retention)
 	g_autofree char *marked = NULL;
 	g_autofree char *marked_s = NULL;
 
-	run(prepare(store, "DELETE FROM taken WHERE seq > (SELECT coalesce(max(seq), 0) FROM events)"));
+	run(prepare(store,
+		    "DELETE FROM taken WHERE seq > (SELECT coalesce(max(seq), 0) FROM events)"));
 	marked = task_store_query_text(store, "SELECT max(seq) FROM taken");
 	marked_s = task_store_query_text(store, "SELECT max(attended_s) FROM taken");
 	read_number(attended, 0, DBL_MAX, &retention->attended_s);
@@ -88,7 +99,7 @@ void retention_free(struct retention *retention)
 	g_free(retention);
 }
 
-/* What the controller has. */
+/* The controller's position. */
 
 static void write_attended(struct retention *retention)
 {
@@ -113,7 +124,7 @@ static void mark(struct retention *retention, uint64_t seq)
 	retention->marked_s = retention->attended_s;
 }
 
-/* Up to where the controller had all before `keep_s`. */
+/* The number up to which the controller has had all events for `keep_s`. */
 static uint64_t find_due(const struct retention *retention)
 {
 	sqlite3_stmt *statement =
@@ -127,7 +138,7 @@ static uint64_t find_due(const struct retention *retention)
 	return due;
 }
 
-/* The one that `due` came from stays: it is found again after a restart. */
+/* Removes old marks. The mark from which `due` comes stays, so that a restart finds it. */
 static void drop_marks(struct retention *retention)
 {
 	sqlite3_stmt *statement = prepare(retention->store, "DELETE FROM taken WHERE seq < ?");
@@ -163,8 +174,9 @@ void retention_taken(struct retention *retention, uint64_t seq, int64_t now_ns)
 /* Names that stay. */
 
 /*
- * What the attempts of a task have in common, marked by a slash, which no name has, and the number of this
- * one; of a name that does not end in one, itself and 0. The caller frees it.
+ * Splits a task's name into the part that its attempts share, ended by a slash, which no name
+ * contains, and the number of this attempt. A name without a number at its end is returned as it
+ * is, with 0. The caller frees the result.
  */
 static char *split(const char *id, int64_t *ret_attempt)
 {
@@ -209,7 +221,7 @@ bool retention_is_past(const struct retention *retention, const char *id)
 
 /* Removing. */
 
-/* An event that may go, and the task that ended with it, or NULL. */
+/* An event that may be removed, and the task whose end it is, or NULL. */
 struct item {
 	sqlite3_int64 seq;
 	char *ended;
@@ -221,7 +233,10 @@ static void item_clear(void *data)
 	g_free(((struct item *)data)->ended);
 }
 
-/* The oldest that may go. The last one of all stays: numbers go on from it. */
+/*
+ * The oldest events that may be removed. The last event of all stays, because numbers continue from
+ * it.
+ */
 static GArray *find_items(const struct retention *retention)
 {
 	GArray *items = g_array_new(FALSE, FALSE, sizeof(struct item));
@@ -265,7 +280,7 @@ static bool remove_file(struct retention *retention, const char *id, const char 
 	return false;
 }
 
-/* The files go first: without its row nobody would ever look for them. */
+/* Removes the files first: without its row they would never be found again. */
 static bool remove_task(struct retention *retention, const char *id)
 {
 	sqlite3_stmt *statement;
@@ -278,7 +293,7 @@ static bool remove_task(struct retention *retention, const char *id)
 	return run(statement);
 }
 
-/* With its event stays what is about it: after a restart it is found again. */
+/* Keeps the event together with what it is about, so that a restart finds both. */
 static bool remove_item(struct retention *retention, struct item *item)
 {
 	sqlite3_stmt *statement;
@@ -294,7 +309,10 @@ static bool remove_item(struct retention *retention, struct item *item)
 	return run(statement) && (!item->ended || remove_task(retention, item->ended));
 }
 
-/* Some of the items, all or none of them; their number, 0: it cannot be written. */
+/*
+ * Removes some of the items, all of these or none. Returns how many; 0: the store cannot be
+ * written.
+ */
 static guint remove_some(struct retention *retention, GArray *items)
 {
 	const int64_t began_ns = clock_now_ns();
@@ -320,7 +338,7 @@ bool retention_step(struct retention *retention)
 	g_autoptr(GArray) items = NULL;
 	guint done;
 
-	/* What waits to be written may be about tasks that would go. */
+	/* Pending writes may be about tasks that would be removed. */
 	if (retention->due == 0 || !g_queue_is_empty(&retention->store->pending))
 		return false;
 	items = find_items(retention);

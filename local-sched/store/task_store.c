@@ -14,9 +14,9 @@
 
 #define BUSY_MS 5000
 
-/* All that it holds the controller has as well, or can do without. */
+/* The controller has everything that the store holds, or can do without it. */
 #define DAMAGE_CURE                                                                                \
-	"; move the state directory away and start again: tasks that ran are lost, and started anew"
+	"; move the state directory away and start again: tasks that ran are lost, and started again"
 
 /* The version of the schema that this program writes. */
 #define SCHEMA_VERSION 2
@@ -28,7 +28,10 @@ static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL,"
 	" kind TEXT NOT NULL, task TEXT, node INTEGER, host TEXT, detail TEXT NOT NULL);";
 
-/* These came one by one while the version stayed 1: a file of that version has some of them. */
+/*
+ * Columns that were added one by one while the version stayed 1: a file of that version has some of
+ * them.
+ */
 static const char schema_since[] =
 	"CREATE TABLE IF NOT EXISTS vms (number INTEGER PRIMARY KEY, host TEXT NOT NULL);"
 	"CREATE TABLE IF NOT EXISTS damaged (id TEXT NOT NULL, request TEXT, record TEXT);"
@@ -36,8 +39,10 @@ static const char schema_since[] =
 	"CREATE TABLE IF NOT EXISTS taken (seq INTEGER PRIMARY KEY, attended_s REAL NOT NULL);"
 	"CREATE TABLE IF NOT EXISTS past (stem TEXT PRIMARY KEY, attempt INTEGER NOT NULL) WITHOUT ROWID;";
 
-/* What brings a file of the version before, 0 for a new one, to this one. Version 1 was written last, after its
- * tables: a file of version 0 may have them, too. */
+/*
+ * Updates a file of the version before (0 for a new one) to this version. Version 1 was written
+ * last, after its tables, so a file of version 0 may have them too.
+ */
 static const char *const steps[] = {
 	[1] = schema,
 	[2] = schema_since,
@@ -103,7 +108,8 @@ static bool read_meta(struct task_store *store, GError **error)
 {
 	g_autofree char *last = NULL;
 
-	store->incarnation = task_store_query_text(store, "SELECT value FROM meta WHERE key = 'incarnation'");
+	store->incarnation = task_store_query_text(store,
+						   "SELECT value FROM meta WHERE key = 'incarnation'");
 	if (!store->incarnation) {
 		sqlite3_stmt *insert =
 			prepare(store, "INSERT INTO meta VALUES ('incarnation', ?)");
@@ -118,7 +124,7 @@ static bool read_meta(struct task_store *store, GError **error)
 	       task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
 }
 
-/* Adds what a file of an older version lacks; one of a newer version stays as it is. */
+/* Adds what a file of an older version lacks. A file of a newer version stays as it is. */
 static bool complete_tables(struct task_store *store, GError **error)
 {
 	g_autofree char *text = task_store_query_text(store, "PRAGMA user_version");
@@ -142,7 +148,7 @@ static bool complete_tables(struct task_store *store, GError **error)
 	       task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
 }
 
-/* SQLite's own check of the whole file, which says nothing where it is sound. */
+/* SQLite's check of the whole file, which prints nothing for a sound one. */
 static bool check_pages(struct task_store *store, GError **error)
 {
 	g_autofree char *found = task_store_query_text(store, "PRAGMA quick_check(1)");
@@ -172,7 +178,8 @@ struct task_store *task_store_open(const char *directory, GError **error)
 		task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
 		return NULL;
 	}
-	if (!complete_tables(store, error) || !check_pages(store, error) || !read_meta(store, error))
+	if (!complete_tables(store, error) || !check_pages(store, error) ||
+	    !read_meta(store, error))
 		return NULL;
 	return g_steal_pointer(&store);
 }
@@ -199,7 +206,7 @@ const char *task_store_incarnation(const struct task_store *store)
 
 /* VMs. */
 
-/* Runs `sql` about a VM; false: not stored. */
+/* Executes `sql` about a VM; false: not stored. */
 static bool keep(struct task_store *store, const char *sql, uint32_t number, const char *host)
 {
 	sqlite3_stmt *statement = prepare(store, sql);
@@ -209,11 +216,12 @@ static bool keep(struct task_store *store, const char *sql, uint32_t number, con
 		bind_text(statement, 2, host);
 	if (run(statement))
 		return true;
-	log_warning("where VM %u is could not be stored: %s", number, sqlite3_errmsg(store->database));
+	log_warning("where VM %u is could not be stored: %s", number,
+		    sqlite3_errmsg(store->database));
 	return false;
 }
 
-/* In this order: one that is thought to be on two hosts is looked for on both. */
+/* In this order: a VM that is recorded on two hosts is looked for on both. */
 bool task_store_keep_host(struct task_store *store, uint32_t number, const char *host)
 {
 	return keep(store, "INSERT OR REPLACE INTO vms VALUES (?, ?)", number, host) &&

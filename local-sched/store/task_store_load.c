@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tasks as they were stored: what makes no sense is put aside, and never a reason not to start. */
+/* Stored tasks. An invalid record is moved aside, and never prevents a start. */
 #include "common/clock.h"
 #include "local-sched/store/task_store_private.h"
 
 #define LOG_SUBSYSTEM "store"
 #include "common/log.h"
 
-/* In the place of a request that cannot be read. */
+/* Replaces a request that cannot be read. */
 #define NO_REQUEST                                                                                 \
 	"{\"type\": \"unknown\", \"benchmark\": \"is\", \"class\": \"S\", \"ranks\": 1, "              \
 	"\"repetitions\": 1, \"nodes\": [0], \"deadline_s\": 1}"
@@ -54,7 +54,7 @@ static GPtrArray *read_rows(struct task_store *store, GError **error)
 	return code == SQLITE_DONE ? g_steal_pointer(&rows) : NULL;
 }
 
-/* What was asked for, as far as it could be read. */
+/* Replaces the request by its readable parts. */
 static void replace_request(struct task_store *store, const struct task *task)
 {
 	sqlite3_stmt *update = prepare(store, "UPDATE tasks SET request = ? WHERE id = ?");
@@ -83,7 +83,10 @@ static bool remove_row(struct task_store *store, const struct row *row)
 	return run(statement);
 }
 
-/* What there was of a row; the row itself goes with `whole`, since it would be found anew at each start. */
+/*
+ * Moves a damaged row to the table `damaged`; with `whole` also deletes the row itself, which would
+ * be found again at each start.
+ */
 static void put_aside(struct task_store *store, const struct row *row, bool whole)
 {
 	if (execute(store, "BEGIN") && copy_damaged(store, row) &&
@@ -94,8 +97,8 @@ static void put_aside(struct task_store *store, const struct row *row, bool whol
 }
 
 /*
- * A task whose row makes no sense: it stays known by its name, so that it is not run once more, as lost.
- * What there was is put aside. Not even a name: NULL.
+ * Moves a damaged row aside and returns its task as lost, so that its name stays known and it is
+ * not executed again. NULL: not even the name is readable.
  */
 static struct task *quarantine(struct task_store *store, const struct row *row, const GError *why)
 {
@@ -130,7 +133,8 @@ static struct task *load_task(struct task_store *store, const struct row *row)
 	else if (row->id && row->request && row->record)
 		task = task_restore(row->id, row->request, row->record, &why);
 	else
-		g_set_error(&why, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN, "parts of it are missing");
+		g_set_error(&why, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
+			    "parts of it are missing");
 	return task ?: quarantine(store, row, why);
 }
 

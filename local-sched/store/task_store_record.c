@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tasks and events on their way to the disk, and the stream of events. */
+/* Writing tasks and events to disk, and the stream of events. */
 #include "common/clock.h"
 #include "common/json.h"
 #include "local-sched/store/task_store_private.h"
@@ -188,7 +188,7 @@ static json_t *event_json(uint64_t seq, int64_t t_ns, const char *kind, const ch
 	return event;
 }
 
-/* What is not written yet is in the stream all the same. */
+/* Adds events that are not on disk yet to the stream. */
 static void add_pending(const struct task_store *store, uint64_t after, uint32_t limit,
 			json_t *events)
 {

@@ -653,7 +653,7 @@ END
 	within 180 local_all_ready c1
 	[ "$(local_virsh b1 domstate "$name")" = running ]
 	[ -e "$(local_pool b1)/$name.swap" ] && [ -e "$(local_pool b1)/$name.save" ]
-	grep "VM '$name' is somebody else's" "$BATS_FILE_TMPDIR/c1.log"
+	grep "VM '$name' has a name of this cluster, but another owner" "$BATS_FILE_TMPDIR/c1.log"
 	local_virsh b1 destroy "$name"
 	rm "$(local_pool b1)/$name."{swap,save}
 }
@@ -670,7 +670,7 @@ END
 	[[ $(jq -r .reason <<<"$task") =~ "network of VM 'c1-n0', 'c1-n1' is cut"$ ]]
 	within 180 local_all_ready c1
 	[ "$(local_qemus c1)" != "$before" ]
-	grep "initramfs' on the host is damaged; it is sent anew" "$BATS_FILE_TMPDIR/c1.log"
+	grep "initramfs' on the host is damaged; it is sent again" "$BATS_FILE_TMPDIR/c1.log"
 	local_assert_works c1
 }
 

@@ -43,14 +43,14 @@
 #define AGENT_PORT "org.qemu.guest_agent.0"
 #define DISK_DEADLINE_MS 120000
 
-/* What the kernel command line tells us; empty strings where it says nothing. */
+/* The settings of the kernel command line; an empty string: not given. */
 struct settings {
 	char ip[64];
 	char host[64];
 	bool swap;
 };
 
-/* One line on the console, which is where an operator looks when no agent answers. */
+/* Prints a line on the console, which is where an operator looks when no agent answers. */
 static void __attribute__((format(printf, 1, 2))) say(const char *format, ...)
 {
 	va_list arguments;
@@ -79,7 +79,7 @@ static void mount_kernel_filesystems(void)
 	mount_or_say("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
-/* Load one module and give its memory in the initramfs back. */
+/* Loads a module and frees its memory in the initramfs. */
 static void load_module(const char *directory, const char *name)
 {
 	char path[320];
@@ -111,7 +111,7 @@ static void load_modules(const char *directory)
 	free(entries);
 }
 
-/* Wait for a block device; devtmpfs makes the node when the driver has found the disk. */
+/* Waits for a block device; devtmpfs creates the node when the driver has found the disk. */
 static bool wait_for_disk(const char *path)
 {
 	for (int waited_ms = 0; waited_ms < DISK_DEADLINE_MS; waited_ms++) {
@@ -239,7 +239,9 @@ static void configure_swap(const struct settings *settings)
 		say("cannot swap on '/dev/vdb': %s", strerror(errno));
 }
 
-/* The kernel tells of new ports here, first without and then with their name. */
+/*
+ * Opens the socket on which the kernel announces new ports, first without and then with their name.
+ */
 static int open_uevents(void)
 {
 	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
@@ -272,7 +274,7 @@ static void drain(int fd)
 		;
 }
 
-/* Start the agent if its port is there; 0 if not yet. */
+/* Starts the agent if its port exists; 0: not yet. */
 static pid_t start_agent(void)
 {
 	char device[PORT_PATH_SIZE];
@@ -293,7 +295,7 @@ static pid_t start_agent(void)
 	_exit(127);
 }
 
-/* Collect ended children; true if @agent was among them. */
+/* Reaps ended children; true if @agent was among them. */
 static bool reap(pid_t agent)
 {
 	bool ended = false;
@@ -316,7 +318,7 @@ static void serve(int uevents, int children)
 		port_link_all();
 		if (agent == 0)
 			agent = start_agent();
-		/* without the agent look again now and then, whatever the events say */
+		/* without the agent check again from time to time, whatever the events */
 		poll(fds, 2, agent == 0 ? 100 : -1);
 		drain(uevents);
 		drain(children);
@@ -349,7 +351,7 @@ int main(int argc, char **argv)
 	mount_kernel_filesystems();
 	load_modules("/modules");
 	read_settings(&settings);
-	/* early: the kernel takes up to a second until it calls the link running */
+	/* early: the kernel takes up to a second until the link counts as running */
 	configure_network(&settings);
 	enter_root();
 	configure_swap(&settings);

@@ -60,7 +60,7 @@ static bool check_spec(const struct bmc_spec *spec, GError **error)
 	return !wrong;
 }
 
-/* Where the module is: in the environment, in the build tree, installed. */
+/* The path of the module: from the environment, in the build tree, or installed. */
 static const char *module_path(GError **error)
 {
 	const char *const places[] = { g_getenv("VIRTBED_DCMI_MODULE"), DCMI_MODULE_BUILT,
@@ -76,7 +76,7 @@ static const char *module_path(GError **error)
 	return NULL;
 }
 
-/* ipmi_lan(5). Sessions: a shell, its successor, and people beside them. */
+/* ipmi_lan(5). Sessions for a shell, its successor, and people beside them. */
 static char *lan_conf(const struct bmc_spec *spec, const char *module)
 {
 	char max_age_s[G_ASCII_DTOSTR_BUF_SIZE];
@@ -156,7 +156,7 @@ static char *write_file(const char *dir, const char *name, char *text, GError **
 	return g_steal_pointer(&path);
 }
 
-/* Removes what an earlier BMC stored: users and passwords there would override the new ones. */
+/* Removes what an earlier BMC has stored: its users and passwords would override the new ones. */
 static void clear_state(const char *state)
 {
 	g_autoptr(GDir) dir = g_dir_open(state, 0, NULL);
@@ -169,7 +169,9 @@ static void clear_state(const char *state)
 	}
 }
 
-/* Compiles the sensor records to where ipmi_sim looks for them. Returns its state directory. */
+/*
+ * Compiles the sensor records to the place where ipmi_sim reads them. Returns its state directory.
+ */
 static char *prepare_state(const struct bmc_spec *spec, GError **error)
 {
 	g_autofree char *state = g_build_filename(spec->dir, "state", NULL);
@@ -216,7 +218,7 @@ GPid bmc_start(const struct bmc_spec *spec, GError **error)
 		return -1;
 	log = g_build_filename(spec->dir, "bmc.log", NULL);
 
-	/* All files by name: the program's own defaults lie in /usr/etc. -n: leave stdin alone. */
+	/* All files by name: the program's own defaults are in /usr/etc. -n: leave stdin alone. */
 	const char *const argv[] = { "ipmi_sim", "-c", lan, "-f", commands, "-s", state, "-n",
 				     NULL };
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A module for OpenIPMI's ipmi_sim that gives an emulated BMC what the stock one lacks: the DCMI
- * command Get Power Reading (DCMI 1.5, section 6.6.1, Table 6-16), and a power sensor that follows
- * the same watts file. Loaded by
+ * A module for OpenIPMI's ipmi_sim that adds what the stock BMC lacks: the DCMI command Get Power
+ * Reading (DCMI 1.5, section 6.6.1, Table 6-16), and a power sensor that follows the same watts
+ * file. Loaded by
  *
  *     loadlib "dcmi_module.so" "KIND MAX_AGE_S WATTS_FILE"
  *
  * where KIND is "dcmi", or "sensor" for a BMC without DCMI, which answers c1h.
  *
- * A watts file that is missing, rubbish or older than MAX_AGE_S is a BMC that lost its sensor: DCMI
- * answers cbh and the sensor says that it is not scanning. (A sensor polled from a file by ipmi_sim
- * itself would keep its last value for ever.)
+ * A watts file that is missing, invalid or older than MAX_AGE_S stands for a lost sensor: DCMI
+ * answers cbh, and the sensor reports that it is not scanning. (A sensor that ipmi_sim itself polls
+ * from a file would keep its last value without end.)
  */
 #include <OpenIPMI/mcserv.h>
 
@@ -51,7 +51,7 @@ struct dcmi {
 int ipmi_sim_module_print_version(sys_data_t *sys, char *options);
 int ipmi_sim_module_init(sys_data_t *sys, const char *options);
 
-/* Takes the options that bmc.c writes apart. Returns the file's name, or NULL. */
+/* Splits the options that bmc.c writes. Returns the file's name, or NULL. */
 static const char *parse_options(const char *options, int *ret_dcmi, double *ret_max_age_s)
 {
 	char kind[8];
@@ -69,7 +69,7 @@ static uint32_t rounded_watts(uint32_t mw)
 }
 
 /* Appends `bytes` bytes of `value`, least significant first. */
-static void put(unsigned char *answer, unsigned int *length, uint32_t value, int bytes)
+static void put_number(unsigned char *answer, unsigned int *length, uint32_t value, int bytes)
 {
 	for (; bytes > 0; bytes--, value >>= 8)
 		answer[(*length)++] = (unsigned char)value;
@@ -84,15 +84,15 @@ static void put_power_reading(const struct dcmi *dcmi, uint32_t watts, unsigned 
 	dcmi->sys->get_monotonic_time(dcmi->sys, &mono);
 	dcmi->sys->get_real_time(dcmi->sys, &wall);
 	*length = 0;
-	put(answer, length, 0, 1);
-	put(answer, length, DCMI_GROUP, 1);
-	put(answer, length, watts, 2);
-	put(answer, length, watts < dcmi->min_w ? watts : dcmi->min_w, 2);
-	put(answer, length, watts > dcmi->max_w ? watts : dcmi->max_w, 2);
-	put(answer, length, (uint32_t)average, 2);
-	put(answer, length, (uint32_t)wall.tv_sec, 4);
-	put(answer, length, (uint32_t)(mono.tv_sec - dcmi->started.tv_sec) * 1000, 4);
-	put(answer, length, STATE_ACTIVE, 1);
+	put_number(answer, length, 0, 1);
+	put_number(answer, length, DCMI_GROUP, 1);
+	put_number(answer, length, watts, 2);
+	put_number(answer, length, watts < dcmi->min_w ? watts : dcmi->min_w, 2);
+	put_number(answer, length, watts > dcmi->max_w ? watts : dcmi->max_w, 2);
+	put_number(answer, length, (uint32_t)average, 2);
+	put_number(answer, length, (uint32_t)wall.tv_sec, 4);
+	put_number(answer, length, (uint32_t)(mono.tv_sec - dcmi->started.tv_sec) * 1000, 4);
+	put_number(answer, length, STATE_ACTIVE, 1);
 }
 
 static void handle_dcmi(lmc_data_t *mc, msg_t *message, unsigned char *answer,
@@ -116,7 +116,7 @@ static void handle_dcmi(lmc_data_t *mc, msg_t *message, unsigned char *answer,
 		put_power_reading(dcmi, rounded_watts(mw), answer, length);
 }
 
-/* Shows `mw` in the 8-bit sensor, or that it has no reading. */
+/* Sets the 8-bit sensor to `mw`, or to having no reading. */
 static void set_sensor(struct dcmi *dcmi, lmc_data_t *mc, int enabled, uint32_t mw)
 {
 	const uint32_t step_mw = DCMI_MODULE_SENSOR_STEP_W * 1000;

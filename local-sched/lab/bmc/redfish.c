@@ -24,9 +24,9 @@ struct session {
 };
 
 struct redfish {
-	struct redfish_spec spec; /* its texts are ours */
+	struct redfish_spec spec; /* its texts are copies */
 	char *uuid;
-	char *basic; /* what an Authorization header must be */
+	char *basic; /* the valid Authorization header */
 	GHashTable *sessions; /* token -> struct session */
 	guint last_id;
 	struct http_server *server;
@@ -55,13 +55,14 @@ static void drop_idle(struct redfish *redfish)
 }
 
 /* The error object of DSP0266, section 8.6. */
-static void refuse(struct http_request *request, int status, const char *code, const char *text)
+static void reply_error(struct http_request *request, int status, const char *code,
+				    const char *text)
 {
 	http_request_reply(request, status,
 			   json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", text));
 }
 
-/* Whether the request shows who it is; answers 401 if not. */
+/* Whether the request is authenticated; replies 401 if not. */
 static bool authorise(struct redfish *redfish, struct http_request *request)
 {
 	const char *token = http_request_header(request, "X-Auth-Token");
@@ -75,11 +76,11 @@ static bool authorise(struct redfish *redfish, struct http_request *request)
 	if (session || g_strcmp0(basic, redfish->basic) == 0)
 		return true;
 	http_request_set_header(request, "WWW-Authenticate", "Basic realm=\"BMC\"");
-	refuse(request, 401, "Base.1.8.NoValidSession", "no valid session or credentials");
+	reply_error(request, 401, "Base.1.8.NoValidSession", "no valid session or credentials");
 	return false;
 }
 
-/* Answers with `body`, whose reference is taken. */
+/* Replies with `body`, whose reference is taken. */
 static void serve(struct http_request *request, json_t *body)
 {
 	http_request_set_header(request, "OData-Version", "4.0");
@@ -201,11 +202,12 @@ static void post_session(struct http_request *request, const char *const *argume
 	drop_idle(redfish);
 	if (g_strcmp0(user, redfish->spec.user) != 0 ||
 	    g_strcmp0(password, redfish->spec.password) != 0) {
-		refuse(request, 401, "Base.1.8.ResourceAtUriUnauthorized", "wrong credentials");
+		reply_error(request, 401, "Base.1.8.ResourceAtUriUnauthorized",
+					"wrong credentials");
 		return;
 	}
 	if (g_hash_table_size(redfish->sessions) >= SESSIONS_MAX) {
-		refuse(request, 503, "Base.1.8.SessionLimitExceeded", "too many sessions");
+		reply_error(request, 503, "Base.1.8.SessionLimitExceeded", "too many sessions");
 		return;
 	}
 	session = g_new0(struct session, 1);
@@ -242,7 +244,7 @@ static void get_session(struct http_request *request, const char *const *argumen
 	if (find_session(data, arguments[0]))
 		serve(request, session_json(data, arguments[0]));
 	else
-		refuse(request, 404, "Base.1.8.ResourceMissingAtURI", "no such session");
+		reply_error(request, 404, "Base.1.8.ResourceMissingAtURI", "no such session");
 }
 
 static void delete_session(struct http_request *request, const char *const *arguments,
@@ -255,7 +257,7 @@ static void delete_session(struct http_request *request, const char *const *argu
 		return;
 	token = find_session(redfish, arguments[0]);
 	if (!token) {
-		refuse(request, 404, "Base.1.8.ResourceMissingAtURI", "no such session");
+		reply_error(request, 404, "Base.1.8.ResourceMissingAtURI", "no such session");
 		return;
 	}
 	g_hash_table_remove(redfish->sessions, token);
@@ -294,7 +296,7 @@ static void get_chassis(struct http_request *request, const char *const *argumen
 	serve(request, chassis);
 }
 
-/* The watts now; null when nobody knows them. */
+/* The watts now; null if they are not known. */
 static json_t *watts_json(const struct redfish *redfish)
 {
 	uint32_t mw;
@@ -313,7 +315,7 @@ static void get_power(struct http_request *request, const char *const *arguments
 	if (!authorise(data, request))
 		return;
 	if (redfish->spec.places == REDFISH_ENVIRONMENT) {
-		refuse(request, 404, "Base.1.8.ResourceMissingAtURI", "no such resource");
+		reply_error(request, 404, "Base.1.8.ResourceMissingAtURI", "no such resource");
 		return;
 	}
 	power = resource(CHASSIS "/Power", "#Power.v1_7_0.Power", "Power", "Power");
@@ -334,7 +336,7 @@ static void get_environment(struct http_request *request, const char *const *arg
 	if (!authorise(data, request))
 		return;
 	if (redfish->spec.places == REDFISH_POWER) {
-		refuse(request, 404, "Base.1.8.ResourceMissingAtURI", "no such resource");
+		reply_error(request, 404, "Base.1.8.ResourceMissingAtURI", "no such resource");
 		return;
 	}
 	metrics = resource(CHASSIS "/EnvironmentMetrics",
@@ -381,7 +383,7 @@ static const struct http_route routes[] = {
 	{ NULL },
 };
 
-/* What "Authorization:" holds for a name and a password (RFC 7617). */
+/* The header "Authorization:" for a name and a password (RFC 7617). */
 static char *basic_header(const char *user, const char *password)
 {
 	g_autofree char *pair = g_strconcat(user, ":", password, NULL);

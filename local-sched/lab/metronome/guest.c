@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The metronome's guest: a kernel of its own that does the same piece of work for ever and counts.
- * Like the guests of tasks it runs through more code than a CPU's caches hold once it is emulated: it calls its
- * functions in random order, and looks up in a table that fits no first-level cache which comes next. What
- * slows emulated work down, others that evict its code, slows this down as much (docs/how-to/run.md). No
- * interrupts, no devices: its one output is the count.
+ * The gauge's guest: a kernel of its own that repeats a fixed piece of work without end and counts.
+ * Like the guests of tasks it executes more code than a CPU's caches hold once it is emulated. It
+ * calls its functions in random order, and finds the next one by a table that fits no first-level
+ * cache. What slows emulated work down, such as other processes that evict its code, slows the
+ * gauge down as much (docs/how-to/run.md). No interrupts, no devices: its only output is the count.
  *
  * Freestanding, 32 bits, loaded by QEMU at 1 MiB (Multiboot Specification 0.6.96, 3.1.1).
  */
@@ -12,8 +12,9 @@
 
 enum { MAGIC = 0x1badb002, WORDS = 65536, FUNCTIONS = 03777 + 1, STEPS = 300 };
 
-__attribute__((section(".multiboot"), used)) static const unsigned header[] = { MAGIC, 0,
-										-(unsigned)MAGIC };
+__attribute__((section(".multiboot"), used)) static const unsigned header[] = {
+	MAGIC, 0, -(unsigned)MAGIC,
+};
 
 static unsigned next[WORDS];
 
@@ -29,7 +30,7 @@ static unsigned next[WORDS];
 #define FOR_ALL(WHAT) \
 	LAST_THREE(WHAT, 00) LAST_THREE(WHAT, 01) LAST_THREE(WHAT, 02) LAST_THREE(WHAT, 03)
 
-/* Some arithmetic and a branch, no two alike, or the compiler would make one of them. */
+/* Some arithmetic and a branch; all functions differ, as the compiler would merge equal ones. */
 #define DEFINE(n) \
 	static unsigned function_##n(unsigned x) \
 	{ \
@@ -50,13 +51,13 @@ static unsigned (*const functions[])(unsigned) = { FOR_ALL(NAME) };
 _Static_assert(sizeof functions / sizeof *functions == FUNCTIONS, "a function for each index");
 
 /* A linear congruential generator (Numerical Recipes); the high bits are the good ones. */
-static unsigned draw(unsigned *seed, unsigned below)
+static unsigned draw_number(unsigned *seed, unsigned below)
 {
 	*seed = *seed * 1664525u + 1013904223u;
 	return (unsigned)((unsigned long long)*seed * below >> 32);
 }
 
-/* One cycle through all words, in an order without one (Sattolo's algorithm). */
+/* A single cycle through all words, in an order without a pattern (Sattolo's algorithm). */
 static void shuffle(void)
 {
 	unsigned seed = 1;
@@ -64,7 +65,7 @@ static void shuffle(void)
 	for (unsigned i = 0; i < WORDS; i++)
 		next[i] = i;
 	for (unsigned i = WORDS - 1; i > 0; i--) {
-		unsigned j = draw(&seed, i);
+		unsigned j = draw_number(&seed, i);
 		unsigned other = next[j];
 
 		next[j] = next[i];
@@ -75,7 +76,8 @@ static void shuffle(void)
 __attribute__((used)) static _Noreturn void work(void)
 {
 	volatile unsigned *rounds = (volatile unsigned *)GUEST_ROUNDS_AT;
-	volatile unsigned *result = rounds + 1; /* without one the work could be left out */
+	/* without it the compiler could leave the work out */
+	volatile unsigned *result = rounds + 1;
 	unsigned at = 0;
 	unsigned x = 1;
 

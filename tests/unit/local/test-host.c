@@ -233,7 +233,7 @@ static void test_taken_name(struct fixture *fixture, gconstpointer uri)
 	domain_create(fixture->host, "test", KEEPER, xml, on_done, fixture);
 	run(fixture);
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_FOREIGN);
-	g_assert_nonnull(strstr(fixture->error->message, "'test': somebody else's VM of that name"));
+	g_assert_nonnull(strstr(fixture->error->message, "'test': another owner's VM of that name"));
 	domain_create_bound(fixture->host, "test", KEEPER, xml, on_done, fixture);
 	run(fixture);
 	g_assert_error(fixture->error, VIRT_ERROR, VIRT_ERROR_FOREIGN);

@@ -218,7 +218,7 @@ static bool is_told_foreign(struct fixture *fixture)
 {
 	const char *reason = vm_reason(fixture->vm);
 
-	return is_down(fixture) && reason && strstr(reason, "somebody else's VM of that name");
+	return is_down(fixture) && reason && strstr(reason, "another owner's VM of that name");
 }
 
 /* The driver's hosts are one per process: another connection sees the same VMs. */
