@@ -8,7 +8,7 @@
 #include "common/read_file.h"
 #include "common/read_number.h"
 #include "controller/cli/client_token.h"
-#include "controller/cli/commands.h"
+#include "controller/cli/command.h"
 #include "controller/cli/run_address.h"
 #include "controller/run/run_api.h"
 

@@ -205,7 +205,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 	if (experiment)
 		budget_j = experiment_budget_j(experiment, seed, &error);
 	if (error) {
-		command_place(&error, path, policies);
+		command_name_source(&error, path, policies);
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	}
 	note_trace(name, experiment, options->trials);

@@ -401,7 +401,7 @@ static int study(const char *name, const char *path, const struct options *optio
 	struct study study;
 
 	if (!varied) {
-		command_place(&error, path, policies);
+		command_name_source(&error, path, policies);
 		return fail(name, error);
 	}
 	name_policies(config);
@@ -423,7 +423,7 @@ static int study(const char *name, const char *path, const struct options *optio
 	parse_shard(options->shard, &study.shard, &study.shards);
 	study.limits_j = limits_j = find_limits(experiments[0], study.seed, &error);
 	if (!limits_j) {
-		command_place(&error, path, policies);
+		command_name_source(&error, path, policies);
 		return fail(name, error);
 	}
 	identity = study_identity(config, study.seed);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
-#include <stdbool.h>
+#include "controller/cli/command.h"
 
 /*
  * The subcommands of `virtbed`, one file each. A command gets its own argument vector: argv[0] is
@@ -84,27 +83,3 @@ struct command {
 
 /* The table, ended by a row without a name. */
 extern const struct command commands[];
-
-/*
- * Says where an error of experiment_new() or experiment_budget_j() comes from, before its text: the
- * option --policy if `policies_given` and the error is about policies, else the configuration
- * `path`. Errors of other modules name their place themselves and stay as they are.
- */
-void command_place(GError **error, const char *path, bool policies_given);
-
-/* Exit statuses. */
-enum { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_BAD = 2 };
-
-/*
- * Prints "virtbed NAME: message" and a newline to standard error and returns `status`. `name` is
- * the subcommand's argv[0]. The message is made one line of valid UTF-8 without control characters:
- * it may quote input.
- */
-int command_fail(int status, const char *name, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/*
- * Becomes `program`, one of ours (run_paths_program()), with the arguments of a subcommand. Returns
- * only where that fails: COMMAND_FAILED, and why was printed.
- */
-int command_become(const char *program, char **argv);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "controller/cli/commands.h"
+#include "controller/cli/command.h"
 #include "controller/cli/fields.h"
 
 /* Tasks that are asked for at once: the most that a controller gives. */
