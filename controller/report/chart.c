@@ -328,3 +328,19 @@ char *chart_draw_bare(const struct chart *chart, const char *dir, GError **error
 	g_unlink(path);
 	return text;
 }
+
+char *chart_run_title(const struct summary *summary, const struct store_run *run)
+{
+	g_autofree char *name = store_get_meta(summary->store, "config_name");
+
+	return g_strdup_printf("%s%s%s, %s at %g %%, %s %u",
+			       summary->measured ? "measured" : "simulated", name ? ": " : "",
+			       name ? name : "", run->policy, 100 * run->limit,
+			       summary->measured ? "repeat" : "trial", run->repeat);
+}
+
+char *chart_run_stem(const struct store_run *run)
+{
+	return g_strdup_printf("%" G_GINT64_FORMAT "-%s-%g", run->run, run->policy,
+			       100 * run->limit);
+}

@@ -107,3 +107,8 @@ void chart_put_time(GString *script, double end_s);
 
 /* The heading's lines on what numbers of this directory rest on, for `notes`. The caller frees. */
 char *chart_notes(const struct summary *summary);
+
+/* "measured: demo, max-upr at 60 %, repeat 1": a run for titles. The caller frees. */
+char *chart_run_title(const struct summary *summary, const struct store_run *run);
+/* "3-max-upr-60": a run for file names. The caller frees. */
+char *chart_run_stem(const struct store_run *run);

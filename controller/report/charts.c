@@ -34,22 +34,6 @@ char *chart_kinds_known(void)
 	return g_strjoinv(" ", (char **)chart_kinds);
 }
 
-char *chart_run_title(const struct summary *summary, const struct store_run *run)
-{
-	g_autofree char *name = store_get_meta(summary->store, "config_name");
-
-	return g_strdup_printf("%s%s%s, %s at %g %%, %s %u",
-			       summary->measured ? "measured" : "simulated", name ? ": " : "",
-			       name ? name : "", run->policy, 100 * run->limit,
-			       summary->measured ? "repeat" : "trial", run->repeat);
-}
-
-char *chart_run_stem(const struct store_run *run)
-{
-	return g_strdup_printf("%" G_GINT64_FORMAT "-%s-%g", run->run, run->policy,
-			       100 * run->limit);
-}
-
 /* Choices. */
 
 static bool wants_kind(const struct charts_choice *choice, const char *kind)

@@ -98,8 +98,3 @@ struct chart *chart_gantt(const struct summary *summary, const struct run_trace 
 /* Watts over time, of all hosts together and of each, with their idle baselines. */
 struct chart *chart_power(const struct summary *summary, const struct run_trace *trace,
 			  const char *prefix);
-
-/* "measured: demo, max-upr at 60 %, repeat 1": a run for titles. The caller frees. */
-char *chart_run_title(const struct summary *summary, const struct store_run *run);
-/* "3-max-upr-60": a run for file names. The caller frees. */
-char *chart_run_stem(const struct store_run *run);
