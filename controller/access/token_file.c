@@ -22,7 +22,7 @@ static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
 
 	if (error) {
 		va_start(arguments, format);
-		*error = g_error_new_valist(TOKENS_ERROR, TOKENS_ERROR_FILE, format, arguments);
+		*error = g_error_new_valist(TOKEN_ERROR, TOKEN_ERROR_FILE, format, arguments);
 		va_end(arguments);
 	}
 	return false;
@@ -96,7 +96,7 @@ static bool parse_token(const json_t *object, const char *what, struct token *to
 		return false;
 	token->id = g_strdup(id);
 	token->sha256 = g_strdup(sha256);
-	token->role = tokens_role_parse(role);
+	token->role = token_role_parse(role);
 	token->user = g_strdup(user);
 	token->expires_s = INT64_MAX;
 	if (!is_hex(id, 8) || !is_hex(sha256, 64) || token->role == HTTP_ROLE_NONE ||
@@ -211,7 +211,7 @@ static char *format(const GPtrArray *tokens)
 		json_array_append_new(
 			json_object_get(json, "tokens"),
 			json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o}", "id", token->id, "sha256",
-				  token->sha256, "role", tokens_role_name(token->role), "user",
+				  token->sha256, "role", token_role_name(token->role), "user",
 				  token->user, "uid", (json_int_t)token->uid, "created_utc",
 				  time_json(token->created_s), "expires_utc",
 				  time_json(token->expires_s)));

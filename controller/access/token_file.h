@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "controller/access/tokens.h"
+#include "controller/access/token.h"
 
 /*
  * The file of the tokens, for the files of this folder: read and written as a whole, replaced in one step,

@@ -16,37 +16,6 @@
 /* A token that is good for longer is good for ever. */
 #define LIFETIME_MAX_S 3e9
 
-G_DEFINE_QUARK(virtbed-tokens-error, tokens_error)
-
-static const char *const role_names[] = {
-	[HTTP_ROLE_VIEWER] = "viewer",
-	[HTTP_ROLE_USER] = "user",
-	[HTTP_ROLE_OPERATOR] = "operator",
-};
-
-void token_free(struct token *token)
-{
-	if (!token)
-		return;
-	g_free(token->id);
-	g_free(token->sha256);
-	g_free(token->user);
-	g_free(token);
-}
-
-enum http_role tokens_role_parse(const char *text)
-{
-	for (enum http_role role = HTTP_ROLE_VIEWER; role <= HTTP_ROLE_OPERATOR; role++)
-		if (g_str_equal(text, role_names[role]))
-			return role;
-	return HTTP_ROLE_NONE;
-}
-
-const char *tokens_role_name(enum http_role role)
-{
-	return role_names[role];
-}
-
 void tokens_wipe(char *secret)
 {
 	if (secret)
@@ -87,7 +56,7 @@ static bool draw(void *bytes, size_t length, GError **error)
 {
 	if (getentropy(bytes, length) == 0)
 		return true;
-	g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_FILE,
+	g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_FILE,
 		    "the kernel gives no random numbers: %s", g_strerror(errno));
 	return false;
 }
@@ -127,7 +96,7 @@ static struct token *new_token(enum http_role role, const char *user, double lif
 	g_autoptr(token_t) token = NULL;
 
 	if (!account) {
-		g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_INPUT,
+		g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
 			    "this machine has no user '%s'; a token acts for one, who owns what is "
 			    "submitted with it", user);
 		return NULL;
@@ -164,7 +133,7 @@ static bool add(int fd, const char *dir, struct token *token, GError **error)
 	if (!tokens)
 		return false;
 	if (tokens->len == TOKENS_MAX) {
-		g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_INPUT,
+		g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
 			    "there are %d tokens, as many as can be; revoke some", TOKENS_MAX);
 		return false;
 	}
@@ -204,7 +173,7 @@ static bool drop(int fd, const char *dir, const char *id, GError **error)
 			return token_file_write(fd, dir, tokens, error);
 		}
 	if (tokens)
-		g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_INPUT,
+		g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
 			    "there is no token '%.32s' in '%s'; `virtbed token list` shows them", id,
 			    dir);
 	return false;

@@ -41,7 +41,7 @@ static void arguments_clear(struct arguments *arguments)
 
 static int fail(const struct arguments *arguments, const GError *error)
 {
-	const bool bad = g_error_matches(error, TOKENS_ERROR, TOKENS_ERROR_INPUT);
+	const bool bad = g_error_matches(error, TOKEN_ERROR, TOKEN_ERROR_INPUT);
 
 	return command_fail(bad ? COMMAND_BAD : COMMAND_FAILED, arguments->name, "%s",
 			    error->message);
@@ -131,7 +131,7 @@ static json_t *token_json(const struct token *token)
 	g_autofree char *expires = time_text(token->expires_s);
 
 	return json_pack("{s:s, s:s, s:s, s:I, s:s?, s:s?, s:b}", "id", token->id, "role",
-			 tokens_role_name(token->role), "user", token->user, "uid",
+			 token_role_name(token->role), "user", token->user, "uid",
 			 (json_int_t)token->uid, "created_utc", created, "expires_utc", expires,
 			 "expired", token->expires_s <= g_get_real_time() / G_USEC_PER_SEC);
 }
@@ -158,7 +158,7 @@ static void print_new(const struct arguments *arguments, const struct token *tok
 	puts(secret);
 	fflush(stdout);
 	fprintf(stderr, "%s: token %s: %s, role %s, good %s%s; it is not shown again\n",
-		arguments->name, token->id, token->user, tokens_role_name(token->role),
+		arguments->name, token->id, token->user, token_role_name(token->role),
 		expires ? "until " : "for ever", expires ?: "");
 }
 
@@ -174,7 +174,7 @@ static void warn_of_root(const struct arguments *arguments, const struct token *
 
 static int create(const struct arguments *arguments, char **words)
 {
-	const enum http_role role = tokens_role_parse(arguments->role ?: "user");
+	const enum http_role role = token_role_parse(arguments->role ?: "user");
 	const char *lifetime = arguments->expires ?: LIFETIME;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(token_t) token = NULL;
@@ -218,7 +218,7 @@ static void print_table(const GPtrArray *tokens)
 
 		table_row(table);
 		table_text(table, token->id);
-		table_text(table, tokens_role_name(token->role));
+		table_text(table, token_role_name(token->role));
 		table_text(table, token->user);
 		table_text(table, created);
 		table_textf(table, "%s%s", expires ?: "never",
