@@ -101,6 +101,7 @@ LINE(fill_reason, "reason")
 LINE(fill_virt_type, "virt_type")
 INTEGER(fill_task, "task")
 INTEGER(fill_priority, "priority")
+INTEGER(fill_suspensions, "suspensions")
 INTEGER(fill_nodes, "nodes")
 INTEGER(fill_idle, "idle")
 INTEGER(fill_busy, "busy")
@@ -170,6 +171,25 @@ struct table *table_of_tasks(const json_t *document)
 		{"STATE", TABLE_LEFT, fill_state},    {"WAITED", TABLE_RIGHT, fill_waited},
 		{"TIME", TABLE_RIGHT, fill_ran},      {"LEFT", TABLE_RIGHT, fill_left},
 		{"NODES (WHY)", TABLE_LEFT, fill_where},
+	};
+
+	return table_of(columns, G_N_ELEMENTS(columns), document, "tasks");
+}
+
+static void fill_held(struct table *table, const json_t *task, const json_t *document)
+{
+	table_text(table, json_is_true(json_object_get(task, "held")) ? "yes" : "no");
+}
+
+struct table *table_of_suspensions(const json_t *document)
+{
+	static const struct column columns[] = {
+		{"TASK", TABLE_RIGHT, fill_task},
+		{"TYPE", TABLE_LEFT, fill_type},
+		{"STATE", TABLE_LEFT, fill_state},
+		{"CLUSTER", TABLE_LEFT, fill_cluster},
+		{"SUSPENSIONS", TABLE_RIGHT, fill_suspensions},
+		{"HELD", TABLE_LEFT, fill_held},
 	};
 
 	return table_of(columns, G_N_ELEMENTS(columns), document, "tasks");

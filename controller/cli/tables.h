@@ -16,6 +16,12 @@
  */
 struct table *table_of_tasks(const json_t *document);
 
+/*
+ * Of GET /v1/tasks, for `virtbed suspend` and `resume`: how often each task was suspended, and
+ * whether a user keeps it suspended.
+ */
+struct table *table_of_suspensions(const json_t *document);
+
 /* Of GET /v1/clusters. */
 struct table *table_of_clusters(const json_t *document);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/cli/task_wait.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -12,6 +13,9 @@
 
 #define FIRST_PAUSE_MS 100
 #define LONGEST_PAUSE_MS 1000
+
+/* Between two questions about a task that is being suspended, resumed or migrated. */
+#define STEP_PAUSE_MS 200
 
 /*
  * A controller that is away for longer than so many times that for an answer, ten minutes by default, is not waited
@@ -113,4 +117,18 @@ json_t *task_wait(struct client *client, const GArray *numbers)
 	}
 	json_decref(waiting.document);
 	return NULL;
+}
+
+json_t *task_wait_while(struct client *client, guint64 number, json_t *task,
+			task_pending_f is_pending, const void *data, int64_t from_ns, double wait_s)
+{
+	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64, number);
+
+	while (task && is_pending(task, data) &&
+	       clock_elapsed_s(from_ns, clock_now_ns()) < wait_s) {
+		json_decref(task);
+		client_pause(STEP_PAUSE_MS);
+		task = client_get(client, path);
+	}
+	return task;
 }
