@@ -17,19 +17,19 @@
 #define TOKEN_ERROR (token_error_quark())
 GQuark token_error_quark(void);
 enum token_error {
-	TOKEN_ERROR_FILE = 1, /* the file, or its directory, cannot be used; the message says why */
-	TOKEN_ERROR_INPUT,    /* what was asked for makes no sense */
+	TOKEN_ERROR_FILE = 1, /* the file or its directory cannot be used; the message says why */
+	TOKEN_ERROR_INPUT,    /* an argument is wrong, such as an unknown user or id */
 };
 
-/* A token, as it is written down. */
+/* A token, as it is recorded. */
 struct token {
-	char *id; /* 8 hexadecimal digits that people call it by; tells nothing of the secret */
-	char *sha256; /* of the whole token, 64 lower-case hexadecimal digits */
+	char *id; /* 8 hexadecimal digits by which people name it; independent of the secret */
+	char *sha256; /* of the whole secret with its prefix, 64 lower-case hexadecimal digits */
 	enum http_role role; /* viewer, user or operator */
-	char *user; /* name of the account when it was made, for people */
-	int64_t uid; /* of that account: whose tasks are its own */
+	char *user; /* name of the account when the token was made, for people */
+	int64_t uid; /* of that account: its tasks are the token's own */
 	int64_t created_s; /* UTC, seconds since 1970 */
-	int64_t expires_s; /* the same: it is good until then; INT64_MAX: for ever */
+	int64_t expires_s; /* UTC, seconds since 1970, the end of its validity; INT64_MAX: never */
 };
 
 /* Frees a token; NULL is allowed. */
