@@ -7,7 +7,7 @@
 
 #include "common/read_file.h"
 
-/* A reader waits this long for a writer's commit, and the other way round. */
+/* How long a reader waits for a writer's commit, and a writer for a reader. */
 #define BUSY_TIMEOUT_MS 5000
 
 G_DEFINE_QUARK(virtbed-store, store_error)
@@ -19,7 +19,7 @@ bool store_error_is_input(const GError *error)
 	       g_error_matches(error, STORE_ERROR, STORE_ERROR_CORRUPT);
 }
 
-/* Says in one line why there is no store in `dir`; true when there is one. */
+/* Whether `dir` has a store; else sets a one-line error. */
 static bool find_file(const char *dir, const char *path, GError **error)
 {
 	GStatBuf status;
@@ -78,7 +78,10 @@ void store_wait_for_others(struct store *store, bool wait)
 	sqlite3_busy_timeout(store->db, wait ? BUSY_TIMEOUT_MS : 0);
 }
 
-/* Of one thread: SQLite would lock for each value that is bound, a tenth of what storing a task takes. */
+/*
+ * Opens the file for a single thread: SQLite's mutex would be locked for each bound value, a tenth
+ * of the time of storing a task.
+ */
 static int open_file(struct store *store, const char *name, int flags)
 {
 	int code;
@@ -96,8 +99,8 @@ static int open_file(struct store *store, const char *name, int flags)
 }
 
 /*
- * A finished store in a directory that we cannot write: WAL mode would want to make its files
- * there. Without a WAL beside it, it can be read as it is.
+ * Opens a finished store in a directory without write permission, where WAL mode cannot make its
+ * files. Without a WAL file the database can be read as it is.
  */
 static int open_immutable(struct store *store)
 {
@@ -124,8 +127,8 @@ static bool open_database(struct store *store, bool create, GError **error)
 }
 
 /*
- * Every commit survives the death of this process; NORMAL gives up no more than the last commits,
- * and never the file's integrity, when the machine itself loses power.
+ * Every commit survives the death of this process. When the machine loses power, NORMAL may lose
+ * the last commits, but never the file's integrity.
  */
 static bool set_journal(struct store *store, GError **error)
 {

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-/* What the other files of the store are built on: SQLite's errors as the store's, and transactions. */
+/* The basis of the store's other files: errors of SQLite as STORE_ERROR, and transactions. */
 
-/* What one of SQLite's result codes means to our callers. */
+/* Translates a result code of SQLite. */
 static enum store_error translate(sqlite3 *db, int code)
 {
 	switch (code & 0xff) {
@@ -20,7 +20,9 @@ static enum store_error translate(sqlite3 *db, int code)
 	case SQLITE_IOERR:
 		if (code == SQLITE_IOERR_SHORT_READ)
 			return STORE_ERROR_CORRUPT;
-		/* A quota is a full disk to SQLite's callers, but not to SQLite. */
+		/*
+		 * SQLite reports an exceeded quota as an I/O error; to callers it is a full disk.
+		 */
 		return db && sqlite3_system_errno(db) == EDQUOT ? STORE_ERROR_FULL
 								: STORE_ERROR_SQL;
 	default:
