@@ -9,14 +9,16 @@
 #include "controller/cli/client.h"
 
 /*
- * Waits until all tasks with these numbers (guint64) have ended, and shows on standard error how far
- * they are, live on a terminal. A controller that gives no answer is asked again: it may be
- * restarted meanwhile. Returns the last document of GET /v1/tasks about them, a new reference, or
- * NULL when it was away too long; client->status is set and why was printed.
+ * Waits until all tasks with these numbers (guint64) have ended, and shows the progress on standard
+ * error, live on a terminal. A controller that does not answer is asked again, since it may be
+ * restarting. Returns the last document of GET /v1/tasks about the tasks, a new reference, or NULL
+ * after a long absence: client->status is set and why was printed.
  */
 json_t *task_wait(struct client *client, const GArray *numbers);
 
-/* Whether a task, as the controller describes it, has still to get where a request wants it. */
+/*
+ * Whether a task, as the controller describes it, has not yet reached the state that was requested.
+ */
 typedef bool (*task_pending_f)(const json_t *task, const void *data);
 
 /*
