@@ -6,7 +6,7 @@
 
 #include "common/http_server.h"
 
-/* A token as it is recorded (tokens.h says what it is for), the names of roles, and the error domain. */
+/* A token as it is recorded (see tokens.h), the names of roles, and the error domain. */
 
 /* The file of a directory that holds its tokens. */
 #define TOKENS_FILE "tokens.json"

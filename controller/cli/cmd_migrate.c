@@ -79,7 +79,9 @@ static int report_task(const struct migrating *migrating, guint64 number, const 
 	return COMMAND_DONE;
 }
 
-/* Waits for the end of the migration. Returns the last answer, or NULL after a failure was printed. */
+/*
+ * Waits for the end of the migration. Returns the last answer, or NULL after a failure was printed.
+ */
 static json_t *migrate(struct migrating *migrating, guint64 number, json_t *hosts)
 {
 	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64 "/migrate", number);
@@ -92,8 +94,8 @@ static json_t *migrate(struct migrating *migrating, guint64 number, json_t *host
 }
 
 /*
- * A refused migration does not keep the next from being requested; a controller that does not answer
- * ends the command. Returns the worst exit status.
+ * A refused migration does not keep the next from being requested; a controller that does not
+ * answer ends the command. Returns the worst exit status.
  */
 static int migrate_all(struct migrating *migrating, const GArray *numbers, char **more)
 {
@@ -135,8 +137,8 @@ static bool parse(struct migrating *migrating, int *argc, char ***argv, GError *
 }
 
 /*
- * The first host after the task that is not UTF-8, as texts of JSON have to be, or NULL. GLib checks
- * the value of --to.
+ * The first host after the task that is not UTF-8, as texts of JSON have to be, or NULL. GLib
+ * checks the value of --to.
  */
 static const char *find_no_host(char *const *hosts)
 {

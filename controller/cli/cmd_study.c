@@ -57,7 +57,7 @@ static bool parse_options(int *argc, char ***argv, struct options *options, GErr
 		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
 		  "directory of the study (default: studies/NAME)", "DIR" },
 		{ "partial", 0, 0, G_OPTION_ARG_NONE, &options->partial,
-		  "merge: also where trials are missing; they are told", NULL },
+		  "merge: allow missing trials and list them", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &options->json,
 		  "one JSON object with the tables, instead of the names of the files", NULL },
 		G_OPTION_ENTRY_NULL,

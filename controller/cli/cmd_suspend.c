@@ -83,8 +83,8 @@ static json_t *send_request(struct step *step, guint64 number)
 }
 
 /*
- * A refused request does not keep the others from being sent; a controller that does not answer ends
- * the command. Returns the worst exit status.
+ * A refused request does not keep the others from being sent; a controller that does not answer
+ * ends the command. Returns the worst exit status.
  */
 static int step_all(struct step *step, const GArray *numbers)
 {

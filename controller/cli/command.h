@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * What every subcommand of `virtbed` uses: exit statuses, and how it reports a failure. The table of
- * the subcommands is in commands.h.
+ * What every subcommand of `virtbed` uses: exit statuses, and how it reports a failure. The table
+ * of the subcommands is in commands.h.
  */
 
 /* Exit statuses of virtbed: done, failed, bad usage or bad input. */
@@ -28,7 +28,7 @@ int command_fail(int status, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Replaces this process by `program`, one of virtbed's own (run_paths_program()), with the arguments
- * of a subcommand. Returns only on failure: COMMAND_FAILED, after the reason was printed.
+ * Replaces this process by `program`, one of virtbed's own (run_paths_program()), with the
+ * arguments of a subcommand. Returns only on failure: COMMAND_FAILED, after the reason was printed.
  */
 int command_become(const char *program, char **argv);
