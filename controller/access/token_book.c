@@ -14,13 +14,16 @@
 
 #define SCHEME "Bearer "
 
-/* Longer than any of ours: not worth being hashed. */
+/* A longer secret is none of virtbed's and is not hashed. */
 #define SECRET_MAX 128
 
-/* How long a file that could not be gone by is left alone. Strangers can have it read, and it may be long. */
+/*
+ * A file that was refused is not read again for this long: it may be long, and anyone can make the
+ * controller read it.
+ */
 #define RETRY_NS INT64_C(1000000000)
 
-/* All zero: there is none. */
+/* What identifies a version of a file or directory. All zero: it does not exist. */
 struct sight {
 	struct stat file, dir;
 };
@@ -28,10 +31,10 @@ struct sight {
 struct token_book {
 	char *dir;
 	char *path;
-	struct sight seen; /* when the file was read last */
-	GPtrArray *tokens; /* NULL: none that is to be gone by */
-	int64_t retry_ns;  /* clock_now_ns() from which on that is tried again */
-	char *complaint;   /* what was logged last; NULL since it was read */
+	struct sight seen; /* when the file was last read */
+	GPtrArray *tokens; /* NULL: no usable file */
+	int64_t retry_ns;  /* clock_now_ns() from which on an unusable file is read again */
+	char *complaint;   /* the last message logged; NULL since the file was read */
 };
 
 struct token_book *token_book_new(const char *dir)
@@ -54,7 +57,7 @@ void token_book_free(struct token_book *book)
 	g_free(book);
 }
 
-static void look(const char *path, int flags, struct stat *ret_status)
+static void stat_path(const char *path, int flags, struct stat *ret_status)
 {
 	if (fstatat(AT_FDCWD, path, ret_status, flags) < 0)
 		memset(ret_status, 0, sizeof(*ret_status));
@@ -66,8 +69,8 @@ static bool is_same_inode(const struct stat *a, const struct stat *b)
 }
 
 /*
- * The change time goes on with modes and owners, too; every write of ours makes a new file. That of the
- * directory goes on with whatever comes and goes in it: there only mode and owner count.
+ * The change time (ctime) also changes with mode and owner, and every write of virtbed makes a new
+ * file. The directory's times change with any file in it, so only its mode and owner are compared.
  */
 static bool is_as_seen(const struct sight *now, const struct sight *seen)
 {
@@ -99,9 +102,12 @@ static void bring_up_to_date(struct token_book *book)
 	const int64_t now_ns = clock_now_ns();
 	struct sight now;
 
-	/* Looked at before it is read: what is written meanwhile is seen as a change the next time. */
-	look(book->path, AT_SYMLINK_NOFOLLOW, &now.file);
-	look(book->dir, 0, &now.dir);
+	/*
+	 * The state is taken before the file is read: a write in between is seen as a change by the
+	 * next call.
+	 */
+	stat_path(book->path, AT_SYMLINK_NOFOLLOW, &now.file);
+	stat_path(book->dir, 0, &now.dir);
 	if (is_as_seen(&now, &book->seen) && (book->tokens || now_ns < book->retry_ns))
 		return;
 	book->seen = now;

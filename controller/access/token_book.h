@@ -4,14 +4,15 @@
 #include "controller/access/tokens.h"
 
 /*
- * The tokens as a running service knows them: the file is read again when it was changed, so what was made or
- * revoked counts from the next request on. A file that cannot be gone by (half of it is missing, others
- * can read it, or write to its directory) makes no token good, and is complained of once. It is read again when it or
- * its directory was changed, and after a second: there may have been no descriptors left.
+ * The tokens as a running service knows them. The file is read again after a change, so a token
+ * that is made or revoked counts from the next request on. A file that cannot be used (truncated,
+ * readable by others, in a directory that others can write to) makes every token invalid, and one
+ * message is logged. It is read again when it or its directory changes, and after a second, since a
+ * lack of descriptors may have been the cause.
  */
 struct token_book;
 
-/* Of directory `dir`; nothing is read yet. */
+/* For the tokens of directory `dir`; reads nothing yet. */
 struct token_book *token_book_new(const char *dir);
 /* NULL is allowed. */
 void token_book_free(struct token_book *book);
@@ -19,7 +20,7 @@ typedef struct token_book token_book_t;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(token_book_t, token_book_free)
 
 /*
- * The token of a header "Authorization: Bearer TOKEN" (`authorization` NULL: there is none), if it is known
- * and good now; else NULL. Borrowed until the next call.
+ * Returns the token of a header "Authorization: Bearer TOKEN" if it is known and valid now; else
+ * NULL. `authorization` NULL: there is no header. Borrowed until the next call.
  */
 const struct token *token_book_look_up(struct token_book *book, const char *authorization);

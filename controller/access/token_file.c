@@ -11,18 +11,18 @@
 
 #include "common/json.h"
 
-/* More than TOKENS_MAX of them take. */
+/* Larger than a file of TOKENS_MAX tokens. */
 #define FILE_MAX (8 << 20)
 
 #define VERSION 1
 
-static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+static bool G_GNUC_PRINTF(2, 3) fail_file(GError **error, const char *format, ...)
 {
 	va_list arguments;
 
 	if (error) {
 		va_start(arguments, format);
-		*error = g_error_new_valist(TOKENS_ERROR, TOKENS_ERROR_FILE, format, arguments);
+		*error = g_error_new_valist(TOKEN_ERROR, TOKEN_ERROR_FILE, format, arguments);
 		va_end(arguments);
 	}
 	return false;
@@ -46,17 +46,18 @@ int token_file_open_dir(const char *dir, bool lock, GError **error)
 	int opened;
 
 	if (fd < 0 || fstat(fd, &status) < 0) {
-		refuse(error, "cannot open directory '%s': %s", dir, g_strerror(errno));
+		fail_file(error, "cannot open directory '%s': %s", dir, g_strerror(errno));
 		return -1;
 	}
 	if (status.st_mode & (S_IWGRP | S_IWOTH)) {
-		refuse(error, "others can write to '%s', and so could make tokens; chmod go-w it", dir);
+		fail_file(error,
+			  "others can write to '%s', and so could make tokens; chmod go-w it", dir);
 		return -1;
 	}
 	while (lock && flock(fd, LOCK_EX) < 0) {
 		if (errno == EINTR)
 			continue;
-		refuse(error, "cannot lock '%s': %s", dir, g_strerror(errno));
+		fail_file(error, "cannot lock '%s': %s", dir, g_strerror(errno));
 		return -1;
 	}
 	opened = fd;
@@ -81,7 +82,7 @@ static bool read_time(const char *text, int64_t *ret_s)
 	return time != NULL;
 }
 
-/* Fills in a token from an object; what is missing or odd makes the whole file one not to go by. */
+/* Fills in a token from an object. A missing or wrong field makes the whole file unusable. */
 static bool parse_token(const json_t *object, const char *what, struct token *token, GError **error)
 {
 	const json_t *expires = json_object_get(object, "expires_utc");
@@ -96,19 +97,19 @@ static bool parse_token(const json_t *object, const char *what, struct token *to
 		return false;
 	token->id = g_strdup(id);
 	token->sha256 = g_strdup(sha256);
-	token->role = tokens_role_parse(role);
+	token->role = token_role_parse(role);
 	token->user = g_strdup(user);
 	token->expires_s = INT64_MAX;
 	if (!is_hex(id, 8) || !is_hex(sha256, 64) || token->role == HTTP_ROLE_NONE ||
 	    !read_time(created, &token->created_s))
-		return refuse(error, "%s: id, sha256, role or created_utc is none", what);
+		return fail_file(error, "%s: id, sha256, role or created_utc is none", what);
 	return json_is_null(expires) ||
 	       (json_is_string(expires) &&
 		read_time(json_string_value(expires), &token->expires_s)) ||
-	       refuse(error, "%s: expires_utc is neither a time nor null", what);
+	       fail_file(error, "%s: expires_utc is neither a time nor null", what);
 }
 
-/* A time of INT64_MAX cannot be read from a text: whoever says null says for ever. */
+/* No text can denote the time INT64_MAX: null stands for "never expires". */
 GPtrArray *token_file_parse(const char *text, size_t length, const char *what, GError **error)
 {
 	g_autoptr(GPtrArray) tokens = g_ptr_array_new_with_free_func((GDestroyNotify)token_free);
@@ -120,7 +121,7 @@ GPtrArray *token_file_parse(const char *text, size_t length, const char *what, G
 	    !json_get_array(json, "tokens", what, &list, error))
 		return NULL;
 	if (json_array_size(list) > TOKENS_MAX) {
-		refuse(error, "%s: more than %d tokens", what, TOKENS_MAX);
+		fail_file(error, "%s: more than %d tokens", what, TOKENS_MAX);
 		return NULL;
 	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -133,19 +134,19 @@ GPtrArray *token_file_parse(const char *text, size_t length, const char *what, G
 	return g_steal_pointer(&tokens);
 }
 
-/* Whether an opened file may be gone by: who can read it, or wrote it, could be anybody otherwise. */
+/* Checks that only the owner can read an opened file, and that a trusted user wrote it. */
 static bool check_file(int fd, int dir_fd, const char *path, gsize *ret_size, GError **error)
 {
 	struct stat file, dir;
 
 	if (fstat(fd, &file) < 0 || fstat(dir_fd, &dir) < 0)
-		return refuse(error, "cannot look at '%s': %s", path, g_strerror(errno));
+		return fail_file(error, "cannot look at '%s': %s", path, g_strerror(errno));
 	if (!S_ISREG(file.st_mode) || file.st_size > FILE_MAX)
-		return refuse(error, "'%s' is no file of tokens; remove it", path);
+		return fail_file(error, "'%s' is no file of tokens; remove it", path);
 	if (file.st_mode & 0077)
-		return refuse(error, "others can read '%s'; chmod 600 it", path);
+		return fail_file(error, "others can read '%s'; chmod 600 it", path);
 	if (file.st_uid != 0 && file.st_uid != geteuid() && file.st_uid != dir.st_uid)
-		return refuse(error, "'%s' is another user's (%u); remove it", path,
+		return fail_file(error, "'%s' is another user's (%u); remove it", path,
 			      (unsigned)file.st_uid);
 	*ret_size = (gsize)file.st_size;
 	return true;
@@ -178,14 +179,14 @@ GPtrArray *token_file_read(int dir_fd, const char *dir, GError **error)
 	if (fd < 0 && errno == ENOENT)
 		return g_ptr_array_new_with_free_func((GDestroyNotify)token_free);
 	if (fd < 0) {
-		refuse(error, "cannot open '%s': %s", path, g_strerror(errno));
+		fail_file(error, "cannot open '%s': %s", path, g_strerror(errno));
 		return NULL;
 	}
 	if (!check_file(fd, dir_fd, path, &size, error))
 		return NULL;
 	text = g_malloc(size + 1);
 	if (!read_all(fd, text, size, &got))
-		refuse(error, "cannot read '%s': %s", path, g_strerror(errno));
+		fail_file(error, "cannot read '%s': %s", path, g_strerror(errno));
 	else
 		tokens = token_file_parse(text, got, path, error);
 	return tokens;
@@ -211,7 +212,7 @@ static char *format(const GPtrArray *tokens)
 		json_array_append_new(
 			json_object_get(json, "tokens"),
 			json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o}", "id", token->id, "sha256",
-				  token->sha256, "role", tokens_role_name(token->role), "user",
+				  token->sha256, "role", token_role_name(token->role), "user",
 				  token->user, "uid", (json_int_t)token->uid, "created_utc",
 				  time_json(token->created_s), "expires_utc",
 				  time_json(token->expires_s)));
@@ -234,8 +235,8 @@ static bool write_all(int fd, const char *text)
 	return true;
 }
 
-/* Gives it to the directory's owner before it has its name. */
-static bool fill(int fd, int dir_fd, const char *text)
+/* Gives the file to the directory's owner before it gets its name. */
+static bool fill_file(int fd, int dir_fd, const char *text)
 {
 	struct stat dir;
 
@@ -254,10 +255,10 @@ bool token_file_write(int dir_fd, const char *dir, const GPtrArray *tokens, GErr
 	g_auto(file_t) fd = openat(dir_fd, name,
 				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (fd >= 0 && fill(fd, dir_fd, text) &&
+	if (fd >= 0 && fill_file(fd, dir_fd, text) &&
 	    renameat(dir_fd, name, dir_fd, TOKENS_FILE) == 0 && fsync(dir_fd) == 0)
 		return true;
-	refuse(error, "cannot write '%s/%s': %s", dir, TOKENS_FILE, g_strerror(errno));
+	fail_file(error, "cannot write '%s/%s': %s", dir, TOKENS_FILE, g_strerror(errno));
 	if (fd >= 0)
 		unlinkat(dir_fd, name, 0);
 	return false;

@@ -13,39 +13,8 @@
 #define SECRET_BYTES 32
 #define ID_BYTES 4
 
-/* A token that is good for longer is good for ever. */
+/* A longer lifetime counts as unlimited. */
 #define LIFETIME_MAX_S 3e9
-
-G_DEFINE_QUARK(virtbed-tokens-error, tokens_error)
-
-static const char *const role_names[] = {
-	[HTTP_ROLE_VIEWER] = "viewer",
-	[HTTP_ROLE_USER] = "user",
-	[HTTP_ROLE_OPERATOR] = "operator",
-};
-
-void token_free(struct token *token)
-{
-	if (!token)
-		return;
-	g_free(token->id);
-	g_free(token->sha256);
-	g_free(token->user);
-	g_free(token);
-}
-
-enum http_role tokens_role_parse(const char *text)
-{
-	for (enum http_role role = HTTP_ROLE_VIEWER; role <= HTTP_ROLE_OPERATOR; role++)
-		if (g_str_equal(text, role_names[role]))
-			return role;
-	return HTTP_ROLE_NONE;
-}
-
-const char *tokens_role_name(enum http_role role)
-{
-	return role_names[role];
-}
 
 void tokens_wipe(char *secret)
 {
@@ -59,7 +28,7 @@ static char *hash(const char *secret)
 	return g_compute_checksum_for_string(G_CHECKSUM_SHA256, secret, -1);
 }
 
-/* Both have 64 characters; where they differ does not change how long it takes. */
+/* Compares two hashes of 64 characters in constant time. */
 static bool is_same(const char *a, const char *b)
 {
 	unsigned char differ = 0;
@@ -83,23 +52,23 @@ const struct token *tokens_find(const GPtrArray *tokens, const char *secret)
 	return found;
 }
 
-static bool draw(void *bytes, size_t length, GError **error)
+static bool draw_bytes(void *bytes, size_t length, GError **error)
 {
 	if (getentropy(bytes, length) == 0)
 		return true;
-	g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_FILE,
+	g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_FILE,
 		    "the kernel gives no random numbers: %s", g_strerror(errno));
 	return false;
 }
 
-/* The prefix and 43 characters that are good in headers, files and shells. */
+/* Makes a secret: the prefix and 43 characters that are safe in headers, files and shells. */
 static char *draw_secret(GError **error)
 {
 	guchar bytes[SECRET_BYTES];
 	g_autofree char *text = NULL;
 	char *secret;
 
-	if (!draw(bytes, sizeof(bytes), error))
+	if (!draw_bytes(bytes, sizeof(bytes), error))
 		return NULL;
 	text = g_base64_encode(bytes, sizeof(bytes));
 	explicit_bzero(bytes, sizeof(bytes));
@@ -114,12 +83,12 @@ static char *draw_id(GError **error)
 {
 	guchar bytes[ID_BYTES];
 
-	if (!draw(bytes, sizeof(bytes), error))
+	if (!draw_bytes(bytes, sizeof(bytes), error))
 		return NULL;
 	return g_strdup_printf("%02x%02x%02x%02x", bytes[0], bytes[1], bytes[2], bytes[3]);
 }
 
-/* NULL with `error`; without a secret yet. */
+/* Makes a token without a secret; NULL with `error`. */
 static struct token *new_token(enum http_role role, const char *user, double lifetime_s,
 			       GError **error)
 {
@@ -127,9 +96,9 @@ static struct token *new_token(enum http_role role, const char *user, double lif
 	g_autoptr(token_t) token = NULL;
 
 	if (!account) {
-		g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_INPUT,
-			    "this machine has no user '%s'; a token acts for one, who owns what is "
-			    "submitted with it", user);
+		g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
+			    "this machine has no user '%s'; a token acts for a "
+			    "user of this machine, and tasks submitted with it are theirs", user);
 		return NULL;
 	}
 	token = g_new0(struct token, 1);
@@ -155,8 +124,8 @@ GPtrArray *tokens_list(const char *dir, GError **error)
 	return tokens;
 }
 
-/* Adds the token (borrowed) to those that there are. */
-static bool add(int fd, const char *dir, struct token *token, GError **error)
+/* Adds the token (borrowed) to the file. */
+static bool add_to_file(int fd, const char *dir, struct token *token, GError **error)
 {
 	g_autoptr(GPtrArray) tokens = token_file_read(fd, dir, error);
 	bool written;
@@ -164,7 +133,7 @@ static bool add(int fd, const char *dir, struct token *token, GError **error)
 	if (!tokens)
 		return false;
 	if (tokens->len == TOKENS_MAX) {
-		g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_INPUT,
+		g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
 			    "there are %d tokens, as many as can be; revoke some", TOKENS_MAX);
 		return false;
 	}
@@ -185,7 +154,7 @@ char *tokens_create(const char *dir, enum http_role role, const char *user, doub
 		return NULL;
 	token->sha256 = hash(secret);
 	fd = token_file_open_dir(dir, true, error);
-	if (fd >= 0 && add(fd, dir, token, error))
+	if (fd >= 0 && add_to_file(fd, dir, token, error))
 		*ret_token = g_steal_pointer(&token);
 	else
 		g_clear_pointer(&secret, tokens_wipe);
@@ -194,7 +163,7 @@ char *tokens_create(const char *dir, enum http_role role, const char *user, doub
 	return secret;
 }
 
-static bool drop(int fd, const char *dir, const char *id, GError **error)
+static bool drop_from_file(int fd, const char *dir, const char *id, GError **error)
 {
 	g_autoptr(GPtrArray) tokens = token_file_read(fd, dir, error);
 
@@ -204,7 +173,7 @@ static bool drop(int fd, const char *dir, const char *id, GError **error)
 			return token_file_write(fd, dir, tokens, error);
 		}
 	if (tokens)
-		g_set_error(error, TOKENS_ERROR, TOKENS_ERROR_INPUT,
+		g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
 			    "there is no token '%.32s' in '%s'; `virtbed token list` shows them", id,
 			    dir);
 	return false;
@@ -217,7 +186,7 @@ bool tokens_revoke(const char *dir, const char *id, GError **error)
 
 	if (fd < 0)
 		return false;
-	done = drop(fd, dir, id, error);
+	done = drop_from_file(fd, dir, id, error);
 	close(fd);
 	return done;
 }

@@ -4,15 +4,16 @@
 #include "common/http_server.h"
 
 /*
- * Who asks a controller, and what they may do: the guards of its servers. What each request takes is in the
- * table of routes, nowhere else.
+ * Authenticates the requests to a controller: the identity functions of its servers. The role that
+ * a request needs is only in the table of routes.
  */
 
 /*
- * On a Unix socket the kernel tells: root and the user that the controller runs as are operators, to whom no limits
- * apply, others users; somebody whom it does not name may look, as may everybody whom the socket's mode lets in.
+ * On a Unix socket the kernel names the peer. Root and the user that the controller runs as are
+ * operators without limits, other users have the role user, and an unknown peer that the socket's
+ * mode admits is a viewer.
  */
 struct http_identity access_of_peer(const char *authorization, int64_t peer_uid, void *data);
 
-/* Over TCP the token does. `data` is a struct token_book. */
+/* Over TCP the token names the user and the role. `data` is a struct token_book. */
 struct http_identity access_of_token(const char *authorization, int64_t peer_uid, void *data);

@@ -13,18 +13,19 @@
 #include "controller/store/store_reader.h"
 
 /*
- * The sums by one key. The store sums up for as long as it has tasks, on a thread of its own, and makes the text of the
- * sums there, which may be as many; who asks waits for it, and may go away meanwhile.
+ * A request for the sums by a key. The store computes them in time proportional to its tasks, and
+ * there may be as many sums as tasks: a thread of its own computes them and writes their text. The
+ * client may disconnect in the meantime.
  */
 struct reading {
-	struct http_request *request; /* NULL: gone */
+	struct http_request *request; /* NULL: the client disconnected */
 	struct store_reading *asked;
 	const struct run_session *session;
 	int64_t run;
 	const char *by;
 };
 
-/* What the store says, as of one moment. */
+/* The data of the store, from a single moment. */
 typedef struct account account_t; /* for g_autoptr() */
 struct account {
 	char *sums;        /* JSON */
@@ -52,7 +53,7 @@ static json_t *sum_json(const struct store_account_sum *sum, const char *by)
 			 (json_int_t)sum->unserved_uj, "meter_uj", (json_int_t)sum->meter_uj);
 }
 
-/* By users, types and tasks there are no other sums than those of tasks. */
+/* Sums by user, type and task contain only tasks. */
 static json_t *task_sum_json(const struct store_account_sum *sum, const char *by)
 {
 	return json_pack("{s:s, s:I, s:I}", by, sum->key, "tasks", (json_int_t)sum->tasks,
@@ -73,7 +74,7 @@ static char *sums_text(const GPtrArray *sums, const char *by)
 	return json_text(list);
 }
 
-/* On the store's thread: of `session` nothing is read here. */
+/* Runs on the reader's thread and therefore reads nothing of `session`. */
 static void *read_account(struct store *store, const void *question, GError **error)
 {
 	const struct reading *reading = question;
@@ -90,7 +91,7 @@ static void *read_account(struct store *store, const void *question, GError **er
 	return account->meters ? g_steal_pointer(&account) : NULL;
 }
 
-/* Emulated blades share one machine, whose other CPU time says nothing of any of them. */
+/* Emulated blades share a machine, whose remaining CPU time cannot be assigned to any of them. */
 static bool is_emulated(const struct config *config, const char *name)
 {
 	for (uint32_t i = 0; i < config->clusters_count; i++)
@@ -113,7 +114,7 @@ static double idle_w_of(const struct run_session *session, const char *host)
 	return (double)NAN;
 }
 
-/* Where its watts come from; NULL: not known. */
+/* The source of a cluster's watts; NULL: unknown. */
 static const char *watts_from(const struct run_session *session, const char *cluster)
 {
 	for (uint32_t i = 0; i < session->config->clusters_count; i++)
@@ -122,7 +123,7 @@ static const char *watts_from(const struct run_session *session, const char *clu
 	return NULL;
 }
 
-/* The host's parts, and what its counter says, which they have to come to. */
+/* The host's parts, and its counter, to which they must add up. */
 static json_t *host_json(const struct reading *reading, const struct account *account,
 			 const struct store_account_meter *meter)
 {
@@ -160,7 +161,7 @@ static json_t *hosts_json(const struct reading *reading, const struct account *a
 	return list;
 }
 
-static void answer(const struct reading *reading, const struct account *account)
+static void send_answer(const struct reading *reading, const struct account *account)
 {
 	g_autoptr(json_t) rest = json_pack("{s:I, s:s, s:o, s:o}", "run", (json_int_t)reading->run, "by",
 					   reading->by, "hosts", hosts_json(reading, account), "window",
@@ -184,14 +185,14 @@ static void was_read(void *answered, const GError *error, void *data)
 	if (reading->request)
 		http_request_on_cancel(reading->request, NULL, NULL);
 	if (reading->request && account)
-		answer(reading, account);
+		send_answer(reading, account);
 	else if (reading->request)
 		http_request_fail(reading->request, 503, "%s", error->message);
 	g_free(reading);
 }
 
-/* Who asks and goes away again does not keep those waiting who stay. */
-static void gone(struct http_request *request, void *data)
+/* A client that disconnects does not delay the others. */
+static void client_gone(struct http_request *request, void *data)
 {
 	struct reading *reading = data;
 
@@ -199,7 +200,7 @@ static void gone(struct http_request *request, void *data)
 	store_reader_forget(reading->asked);
 }
 
-/* The name of the key as the table has it, or NULL. */
+/* The table's copy of a key's name, or NULL. */
 static const char *key_of(const char *by)
 {
 	for (const char *const *key = store_account_keys; *key; key++)
@@ -225,7 +226,7 @@ void energy_api_get(struct http_request *request, const char *const *arguments, 
 	}
 	if (!service_api_is_served(request, api->session))
 		return;
-	/* The other thread sees what is on record. */
+	/* The other thread sees only committed data. */
 	if (!run_session_commit(api->session, &error)) {
 		http_request_fail(request, 503, "%s", error->message);
 		return;
@@ -234,5 +235,5 @@ void energy_api_get(struct http_request *request, const char *const *arguments, 
 	*reading = (struct reading){.request = request, .session = api->session, .run = api->session->run, .by = by};
 	reading->asked =
 		store_reader_ask(api->reader, api->session->store, read_account, reading, was_read, reading);
-	http_request_on_cancel(request, gone, reading);
+	http_request_on_cancel(request, client_gone, reading);
 }

@@ -31,8 +31,9 @@ static void add_start(GHashTable *starts, int64_t run, GDateTime *start)
 }
 
 /*
- * Starts of runs, by row id: NULL where it is not known. That of the run under way by the clock as it is set now, which
- * may not have been right when it began: a service goes on for months.
+ * Starts of runs in UTC, by row id; NULL where unknown. The start of the present run is computed
+ * with the present setting of the clock, which may have been wrong when the run began: a service
+ * runs for months.
  */
 static GHashTable *run_starts(const struct run_session *session)
 {
@@ -80,8 +81,8 @@ static json_t *event_json(GHashTable *starts, const struct store_event *event)
 			 json_is_integer(task) ? task : NULL, "detail", detail);
 }
 
-/* As who asks may see it. Tasks of other runs have no owner of their own: it is whose the experiment is. */
-static json_t *told_json(struct http_request *request, const struct run_session *session,
+/* The event as the client may see it. Tasks of other runs belong to the owner of the experiment. */
+static json_t *visible_json(struct http_request *request, const struct run_session *session,
 			 GHashTable *starts, const struct store_event *event)
 {
 	json_t *object = event_json(starts, event);
@@ -106,14 +107,18 @@ static json_t *events_json(struct http_request *request, const struct run_sessio
 	for (guint i = 0; i < events->len; i++) {
 		const struct store_event *event = g_ptr_array_index(events, i);
 
-		json_array_append_new(list, told_json(request, session, starts, event));
+		json_array_append_new(list, visible_json(request, session, starts, event));
 		last = event->id;
 	}
 	return json_pack("{s:o, s:I}", "events", list, "last", (json_int_t)last);
 }
 
-/* Answers with what there is above `after`; with nothing only if `empty`. Returns whether it did. */
-static bool answer(struct events_api *api, struct http_request *request, int64_t after, bool empty)
+/*
+ * Answers with the events above `after`, if there are any or `empty` is set. Returns whether it
+ * answered.
+ */
+static bool send_events(struct events_api *api, struct http_request *request, int64_t after,
+			bool empty)
 {
 	g_autoptr(GPtrArray) events = NULL;
 	g_autoptr(GError) error = NULL;
@@ -129,7 +134,7 @@ static bool answer(struct events_api *api, struct http_request *request, int64_t
 	return true;
 }
 
-/* Forgets a waiter that is at the head of the list or anywhere else; its request is another matter. */
+/* Frees a waiter and removes it from the list; its request stays. */
 static void waiter_free(struct waiter *waiter)
 {
 	g_queue_remove(&waiter->api->waiting, waiter);
@@ -147,7 +152,7 @@ static gboolean on_timeout(void *data)
 	struct waiter *waiter = data;
 
 	waiter->timeout_source = 0;
-	answer(waiter->api, waiter->request, waiter->after, true);
+	send_events(waiter->api, waiter->request, waiter->after, true);
 	waiter_free(waiter);
 	return G_SOURCE_REMOVE;
 }
@@ -162,13 +167,13 @@ static gboolean answer_all(void *data)
 		struct waiter *waiter = at->data;
 
 		next = at->next;
-		if (answer(api, waiter->request, waiter->after, false))
+		if (send_events(api, waiter->request, waiter->after, false))
 			waiter_free(waiter);
 	}
 	return G_SOURCE_REMOVE;
 }
 
-/* In the midst of whoever writes: those who wait are answered when the main loop runs again. */
+/* Called within a write to the store: waiters are answered when the main loop runs again. */
 static void on_event(void *data)
 {
 	struct events_api *api = data;
@@ -206,7 +211,7 @@ void events_api_get(struct http_request *request, const char *const *arguments, 
 
 	if (!http_request_query_integer(request, "after", 0, INT64_MAX, last - MIN(last, EVENTS_API_LAST), &after) ||
 	    !http_request_query_real(request, "wait_s", 0, WAIT_MOST_S, 0, &wait_s) ||
-	    answer(api, request, (int64_t)MIN(after, last), wait_s <= 0))
+	    send_events(api, request, (int64_t)MIN(after, last), wait_s <= 0))
 		return;
 	waiter = g_new0(struct waiter, 1);
 	waiter->api = api;

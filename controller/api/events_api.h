@@ -5,20 +5,20 @@
 #include "controller/run/run_session.h"
 
 /*
- * The events of the store in the controller's API (docs/reference/controller-api.json), numbered by its ids over
- * all runs, with a long poll. What is answered was made to survive a crash before: a number is given
- * once.
+ * The events of the store in the controller's API (docs/reference/controller-api.json), numbered by
+ * their ids over all runs, with a long poll. Events are made to survive a crash before they are
+ * sent, so that a number is never used twice.
  */
 struct events_api;
 
-/* Listens to the session's store; one at a time. */
+/* Watches the session's store; only one at a time. */
 struct events_api *events_api_new(struct run_session *session);
-/* After the servers whose requests it may hold. NULL is allowed. */
+/* To be called after the servers whose requests it may hold were freed. NULL is allowed. */
 void events_api_free(struct events_api *api);
 
 /*
- * GET /v1/events?after=N&wait_s=S: those above N, at most EVENTS_API_MOST; without N the last
- * EVENTS_API_LAST. Where there are none it waits up to S seconds (at most 60) for one. A handler of
+ * GET /v1/events?after=N&wait_s=S: the events above N, at most EVENTS_API_MOST; without N the last
+ * EVENTS_API_LAST. Without such events it waits up to S seconds (at most 60) for one. A handler of
  * status_api.c's table.
  */
 void events_api_get(struct http_request *request, const char *const *arguments, json_t *body,

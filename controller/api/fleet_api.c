@@ -20,7 +20,10 @@ const char *fleet_node_state_name(enum fleet_node_state state)
 	return state_names[state];
 }
 
-/* What the engine knows of it, while there is one. Of shared hosts it knows hosts, not their places. */
+/*
+ * The engine's state of a node, while there is an engine. Of shared hosts the engine knows hosts,
+ * not nodes.
+ */
 static struct engine_node engine_side(const struct run_session *session, uint32_t cluster,
 				      uint32_t node)
 {
@@ -32,7 +35,7 @@ static struct engine_node engine_side(const struct run_session *session, uint32_
 			   config->shared ? config_cluster_host(config, node) : node);
 }
 
-/* It may be there, but it has never answered. */
+/* Whether the local scheduler has not answered for long, or never. */
 bool fleet_away(const struct remote_link *link)
 {
 	return remote_link_away(link) || !remote_link_capabilities(link);
@@ -122,7 +125,7 @@ static json_t *hosts_json(const struct config_cluster *cluster)
 	return hosts;
 }
 
-/* What its local scheduler says that it can do; null before it has. */
+/* The capabilities that the cluster's local scheduler reported; null before. */
 static void add_capabilities(json_t *object, const json_t *capabilities)
 {
 	static const char *const keys[] = {"virt_type", "cpu_cap", "caps_effective", "meter",
@@ -163,8 +166,8 @@ static json_t *notes_json(struct store *store)
 	return list;
 }
 
-/* A cluster as it was told last. */
-struct told {
+/* The last text of a cluster, and the data that it was made of. */
+struct cached_cluster {
 	uint32_t counts[FLEET_NODE_STATES];
 	bool away;
 	json_t *capabilities;
@@ -173,7 +176,7 @@ struct told {
 
 struct fleet_texts {
 	const struct run_session *session;
-	struct told *clusters;
+	struct cached_cluster *clusters;
 	uint32_t count;
 };
 
@@ -183,7 +186,7 @@ struct fleet_texts *fleet_texts_new(const struct run_session *session)
 
 	texts->session = session;
 	texts->count = session->config->clusters_count;
-	texts->clusters = g_new0(struct told, texts->count);
+	texts->clusters = g_new0(struct cached_cluster, texts->count);
 	return texts;
 }
 
@@ -199,26 +202,26 @@ void fleet_texts_free(struct fleet_texts *texts)
 	g_free(texts);
 }
 
-/* All else that is told of it stays as it was configured. */
-static const char *tell(struct fleet_texts *texts, uint32_t index)
+/* All other parts of the text come from the configuration. */
+static const char *cluster_text(struct fleet_texts *texts, uint32_t index)
 {
 	const struct remote_link *link = remote_fleet_link(texts->session->fleet, index);
 	const json_t *capabilities = remote_link_capabilities(link);
-	struct told *told = &texts->clusters[index];
+	struct cached_cluster *cached = &texts->clusters[index];
 	uint32_t counts[FLEET_NODE_STATES];
 	g_autoptr(json_t) json = NULL;
 
 	fleet_count_nodes(texts->session, index, counts);
-	if (told->text && memcmp(counts, told->counts, sizeof(counts)) == 0 &&
-	    told->away == fleet_away(link) && told->capabilities == capabilities)
-		return told->text;
-	memcpy(told->counts, counts, sizeof(counts));
-	told->away = fleet_away(link);
-	json_decref(told->capabilities);
-	told->capabilities = json_incref((json_t *)capabilities);
+	if (cached->text && memcmp(counts, cached->counts, sizeof(counts)) == 0 &&
+	    cached->away == fleet_away(link) && cached->capabilities == capabilities)
+		return cached->text;
+	memcpy(cached->counts, counts, sizeof(counts));
+	cached->away = fleet_away(link);
+	json_decref(cached->capabilities);
+	cached->capabilities = json_incref((json_t *)capabilities);
 	json = cluster_json(texts->session, index, counts);
-	g_free(told->text);
-	return told->text = json_text(json);
+	g_free(cached->text);
+	return cached->text = json_text(json);
 }
 
 void fleet_api_clusters(struct http_request *request, const char *const *arguments, json_t *body,
@@ -235,7 +238,7 @@ void fleet_api_clusters(struct http_request *request, const char *const *argumen
 	for (uint32_t i = 0; i < texts->count; i++) {
 		if (i > 0)
 			g_string_append_c(text, ',');
-		g_string_append(text, tell(texts, i));
+		g_string_append(text, cluster_text(texts, i));
 	}
 	g_string_append_printf(text, "],%s", rest_text + 1);
 	answer = g_string_free_to_bytes(text);

@@ -29,7 +29,7 @@ static void add_build(GString *text)
 	metrics_text_sample(text, name, 1, "version", build_version(), NULL);
 }
 
-/* What it is doing, and the numbers of the run under way. */
+/* The state of the controller, and the numbers of the present run. */
 static void add_run(GString *text, const struct run_session *session)
 {
 	const struct run_progress *progress = api_progress(session);
@@ -70,7 +70,7 @@ static void add_tasks(GString *text, const struct run_session *session)
 				    engine_task_state_name((enum engine_task_state)i), NULL);
 }
 
-/* How long mapping events took; counts of a histogram add up. */
+/* The duration of mapping events; counts of a histogram are cumulative. */
 static void add_mapping(GString *text, const struct engine_result *counts)
 {
 	const char *name = "virtbed_mapping_seconds";
@@ -105,7 +105,7 @@ static void add_decisions(GString *text, const struct run_session *session)
 		counts->mapping_longest_s);
 }
 
-/* A service's limit of energy, of the window under way. */
+/* A service's present energy window. */
 static void add_window(GString *text, const struct run_session *session)
 {
 	struct run_service_limit limit;
@@ -124,7 +124,7 @@ static void add_window(GString *text, const struct run_session *session)
 		"Energy that running tasks are still to use, by their estimates.",
 		limit.window.committed_j);
 	add_one(text, "virtbed_window_forecast_joules", "gauge",
-		"Energy used when the window ends, if what runs goes on as estimated.",
+		"Energy used when the window ends, if the running tasks proceed as estimated.",
 		limit.window.forecast_j);
 	add_one(text, "virtbed_window_left_seconds", "gauge", "Time until the next window.",
 		limit.window.end_s - api_now_s(session));
@@ -205,7 +205,7 @@ static const struct {
 	{"virtbed_host_sample_age_seconds", "gauge", "Age of the meter's last sample.", meter_age_s},
 };
 
-/* The label `modelled`: what the watts are. */
+/* The label `modelled`: the source of the watts. */
 static const char *modelled(const struct remote_link *link)
 {
 	const char *from = fleet_watts_from(link);

@@ -7,28 +7,29 @@
 #include "controller/api/fleet_api.h"
 #include "controller/api/status_api_private.h"
 
-/* A node as it was told last; what its standing points to is its own. */
-struct told {
+/* The last text of a node and the state that it was made of, whose pointers it owns. */
+struct cached_node {
 	struct fleet_standing standing;
 	char *text; /* NULL: not yet */
 };
 
 struct nodes_api {
 	const struct run_session *session;
-	struct told *nodes; /* of all clusters, one after the other */
+	struct cached_node *nodes; /* of all clusters, one after the other */
 	uint32_t count;
-	GBytes *whole;   /* the answer; NULL: to be put together */
-	guint32 life;    /* of this controller: another one's changes are others */
+	GBytes *whole;   /* the whole answer; NULL: to be made */
+	/* identifies this process in the ETag, since `changes` starts again with each */
+	guint32 life;
 	guint64 changes;
 };
 
-static void told_clear(struct told *told)
+static void node_text_clear(struct cached_node *cached)
 {
-	g_free((char *)told->standing.reason);
-	g_free((char *)told->standing.host);
-	json_decref((json_t *)told->standing.caps);
-	g_free(told->text);
-	*told = (struct told){0};
+	g_free((char *)cached->standing.reason);
+	g_free((char *)cached->standing.host);
+	json_decref((json_t *)cached->standing.caps);
+	g_free(cached->text);
+	*cached = (struct cached_node){0};
 }
 
 struct nodes_api *nodes_api_new(const struct run_session *session)
@@ -38,7 +39,7 @@ struct nodes_api *nodes_api_new(const struct run_session *session)
 	api->session = session;
 	for (uint32_t i = 0; i < session->config->clusters_count; i++)
 		api->count += session->config->clusters[i].nodes;
-	api->nodes = g_new0(struct told, api->count);
+	api->nodes = g_new0(struct cached_node, api->count);
 	api->life = g_random_int();
 	return api;
 }
@@ -48,7 +49,7 @@ void nodes_api_free(struct nodes_api *api)
 	if (!api)
 		return;
 	for (uint32_t i = 0; i < api->count; i++)
-		told_clear(&api->nodes[i]);
+		node_text_clear(&api->nodes[i]);
 	g_free(api->nodes);
 	g_clear_pointer(&api->whole, g_bytes_unref);
 	g_free(api);
@@ -62,40 +63,42 @@ static bool is_same(const struct fleet_standing *one, const struct fleet_standin
 	       (one->caps == other->caps || json_equal(one->caps, other->caps));
 }
 
-/* Its text, as it stands now. */
-static const char *tell(struct nodes_api *api, struct told *told, uint32_t cluster, uint32_t node)
+/* The text of a node in its present state. */
+static const char *node_text(struct nodes_api *api, struct cached_node *cached, uint32_t cluster,
+			     uint32_t node)
 {
 	const struct fleet_standing now = fleet_stand(api->session, cluster, node);
 	g_autoptr(json_t) json = NULL;
 
-	if (told->text && is_same(&told->standing, &now))
-		return told->text;
-	told_clear(told);
-	told->standing = now;
-	told->standing.reason = g_strdup(now.reason);
-	told->standing.host = g_strdup(now.host);
-	told->standing.caps = json_incref((json_t *)now.caps);
+	if (cached->text && is_same(&cached->standing, &now))
+		return cached->text;
+	node_text_clear(cached);
+	cached->standing = now;
+	cached->standing.reason = g_strdup(now.reason);
+	cached->standing.host = g_strdup(now.host);
+	cached->standing.caps = json_incref((json_t *)now.caps);
 	json = fleet_node_json(api->session, cluster, node);
-	told->text = json_text(json);
+	cached->text = json_text(json);
 	g_clear_pointer(&api->whole, g_bytes_unref);
 	api->changes++;
-	return told->text;
+	return cached->text;
 }
 
-/* The answer with the clusters that are named; NULL: with all, which have just been told. */
+/* The answer for the named clusters; NULL: for all, whose texts must be up to date. */
 static GBytes *put_together(struct nodes_api *api, const char *const *wanted)
 {
 	const struct config *config = api->session->config;
 	GString *text = g_string_new("{\"nodes\":[");
-	struct told *told = api->nodes;
+	struct cached_node *cached = api->nodes;
 	const char *comma = "";
 
-	for (uint32_t i = 0; i < config->clusters_count; told += config->clusters[i++].nodes) {
+	for (uint32_t i = 0; i < config->clusters_count; cached += config->clusters[i++].nodes) {
 		if (wanted && !g_strv_contains(wanted, config->clusters[i].name))
 			continue;
 		for (uint32_t k = 0; k < config->clusters[i].nodes; k++, comma = ",") {
 			g_string_append(text, comma);
-			g_string_append(text, wanted ? tell(api, &told[k], i, k) : told[k].text);
+			g_string_append(text, wanted ? node_text(api, &cached[k], i,
+								 k) : cached[k].text);
 		}
 	}
 	g_string_append(text, "]}");
@@ -105,11 +108,11 @@ static GBytes *put_together(struct nodes_api *api, const char *const *wanted)
 static void tell_all(struct nodes_api *api)
 {
 	const struct config *config = api->session->config;
-	struct told *told = api->nodes;
+	struct cached_node *cached = api->nodes;
 
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		for (uint32_t k = 0; k < config->clusters[i].nodes; k++)
-			tell(api, told++, i, k);
+			node_text(api, cached++, i, k);
 }
 
 static bool is_cluster(const struct config *config, const char *name)
@@ -149,7 +152,7 @@ void nodes_api_get(struct http_request *request, const char *const *arguments, j
 		reply_whole(request, api);
 		return;
 	}
-	if (!*wanted) { /* what an empty text is split into */
+	if (!*wanted) { /* an empty text is split into an empty list */
 		http_request_fail(request, 404, "there is no cluster ''");
 		return;
 	}

@@ -5,18 +5,20 @@
 #include "controller/run/run_session.h"
 
 /*
- * GET /v1/nodes in the controller's API (docs/reference/controller-api.json). Everybody who watches
- * asks for all nodes every second or two, of thousands of which few have changed: each one's text
- * is kept until it stands otherwise, and the whole until one does. Who shows the ETag of the whole
- * is told that it is the same (304).
+ * GET /v1/nodes in the controller's API (docs/reference/controller-api.json). Every watching client
+ * asks for all nodes each second or two, of thousands of which few change: each node's text is
+ * cached until the node changes, and the whole answer until a node changes. A client that sends the
+ * answer's ETag gets 304 if it still holds.
  */
 struct nodes_api;
 
-/* For `session` (borrowed), whose clusters stay what they are. */
+/* For `session` (borrowed), whose clusters must not change. */
 struct nodes_api *nodes_api_new(const struct run_session *session);
 /* NULL is allowed. */
 void nodes_api_free(struct nodes_api *api);
 
-/* GET /v1/nodes?cluster=NAME,NAME; 404 for a cluster that there is not. Handler of status_api.c's table. */
+/*
+ * GET /v1/nodes?cluster=NAME,NAME; 404 for an unknown cluster. A handler of status_api.c's table.
+ */
 void nodes_api_get(struct http_request *request, const char *const *arguments, json_t *body,
 		   void *data);

@@ -7,26 +7,27 @@
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
 
-/* Longest wait that is passed on: the request to a local scheduler has 10 s. */
+/* The longest wait that is passed on: a request to a local scheduler times out after 10 s. */
 #define WAIT_MAX_S 5
 
-/* Longest time for all answers, beyond that: who asks is told rather than kept waiting. */
+/* The most time for all answers beyond that; then the client gets an error. */
 #define ANSWER_S 3
 
 /*
- * A request that waits for a local scheduler's answer. A task whose attempt was lost may be planned on
- * another cluster than the one that has its output: all are asked in turn, its own first.
+ * A request that waits for a local scheduler's answer. A task whose attempt was lost may be planned
+ * on another cluster than the one with its output, so all clusters are asked in turn, its own
+ * first.
  */
 struct output_wait {
 	struct http_request *request;
 	const struct run_session *session;
-	struct remote_link *link; /* who is being asked */
+	struct remote_link *link; /* of the present request */
 	char *path;
-	const char *const *keys; /* of the answer that are passed on, NULL-terminated */
+	const char *const *keys; /* of the answer's fields that are passed on, NULL-terminated */
 	uint32_t task, attempt;
-	uint32_t cluster; /* who is asked first */
-	uint32_t asked;   /* how many have answered, or could not be asked */
-	char *trouble;    /* of the first that could not; NULL: all have answered */
+	uint32_t cluster; /* the first to be asked */
+	uint32_t asked;   /* number of clusters that answered or could not be reached */
+	char *trouble;    /* about the first that could not be reached; NULL: all answered */
 	guint late_source;
 };
 
@@ -49,8 +50,8 @@ static void cancelled(struct http_request *request, void *data)
 
 static void done(int status, json_t *body, const GError *error, void *data);
 
-/* Of those who could not be asked the first is the one to see to. */
-static void fail(struct output_wait *wait)
+/* The error names the first cluster that could not be reached. */
+static void send_failure(struct output_wait *wait)
 {
 	http_request_on_cancel(wait->request, NULL, NULL);
 	if (wait->trouble)
@@ -74,14 +75,14 @@ static void G_GNUC_PRINTF(2, 3) note_trouble(struct output_wait *wait, const cha
 		wait->trouble = g_strdup_printf("'%s'%s", remote_link_cluster(wait->link)->name, why);
 }
 
-/* What it has is there when it is. */
+/* The output may be on a cluster that does not answer. */
 static void note_silence(struct output_wait *wait)
 {
 	note_trouble(wait, ", which may have it, does not answer; see to its host (`virtbed clusters`) and ask again "
 			   "when it is back");
 }
 
-/* What is left is not asked: who asks is not kept waiting. */
+/* Ends the request in time, without asking the remaining clusters. */
 static gboolean late(gpointer data)
 {
 	struct output_wait *wait = data;
@@ -89,12 +90,12 @@ static gboolean late(gpointer data)
 	wait->late_source = 0;
 	remote_link_forget(wait->link, wait);
 	note_silence(wait);
-	fail(wait);
+	send_failure(wait);
 	return G_SOURCE_REMOVE;
 }
 
-/* The next one that is there, or the end. */
-static void ask(struct output_wait *wait)
+/* Asks the next reachable cluster, or ends the request. */
+static void request_next(struct output_wait *wait)
 {
 	const uint32_t count = wait->session->config->clusters_count;
 
@@ -106,16 +107,16 @@ static void ask(struct output_wait *wait)
 		}
 		note_silence(wait);
 	}
-	fail(wait);
+	send_failure(wait);
 }
 
 static void ask_next(struct output_wait *wait)
 {
 	wait->asked++;
-	ask(wait);
+	request_next(wait);
 }
 
-static void answer(const struct output_wait *wait, const json_t *body)
+static void send_output(const struct output_wait *wait, const json_t *body)
 {
 	json_t *object = json_pack("{s:i, s:i}", "task", (int)wait->task, "attempt",
 				   (int)wait->attempt);
@@ -136,12 +137,12 @@ static void done(int status, json_t *body, const GError *error, void *data)
 		ask_next(wait);
 	} else {
 		http_request_on_cancel(wait->request, NULL, NULL);
-		answer(wait, body);
+		send_output(wait, body);
 		output_wait_free(wait);
 	}
 }
 
-/* Finds the task whose output is asked for, if it has any. */
+/* Finds the task of the request and checks that it may have output. */
 static bool find(struct http_request *request, const struct run_session *session,
 		 const char *number, uint32_t *ret_task)
 {
@@ -153,8 +154,9 @@ static bool find(struct http_request *request, const struct run_session *session
 	return false;
 }
 
-/* Asks for what is at `below` the task. */
-static void begin(struct http_request *request, const struct run_session *session, uint32_t index,
+/* Requests `below` the task from the clusters. */
+static void begin_wait(struct http_request *request, const struct run_session *session,
+		       uint32_t index,
 		  const char *below, const char *const *keys)
 {
 	const struct engine_task *task = engine_task(session->engine, index);
@@ -173,7 +175,7 @@ static void begin(struct http_request *request, const struct run_session *sessio
 	};
 	http_request_on_cancel(request, cancelled, wait);
 	wait->late_source = g_timeout_add_seconds(WAIT_MAX_S + ANSWER_S, late, wait);
-	ask(wait);
+	request_next(wait);
 }
 
 void output_api_get(struct http_request *request, const struct run_session *session,
@@ -200,7 +202,7 @@ void output_api_get(struct http_request *request, const struct run_session *sess
 		from = 0;
 	below = g_strdup_printf("output?from=%" PRIu64 "&wait_s=%" PRIu64, from,
 				MIN(wait_s, (uint64_t)WAIT_MAX_S));
-	begin(request, session, index, below, keys);
+	begin_wait(request, session, index, below, keys);
 }
 
 void output_api_files(struct http_request *request, const struct run_session *session,
@@ -210,5 +212,5 @@ void output_api_files(struct http_request *request, const struct run_session *se
 	uint32_t index;
 
 	if (find(request, session, number, &index))
-		begin(request, session, index, "files", keys);
+		begin_wait(request, session, index, "files", keys);
 }

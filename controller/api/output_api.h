@@ -4,16 +4,16 @@
 #include "common/http_server.h"
 #include "controller/run/run_session.h"
 
-/* What a task printed, and the files that came out of it, asked of the local schedulers. */
+/* The output of tasks and the files that they produced, from the local schedulers. */
 
 /*
- * GET /v1/tasks/N/output: what its last attempt has printed, from byte `from` on (the query's; 0: all);
- * waits up to wait_s seconds for more than that. `from` counts only for the attempt `attempt`, if that
- * is given: of a later one all is new.
+ * GET /v1/tasks/N/output: the output of the task's last attempt, from byte `from` of the query on
+ * (0: all). Waits up to wait_s seconds for output after `from`. With `attempt`, `from` applies only
+ * to that attempt: a later one is sent from its beginning.
  */
 void output_api_get(struct http_request *request, const struct run_session *session,
 		    const char *number);
 
-/* GET /v1/tasks/N/files: what came out of a script, once it has ended. */
+/* GET /v1/tasks/N/files: the output files of a script, once it has ended. */
 void output_api_files(struct http_request *request, const struct run_session *session,
 		      const char *number);

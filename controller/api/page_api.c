@@ -11,7 +11,7 @@ GBytes *page_api_file(const char *name)
 				      NULL);
 }
 
-/* A browser that has it already asks with the tag that it got. */
+/* A browser with a cached copy sends its ETag. */
 static void reply_file(struct http_request *request, const char *name, const char *type)
 {
 	g_autoptr(GBytes) bytes = page_api_file(name);

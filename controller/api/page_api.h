@@ -4,7 +4,7 @@
 #include "common/http_server.h"
 
 /*
- * The web page of the controller and the document of its API: files that are compiled in (page/,
+ * The controller's web page and the description of its API: files that are compiled in (page/,
  * docs/reference/controller-api.json), each with an ETag. Handlers of status_api.c's table.
  */
 void page_api_index(struct http_request *request, const char *const *arguments, json_t *body,
@@ -20,5 +20,5 @@ void page_api_icon(struct http_request *request, const char *const *arguments, j
 void page_api_document(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data);
 
-/* The bytes of a compiled-in file, e.g. "controller-api.json"; NULL: there is none of that name. */
+/* The bytes of a compiled-in file, e.g. "controller-api.json"; NULL: no such file. */
 GBytes *page_api_file(const char *name);

@@ -23,16 +23,16 @@ static json_t *point(double time_s, double value)
 }
 
 /*
- * Power is told of hundreds of hosts to everybody who watches, every two seconds, and none of it is as it was: so it is
- * written as it is, in a third of the time that a tree of it takes.
+ * Every watching client asks for the power of hundreds of hosts every two seconds, and all of it
+ * changes. So the text is written directly, in a third of the time that a JSON tree takes.
  */
 
-static void put(GString *text, const char *words)
+static void put_words(GString *text, const char *words)
 {
 	g_string_append(text, words);
 }
 
-/* A number of millionths. */
+/* Writes `value` millionths as a decimal number. */
 static void put_millionths(GString *text, int64_t value)
 {
 	char digits[] = ".000000";
@@ -45,7 +45,7 @@ static void put_millionths(GString *text, int64_t value)
 		digits[i] = (char)('0' + rest % 10);
 		rest /= 10;
 	}
-	put(text, digits);
+	put_words(text, digits);
 }
 
 static int64_t millionths(double value)
@@ -53,7 +53,7 @@ static int64_t millionths(double value)
 	return llround(value * 1e6);
 }
 
-/* Microseconds since the start of the run under way. */
+/* Microseconds since the start of the present run. */
 static int64_t time_us(const struct run_session *session, int64_t t_ns)
 {
 	return millionths(api_time_s(session, t_ns));
@@ -61,14 +61,14 @@ static int64_t time_us(const struct run_session *session, int64_t t_ns)
 
 static void put_point(GString *text, int64_t t_us, int64_t value)
 {
-	put(text, text->str[text->len - 1] == '[' ? "[" : ",[");
+	put_words(text, text->str[text->len - 1] == '[' ? "[" : ",[");
 	put_millionths(text, t_us);
-	put(text, ",");
+	put_words(text, ",");
 	put_millionths(text, value);
-	put(text, "]");
+	put_words(text, "]");
 }
 
-/* Mean watts from one sample to the next of those that are shown, by their counters. */
+/* Mean watts between two samples, by their counters. */
 static double mean_w(const struct remote_sample *from, const struct remote_sample *to)
 {
 	return (double)(to->energy_uj - from->energy_uj) * 1e-6 /
@@ -104,22 +104,22 @@ static void put_host(GString *text, const struct run_session *session, const str
 			       text->str[text->len - 1] == '[' ? "" : ",", meter->host, cluster->name,
 			       remote_meter_fresh(meter, now_ns) ? "false" : "true");
 	if (meter->start_ns) {
-		put(text, ",\"idle_w\":");
+		put_words(text, ",\"idle_w\":");
 		put_millionths(text, millionths(meter->idle_w));
 	} else {
-		put(text, ",\"idle_w\":null");
+		put_words(text, ",\"idle_w\":null");
 	}
 	if (last) {
-		put(text, ",\"watts\":");
+		put_words(text, ",\"watts\":");
 		put_millionths(text, last->mw * 1000);
-		put(text, ",\"age_s\":");
+		put_words(text, ",\"age_s\":");
 		put_millionths(text, millionths(clock_elapsed_s(last->t_ns, now_ns)));
 	} else {
-		put(text, ",\"watts\":null,\"age_s\":null");
+		put_words(text, ",\"watts\":null,\"age_s\":null");
 	}
-	put(text, ",\"samples\":[");
+	put_words(text, ",\"samples\":[");
 	put_samples(text, session, meter, after_us);
-	put(text, "]}");
+	put_words(text, "]}");
 }
 
 static void put_hosts(GString *text, const struct run_session *session, int64_t after_us)
@@ -133,7 +133,7 @@ static void put_hosts(GString *text, const struct run_session *session, int64_t 
 	}
 }
 
-/* From when on all meters have samples; INFINITY where one has none. */
+/* The time from which on all meters have samples; INFINITY where one has none. */
 static double metered_from_s(const struct run_session *session, GPtrArray *meters)
 {
 	double from_s = 0;
@@ -158,9 +158,10 @@ static double idle_w(GPtrArray *meters)
 }
 
 /*
- * The run's dynamic energy over time, and as far as it is told, when it is `energy_j`: what it is now less what the
- * meters counted above idle since then. What is not told yet to a service's account is in it. What its account lacks
- * (it begins with the first whole interval of a meter) would be below 0.
+ * Writes the run's dynamic energy over time. `energy_j` is the present value; earlier ones are less
+ * by what the meters counted above idle since then. For a service this includes energy that its
+ * account does not have yet. Values would be negative for energy that the account lacks, which
+ * begins with the first whole interval of a meter.
  */
 static void put_energy(GString *text, const struct status_api *api, double energy_j)
 {
@@ -188,7 +189,7 @@ static void put_energy(GString *text, const struct status_api *api, double energ
 	}
 }
 
-/* With the hosts and the curve of energy before what else there is to tell. */
+/* The hosts and the curve of energy come before the rest. */
 static GBytes *power_text(const struct status_api *api, double after_s)
 {
 	const struct run_session *session = api->session;
@@ -203,7 +204,7 @@ static GBytes *power_text(const struct status_api *api, double after_s)
 	api_set_time(rest, session, "now", api_now_s(session));
 	rest_text = json_text(rest);
 	put_hosts(text, session, millionths(after_s));
-	put(text, "],\"energy\":[");
+	put_words(text, "],\"energy\":[");
 	put_energy(text, api, progress->energy_j);
 	g_string_append_printf(text, "],%s", rest_text + 1);
 	return g_string_free_to_bytes(text);
@@ -221,7 +222,7 @@ void power_api_power(struct http_request *request, const char *const *arguments,
 	http_request_reply_bytes(request, 200, "application/json", answer);
 }
 
-/* Of `count` earnings the first after a time. */
+/* The index of the first of `count` changes after a time. */
 static uint32_t first_after(const struct engine_utility_change *earnings, uint32_t count, double after_s)
 {
 	uint32_t low = 0;
@@ -237,7 +238,7 @@ static uint32_t first_after(const struct engine_utility_change *earnings, uint32
 	return low;
 }
 
-/* The first point is what had been earned by after_s, the last one all. */
+/* The first point is the utility at after_s, the last one the present utility. */
 static json_t *utility_json(const struct engine_utility_change *earnings, uint32_t count, double after_s)
 {
 	const uint32_t after = first_after(earnings, count, after_s);

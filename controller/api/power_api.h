@@ -9,9 +9,9 @@
  */
 
 /*
- * GET /v1/power?after_s=T: per host what its meter said after T, at most POWER_API_POINTS points, each
- * the mean over its stretch where there are more samples; and the dynamic energy of all. As far back as
- * the controller remembers: an hour and more at a sample a second.
+ * GET /v1/power?after_s=T: per host the power after T, at most POWER_API_POINTS points, each a mean
+ * where there are more samples; and the dynamic energy of all hosts. It reaches back as far as the
+ * controller keeps samples: an hour or more at a sample a second.
  */
 void power_api_power(struct http_request *request, const char *const *arguments, json_t *body,
 		     void *data);
@@ -19,8 +19,9 @@ void power_api_power(struct http_request *request, const char *const *arguments,
 #define POWER_API_POINTS 600
 
 /*
- * GET /v1/utility?after_s=T: the utility earned, whenever it rose, at most some POWER_API_POINTS points. Costs as much
- * as the points that it gives, however many tasks have completed: the engine keeps the sums.
+ * GET /v1/utility?after_s=T: the utility at each of its changes, at most about POWER_API_POINTS
+ * points. The cost is that of the points, however many tasks have completed: the engine keeps the
+ * sums.
  */
 void power_api_utility(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data);

@@ -16,10 +16,10 @@
 #include "controller/run/run_service_scripts.h"
 #include "controller/run/run_utc.h"
 
-/* Actions of a task that are shown at most. */
+/* The most actions of a task in an answer. */
 #define ACTIONS_MAX 1000
 
-/* Who asks. */
+/* The peer that sent a request. */
 
 struct service_peer service_peer_of(struct http_request *request)
 {
@@ -49,7 +49,7 @@ bool service_api_is_served(struct http_request *request, const struct run_sessio
 	return session->service != NULL;
 }
 
-static void fail(struct http_request *request, const GError *error)
+static void send_error(struct http_request *request, const GError *error)
 {
 	switch ((enum run_service_error)error->code) {
 	case RUN_SERVICE_ERROR_REFUSED:
@@ -66,15 +66,15 @@ static void fail(struct http_request *request, const GError *error)
 	}
 }
 
-/* Answers that tell what is kept: they are given when it is on disk. */
+/* An answer about recorded facts, sent when they are on disk. */
 
 struct safe_answer {
-	struct http_request *request; /* NULL: who asked has gone */
+	struct http_request *request; /* NULL: the client disconnected */
 	int status;
 	json_t *body;
 };
 
-static void asker_gone(struct http_request *request, void *data)
+static void client_gone(struct http_request *request, void *data)
 {
 	((struct safe_answer *)data)->request = NULL;
 }
@@ -110,7 +110,7 @@ void service_api_answer(struct http_request *request, const struct run_session *
 		.body = body,
 	};
 	run_service_when_safe(session->service, is_safe, answer);
-	http_request_on_cancel(request, asker_gone, answer);
+	http_request_on_cancel(request, client_gone, answer);
 }
 
 /* Submitting. */
@@ -132,7 +132,7 @@ static bool G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ...)
 	return false;
 }
 
-/* A key that is mistyped must not be taken for one that is not given. */
+/* Refuses unknown keys, so that a mistyped key is not ignored. */
 static bool check_keys(const json_t *body, const char *const *keys, GError **error)
 {
 	g_autofree char *known = g_strjoinv(", ", (char **)keys);
@@ -145,7 +145,7 @@ static bool check_keys(const json_t *body, const char *const *keys, GError **err
 	return true;
 }
 
-/* null is as good as absent, here and below. */
+/* The value of a key, or NULL; null counts as absent, here and below. */
 static const json_t *given(const json_t *body, const char *key)
 {
 	const json_t *value = json_object_get(body, key);
@@ -173,7 +173,7 @@ static bool get_number(const json_t *body, const char *key, double *ret_value, G
 	return json_is_number(value) || wrong(error, "%s: not a number", key);
 }
 
-/* A whole number from `least` to `most`; *ret_value stays where it is not given. */
+/* Reads an integer from `least` to `most`; *ret_value stays as it is without the key. */
 static bool get_integer(const json_t *body, const char *key, int32_t least, int32_t most,
 			int32_t *ret_value, GError **error)
 {
@@ -188,7 +188,7 @@ static bool get_integer(const json_t *body, const char *key, int32_t least, int3
 	return true;
 }
 
-/* Says that there is no type for scripts of so many `what`, and which there are. */
+/* Sets the error that no type for scripts has so many `what`, with the types that exist. */
 static bool no_type(const struct config *config, double count, const char *what, double time_s,
 		    GError **error)
 {
@@ -198,7 +198,7 @@ static bool no_type(const struct config *config, double count, const char *what,
 		     count == 1 ? "" : "s", time_s, *known ? known : "none");
 }
 
-/* So many nodes are to be there, wherever. */
+/* Whether any cluster has so many nodes. */
 static bool check_nodes(const struct config *config, uint32_t nodes, GError **error)
 {
 	uint32_t most = 0;
@@ -209,7 +209,7 @@ static bool check_nodes(const struct config *config, uint32_t nodes, GError **er
 				      nodes, most);
 }
 
-/* Whole nodes for a script, of the type that has just so many. */
+/* Chooses the type for scripts with exactly so many nodes. */
 static bool choose_by_nodes(const struct config *config, const json_t *body, double time_s,
 			    struct run_service_submit_request *order, GError **error)
 {
@@ -225,7 +225,7 @@ static bool choose_by_nodes(const struct config *config, const json_t *body, dou
 	return order->type || no_type(config, nodes, "node", time_s, error);
 }
 
-/* The type that is named, or one for scripts that is so large and may run for so long. */
+/* Chooses the named type, or one for scripts that is large enough and may run long enough. */
 static bool choose_type(const struct config *config, const json_t *body,
 			struct run_service_submit_request *order, GError **error)
 {
@@ -320,7 +320,7 @@ void service_api_submit(struct http_request *request, const struct run_session *
 	}
 	service_peer_clear(&peer);
 	if (!done) {
-		fail(request, error);
+		send_error(request, error);
 		return;
 	}
 	tasks = json_array();
@@ -329,7 +329,7 @@ void service_api_submit(struct http_request *request, const struct run_session *
 	service_api_answer(request, session, 201, json_pack("{s:o}", "tasks", tasks));
 }
 
-/* Tasks that are there. */
+/* Requests about existing tasks. */
 
 void service_api_ask(struct http_request *request, const struct run_session *session,
 		     const char *number, enum run_service_task_op wish)
@@ -355,7 +355,7 @@ void service_api_ask(struct http_request *request, const struct run_session *ses
 	}
 	if (error->code == RUN_SERVICE_ERROR_REFUSED)
 		g_prefix_error(&error, "task %u cannot be %s: ", task, done[wish]);
-	fail(request, error);
+	send_error(request, error);
 }
 
 void service_api_decisions(struct http_request *request, const struct run_session *session,
@@ -440,5 +440,5 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 		service_api_answer(request, session, 202,
 				   fleet_node_json(session, cluster, node));
 	else
-		fail(request, error);
+		send_error(request, error);
 }

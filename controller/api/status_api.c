@@ -24,7 +24,7 @@
 #include "controller/run/run_utc.h"
 #include "controller/store/store_reader.h"
 
-/* Of what a notice is made. */
+/* The most bytes of a notice's kind and text. */
 #define NOTICE_KIND_MAX 64
 #define NOTICE_TEXT_MAX 4096
 
@@ -46,7 +46,7 @@ static void get_status(struct http_request *request, const char *const *argument
 	http_request_reply(request, 200, status);
 }
 
-/* When it ended by the clock that it began by; NULL: not known. */
+/* The end of a run in UTC, by the clock at its start; NULL: unknown. */
 static char *ended_utc(const struct store_run *run)
 {
 	g_autoptr(GDateTime) start =
@@ -89,7 +89,7 @@ static void get_runs(struct http_request *request, const char *const *arguments,
 	http_request_reply(request, 200, json_pack("{s:o}", "runs", list));
 }
 
-/* A word for programs: those that we use are such. */
+/* Whether a text is a word for programs, as virtbed's own kinds are. */
 static bool is_notice_kind(const char *kind)
 {
 	static const char good[] = G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "-_.";
@@ -268,7 +268,7 @@ static const struct http_route routes[] = {
 	{NULL},
 };
 
-/* A service may be for a whole group. */
+/* The socket of a service may be open to a group. */
 static bool share(struct status_api *api, GError **error)
 {
 	const struct config_service service = config_service_of(api->session->config);

@@ -12,11 +12,11 @@
 #include "controller/api/status_api_private.h"
 #include "controller/engine/engine.h"
 
-/* Tasks in one answer. */
+/* Tasks in an answer. */
 #define LIMIT_DEFAULT 1000
 #define LIMIT_MAX 10000
 
-/* Tasks that ended last in one answer. */
+/* The most recently ended tasks in an answer. */
 #define LATELY_MAX 200
 
 static const char *host_name(const struct config_cluster *cluster, uint32_t node)
@@ -49,14 +49,14 @@ static json_t *place_json(const struct run_session *session, const struct engine
 				    task->nodes_count));
 }
 
-/* What was submitted as this task; NULL: nobody submitted it. */
+/* The submission of a task; NULL: it was not submitted by a user. */
 static const struct store_submission *submission_of(const struct run_session *session,
 						    const struct engine_task *task)
 {
 	return session->service ? run_service_submission(session->service, task->task->id) : NULL;
 }
 
-/* Tasks outlive their types in the configuration. */
+/* A task's type may be gone from the configuration. */
 static const char *type_name(const struct run_session *session, const struct engine_task *task)
 {
 	const struct store_submission *submission = submission_of(session, task);
@@ -81,7 +81,7 @@ char *task_api_why(const struct run_session *session, uint32_t index)
 			       session->config->clusters[task->cluster].name);
 }
 
-/* Whose it is, and what it is worth to them. */
+/* The task's owner, and its utility. */
 static json_t *owner_json(const struct run_session *session, const struct engine_task *task)
 {
 	const struct store_submission *submission = submission_of(session, task);
@@ -96,20 +96,23 @@ static json_t *owner_json(const struct run_session *session, const struct engine
 			 because);
 }
 
-/* Its VMs are there and compute, or are about to. */
+/* Whether its VMs exist and compute, or are about to. */
 static bool is_executing(const struct engine_task *task)
 {
 	return task->state == ENGINE_TASK_STARTING || task->state == ENGINE_TASK_RUNNING ||
 	       task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_MIGRATING;
 }
 
-/* It keeps what it has executed, and adds nothing to it. */
+/* Whether it keeps its executed time without adding to it. */
 static bool stands_still(const struct engine_task *task)
 {
 	return task->state == ENGINE_TASK_SUSPENDED || task->state == ENGINE_TASK_RESUMING;
 }
 
-/* Seconds executed before since_s, or in all once the task has ended. What a lost attempt executed does not count. */
+/*
+ * Seconds executed before since_s, or in all once the task has ended. Time of lost attempts does
+ * not count.
+ */
 static double executed_s(const struct engine_task *task)
 {
 	const bool over = engine_task_over(task);
@@ -131,7 +134,10 @@ static double waited_s(const struct engine_task *task)
 	return task->waited_s + (last_s > 0 ? last_s : 0);
 }
 
-/* When it waits, executes and is to end: numbers that stay as they are while its state does. */
+/*
+ * The times of waiting, executing and the expected end: numbers that are constant while its state
+ * is.
+ */
 static void set_times(json_t *object, const struct run_session *session, const struct engine_task *task)
 {
 	const bool over = engine_task_over(task);
@@ -171,7 +177,7 @@ json_t *task_api_short_json(const struct run_session *session, uint32_t index)
 	return object;
 }
 
-/* The hosts of nodes as the store writes them: "0,1". */
+/* The hosts of nodes in the store's form, "0,1". */
 static json_t *stored_hosts_json(const struct config_cluster *cluster, const char *nodes)
 {
 	g_auto(GStrv) words = g_strsplit(nodes, ",", -1);
@@ -186,7 +192,7 @@ static json_t *stored_hosts_json(const struct config_cluster *cluster, const cha
 	return hosts;
 }
 
-/* The cluster of that name; NULL: the configuration has none. */
+/* The cluster with a name; NULL: the configuration has none. */
 static const struct config_cluster *cluster_of(const struct run_session *session, const char *name)
 {
 	for (uint32_t i = 0; i < session->config->clusters_count; i++)
@@ -195,16 +201,16 @@ static const struct config_cluster *cluster_of(const struct run_session *session
 	return NULL;
 }
 
-/* An attempt of a task: where it was, and what happened to its VMs. */
+/* An attempt of a task: its nodes and the history of its VMs. */
 struct attempt {
 	const struct run_session *session;
 	uint32_t number;
 	const char *cluster;
-	char *nodes; /* where it is, or was when it ended: "0,1" */
+	char *nodes; /* its present or last nodes: "0,1" */
 	double started_s;
-	double lost_s; /* NAN: it was not */
+	double lost_s; /* NAN: it was not lost */
 	const char *reason;
-	GPtrArray *suspensions; /* NULL: they cannot be read; so migrations */
+	GPtrArray *suspensions; /* NULL: they cannot be read; also migrations */
 	GPtrArray *migrations;
 };
 
@@ -225,7 +231,7 @@ static void read_steps(struct attempt *attempt, uint32_t task)
 						    attempt->number, NULL);
 }
 
-/* The hosts of its nodes, which a cluster that is gone had no names for. */
+/* The hosts of its nodes; the hosts of a cluster that is gone are unknown. */
 static json_t *attempt_hosts_json(const struct attempt *attempt, const char *nodes)
 {
 	const struct config_cluster *cluster = cluster_of(attempt->session, attempt->cluster);
@@ -233,12 +239,12 @@ static json_t *attempt_hosts_json(const struct attempt *attempt, const char *nod
 	return cluster ? stored_hosts_json(cluster, nodes) : json_array();
 }
 
-/* Where the VMs of an attempt have been, by time. */
+/* The nodes of an attempt's VMs over time. */
 struct history {
 	const struct attempt *attempt;
 	json_t *places; /* in order of since_s */
-	char *first;    /* nodes before the first change; NULL: there was none */
-	double first_s; /* when that was asked for */
+	char *first;    /* nodes before the first change; NULL: no change */
+	double first_s; /* time of the request for the first change */
 };
 
 /* `hosts` is taken over. Returns what was added, borrowed. */
@@ -271,7 +277,7 @@ static void add_change(struct history *history, double requested_s, const char *
 	history->first_s = requested_s;
 }
 
-/* Of an attempt that was lost the last place is none: how "lost", and the reason. */
+/* A lost attempt ends with an entry without hosts: how "lost", and the reason. */
 static void add_lost(struct history *history)
 {
 	const struct attempt *attempt = history->attempt;
@@ -324,7 +330,7 @@ static void add_migrations(json_t *list, const struct attempt *attempt)
 	}
 }
 
-/* What its share came to last; null: not known. */
+/* The last delivered share; null: unknown. */
 static json_t *share_json(const struct run_session *session, const struct engine_task *task)
 {
 	g_autofree struct store_delivery *last = store_last_delivery(
@@ -337,7 +343,7 @@ static json_t *share_json(const struct run_session *session, const struct engine
 			 json_number_or_null(last->given_cores), "time_s", last->time_s);
 }
 
-/* When it was off its nodes; to_s null: it still is, or the attempt ended so. */
+/* Adds the spans without nodes; to_s null: it is suspended now, or the attempt ended suspended. */
 static void add_suspended(json_t *list, const struct attempt *attempt)
 {
 	for (guint i = 0; attempt->suspensions && i < attempt->suspensions->len; i++) {
@@ -355,7 +361,7 @@ static void add_suspended(json_t *list, const struct attempt *attempt)
 	}
 }
 
-/* What became of its VMs in all of its attempts. */
+/* The history of a task's VMs in all of its attempts. */
 struct past {
 	json_t *places, *suspended, *migrated;
 };
@@ -392,7 +398,7 @@ static void add_lost_attempts(struct past *past, const struct run_session *sessi
 	}
 }
 
-/* The attempt that is under way, or was its last; one that was lost is among those. */
+/* Adds the present or last attempt, unless it is among the lost ones. */
 static void add_last_attempt(struct past *past, const struct run_session *session,
 			     const struct engine_task *task)
 {
@@ -443,16 +449,16 @@ static bool is_under_way(struct http_request *request, const struct run_session 
 	return session->engine != NULL;
 }
 
-/* Which tasks a list is to have. */
+/* The tasks that a list contains. */
 struct filter {
 	uint32_t states; /* a bit for each */
-	const char *user; /* NULL: anybody's */
+	const char *user; /* NULL: any user */
 	uint32_t from;    /* the first task */
 	uint32_t most;
-	bool lately;      /* `most` of those that have ended, the last one first */
+	bool lately;      /* the `most` most recently ended tasks, the last one first */
 };
 
-/* All that a query can name, separated by commas; the caller frees. */
+/* The names of all states, separated by commas; the caller frees. */
 static char *known_states(void)
 {
 	GString *known = g_string_new(NULL);
@@ -468,7 +474,7 @@ static bool read_states(struct http_request *request, struct filter *filter)
 	const char *text = http_request_query(request, "state");
 	g_auto(GStrv) names = text ? g_strsplit(text, ",", -1) : NULL;
 
-	if (text && !*text) { /* which is split into nothing */
+	if (text && !*text) { /* an empty text is split into an empty list */
 		http_request_fail(request, 400, "query: state: it is empty; leave it out for tasks of any");
 		return false;
 	}
@@ -488,7 +494,7 @@ static bool read_states(struct http_request *request, struct filter *filter)
 	return true;
 }
 
-/* Those that ended last are listed without regard to their numbers. */
+/* The most recently ended tasks are listed without regard to their numbers. */
 static bool check_lately(struct http_request *request)
 {
 	static const char *const others[] = {"after", "limit"};
@@ -537,7 +543,7 @@ static bool is_wanted(const struct run_session *session, const struct filter *fi
 	return submission && g_strcmp0(submission->user, filter->user) == 0;
 }
 
-/* A list in the making. */
+/* A list under construction. */
 struct list {
 	struct http_request *request;
 	const struct run_session *session;
@@ -547,8 +553,8 @@ struct list {
 	json_int_t more;
 };
 
-/* A task as who asks may see it. */
-static void add(struct list *list, uint32_t index)
+/* Adds a task as the client may see it. */
+static void list_add(struct list *list, uint32_t index)
 {
 	const bool hidden = !task_visibility_shows(list->request, list->session, index);
 
@@ -557,20 +563,20 @@ static void add(struct list *list, uint32_t index)
 	g_string_append(list->text, task_texts_get(list->texts, index, hidden));
 }
 
-/* By number. */
+/* Lists the tasks by number. */
 static void list_first(struct list *list, const struct filter *filter)
 {
 	for (uint32_t i = filter->from; i < list->session->tasks_count; i++) {
 		if (!is_wanted(list->session, filter, i))
 			continue;
 		if (list->count < filter->most)
-			add(list, i);
+			list_add(list, i);
 		else
 			list->more++;
 	}
 }
 
-/* One that was left when the run ended has no time of its own. */
+/* The end of a task; a task left over at the end of the run has none and sorts first. */
 static double ended_s(const struct run_session *session, uint32_t index)
 {
 	const double time_s = engine_task(session->engine, index)->ended_s;
@@ -579,8 +585,9 @@ static double ended_s(const struct run_session *session, uint32_t index)
 }
 
 /*
- * By when they ended. Looks at all tasks, as a list of those that run does: a millisecond of 100,000. The highest
- * numbers come first, which mostly are those that ended last, so that little is moved in the list.
+ * Lists the tasks by their ends, the last one first. Visits all tasks, as a list of running tasks
+ * does: a millisecond for 100,000. It begins with the highest numbers, which mostly ended last, so
+ * that little is moved in the list.
  */
 static void list_lately(struct list *list, const struct filter *filter)
 {
@@ -600,7 +607,7 @@ static void list_lately(struct list *list, const struct filter *filter)
 		count = MIN(count + 1, filter->most);
 	}
 	for (uint32_t i = 0; i < count; i++)
-		add(list, last[i]);
+		list_add(list, last[i]);
 }
 
 void task_api_list(struct http_request *request, const struct run_session *session,
@@ -654,7 +661,7 @@ void task_api_get(struct http_request *request, const struct run_session *sessio
 	http_request_reply(request, 200, answer);
 }
 
-/* The hosts that `body` names, each once, or NULL after the request was answered. */
+/* The hosts named in `body` without duplicates, or NULL after the request was answered. */
 static GArray *read_hosts(struct http_request *request, const struct config_cluster *cluster,
 			  const json_t *body)
 {
@@ -691,7 +698,7 @@ static GArray *read_hosts(struct http_request *request, const struct config_clus
 	return NULL;
 }
 
-/* What is asked of the engine next is on record as wanted by who sent this. */
+/* Records the client as the origin of the next request to the engine. */
 static void note_asker(struct http_request *request, const struct run_session *session)
 {
 	struct service_peer peer = service_peer_of(request);
@@ -712,7 +719,7 @@ void task_api_migrate(struct http_request *request, const struct run_session *se
 
 	if (!task_api_find(request, session, number, &index))
 		return;
-	/* Before its hosts, which are told apart by the cluster that it has then. */
+	/* Checked before its hosts, whose names depend on its present cluster. */
 	why_not = engine_why_not_migrate(session->engine, index);
 	if (why_not) {
 		http_request_fail(request, 409, "task %u cannot be migrated: %s", index, why_not);

@@ -6,39 +6,45 @@
 #include "controller/run/run_session.h"
 
 /*
- * The tasks of the run under way in the controller's API (docs/how-to/run.md): what they are, and what
- * people want of them. All answer the request; without a run under way with 503.
+ * The tasks of the present run in the controller's API (docs/how-to/run.md), and user requests
+ * about them. All handlers answer the request; without a run with 503.
  */
 
 /*
- * The tasks that have arrived, by number: those in one of the states of the query's `state` (names,
- * separated by commas), of its `user`, above number `after`, the first `limit` (1000) of them; or the `ended` (1 to
- * 200) many that ended last, the last one first.
+ * Lists the tasks that have arrived, by number: those in one of the states of the query's `state`
+ * (names, separated by commas), of its `user`, above number `after`, the first `limit` (1000) of
+ * them; or the `ended` (1 to 200) most recently ended ones, the last one first.
  */
 void task_api_list(struct http_request *request, const struct run_session *session,
 		   struct task_texts *texts);
 
-/* Finds the task with this number, as text of the path, or answers the request with 404 or 503. */
+/* Finds the task with this number, a text of the path, or answers the request with 404 or 503. */
 bool task_api_find(struct http_request *request, const struct run_session *session,
 		   const char *number, uint32_t *ret_index);
 
-/* That task. */
+/* Answers with the task. */
 void task_api_get(struct http_request *request, const struct run_session *session,
 		  const char *number);
 
-/* A task that has arrived, as a list has it. New reference. */
+/* A task that has arrived, in the form of lists. New reference. */
 json_t *task_api_short_json(const struct run_session *session, uint32_t index);
 
-/* Why it waits, or why what is said of it is not sure; NULL: neither. The caller frees it. */
+/* Why the task waits, or why its state is uncertain; NULL: neither. The caller frees it. */
 char *task_api_why(const struct run_session *session, uint32_t index);
 
-/* A task that has arrived, with its history and its share. New reference. */
+/* A task that has arrived, with its history and its CPU share. New reference. */
 json_t *task_api_json(const struct run_session *session, uint32_t index);
 
-/* A person wants its VMs on the hosts that `body` names: as below, and 400 for an unknown host. */
+/*
+ * Migrates the task's VMs to the hosts named in `body`: answers as below, and 400 for an unknown
+ * host.
+ */
 void task_api_migrate(struct http_request *request, const struct run_session *session,
 		      const char *number, const json_t *body);
 
-/* A person wants it suspended, or (`resume`) to go on: 202 with the task, 404, or 409 with why not. */
+/*
+ * Suspends the task, or resumes it (`resume`): answers 202 with the task, 404, or 409 with the
+ * reason.
+ */
 void task_api_ask(struct http_request *request, const struct run_session *session,
 		  const char *number, bool resume);

@@ -9,28 +9,31 @@
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
 
-/* More than a page shows, with room for numbers that are far apart. */
+/* More tasks than a page shows, with room for numbers that are far from each other. */
 #define PLACES 8192
 
-/* Of all of them together, beyond which all are forgotten: a text of a task on 4,000 nodes has more than 100,000. */
+/*
+ * The most bytes of all texts, after which the cache is emptied: a text of a task on 4,000 nodes
+ * has more than 100,000.
+ */
 #define BYTES_MAX (32U << 20)
 
-/* A task as it was told last, and all that it was told from. What it points to is its own. */
-struct told {
+/* The last texts of a task, and a copy of all data that they were made of, which it owns. */
+struct cached_task {
 	int64_t run;
-	int64_t zero_us; /* of the run, by the wall clock */
+	int64_t zero_us; /* start of the run by the wall clock */
 	uint32_t index;
 	struct engine_task task;
 	struct sched_task order;
 	char *why;
-	char *texts[2]; /* whole and hidden; NULL: not yet */
-	gsize bytes;    /* of what it points to */
+	char *texts[2]; /* complete and hidden; NULL: not made yet */
+	gsize bytes;    /* of the memory that it points to */
 };
 
 struct task_texts {
 	const struct run_session *session;
-	gsize bytes; /* of all that is told */
-	struct told told[PLACES];
+	gsize bytes; /* of all cached tasks */
+	struct cached_task cached[PLACES];
 };
 
 struct task_texts *task_texts_new(const struct run_session *session)
@@ -41,21 +44,21 @@ struct task_texts *task_texts_new(const struct run_session *session)
 	return texts;
 }
 
-static void told_clear(struct task_texts *texts, struct told *told)
+static void cached_clear(struct task_texts *texts, struct cached_task *cached)
 {
-	texts->bytes -= told->bytes;
-	g_free((uint32_t *)told->task.nodes);
-	g_free((char *)told->task.reason);
-	g_free(told->why);
-	g_free(told->texts[false]);
-	g_free(told->texts[true]);
-	memset(told, 0, sizeof(*told));
+	texts->bytes -= cached->bytes;
+	g_free((uint32_t *)cached->task.nodes);
+	g_free((char *)cached->task.reason);
+	g_free(cached->why);
+	g_free(cached->texts[false]);
+	g_free(cached->texts[true]);
+	memset(cached, 0, sizeof(*cached));
 }
 
 static void clear_all(struct task_texts *texts)
 {
 	for (gsize i = 0; i < PLACES; i++)
-		told_clear(texts, &texts->told[i]);
+		cached_clear(texts, &texts->cached[i]);
 }
 
 void task_texts_free(struct task_texts *texts)
@@ -66,63 +69,66 @@ void task_texts_free(struct task_texts *texts)
 	g_free(texts);
 }
 
-static void count(struct task_texts *texts, struct told *told, gsize bytes)
+static void count_bytes(struct task_texts *texts, struct cached_task *cached, gsize bytes)
 {
-	told->bytes += bytes;
+	cached->bytes += bytes;
 	texts->bytes += bytes;
 }
 
-/* By all that there is, so that nothing which comes to be told is forgotten here. */
-static bool is_same(const struct told *told, const struct engine_task *task, const char *why)
+/* Compares the whole struct, so that a new field cannot be forgotten. */
+static bool is_same(const struct cached_task *cached, const struct engine_task *task,
+		    const char *why)
 {
 	struct engine_task bare;
 
 	memcpy(&bare, task, sizeof(bare));
-	bare.task = told->task.task;
-	bare.nodes = told->task.nodes;
-	bare.reason = told->task.reason;
-	return memcmp(&bare, &told->task, sizeof(bare)) == 0 &&
-	       memcmp(&told->order, task->task, sizeof(told->order)) == 0 &&
+	bare.task = cached->task.task;
+	bare.nodes = cached->task.nodes;
+	bare.reason = cached->task.reason;
+	return memcmp(&bare, &cached->task, sizeof(bare)) == 0 &&
+	       memcmp(&cached->order, task->task, sizeof(cached->order)) == 0 &&
 	       (task->nodes_count == 0 ||
-		memcmp(told->task.nodes, task->nodes, task->nodes_count * sizeof(*task->nodes)) == 0) &&
-	       g_strcmp0(told->task.reason, task->reason) == 0 && g_strcmp0(told->why, why) == 0;
+		memcmp(cached->task.nodes, task->nodes,
+		       task->nodes_count * sizeof(*task->nodes)) == 0) &&
+	       g_strcmp0(cached->task.reason, task->reason) == 0 && g_strcmp0(cached->why,
+									      why) == 0;
 }
 
-static void note(struct told *told, const struct engine_task *task, const char *why)
+static void note(struct cached_task *cached, const struct engine_task *task, const char *why)
 {
-	memcpy(&told->task, task, sizeof(told->task));
-	told->task.nodes = g_memdup2(task->nodes, task->nodes_count * sizeof(*task->nodes));
-	told->task.reason = g_strdup(task->reason);
-	memcpy(&told->order, task->task, sizeof(told->order));
-	told->why = g_strdup(why);
+	memcpy(&cached->task, task, sizeof(cached->task));
+	cached->task.nodes = g_memdup2(task->nodes, task->nodes_count * sizeof(*task->nodes));
+	cached->task.reason = g_strdup(task->reason);
+	memcpy(&cached->order, task->task, sizeof(cached->order));
+	cached->why = g_strdup(why);
 }
 
 const char *task_texts_get(struct task_texts *texts, uint32_t index, bool hidden)
 {
 	const struct run_session *session = texts->session;
 	const struct engine_task *task = engine_task(session->engine, index);
-	struct told *told = &texts->told[index % PLACES];
+	struct cached_task *cached = &texts->cached[index % PLACES];
 	g_autofree char *why = task_api_why(session, index);
 	const int64_t zero_us = api_zero_us(session);
 	g_autoptr(json_t) json = NULL;
 
 	if (texts->bytes > BYTES_MAX)
 		clear_all(texts);
-	if (told->run != session->run || told->index != index || told->zero_us != zero_us ||
-	    !is_same(told, task, why)) {
-		told_clear(texts, told);
-		told->run = session->run;
-		told->zero_us = zero_us;
-		told->index = index;
-		note(told, task, why);
-		count(texts, told, task->nodes_count * sizeof(*task->nodes));
+	if (cached->run != session->run || cached->index != index || cached->zero_us != zero_us ||
+	    !is_same(cached, task, why)) {
+		cached_clear(texts, cached);
+		cached->run = session->run;
+		cached->zero_us = zero_us;
+		cached->index = index;
+		note(cached, task, why);
+		count_bytes(texts, cached, task->nodes_count * sizeof(*task->nodes));
 	}
-	if (told->texts[hidden])
-		return told->texts[hidden];
+	if (cached->texts[hidden])
+		return cached->texts[hidden];
 	json = task_api_short_json(session, index);
 	if (hidden)
 		task_visibility_hide_task(json);
-	told->texts[hidden] = json_text(json);
-	count(texts, told, strlen(told->texts[hidden]));
-	return told->texts[hidden];
+	cached->texts[hidden] = json_text(json);
+	count_bytes(texts, cached, strlen(cached->texts[hidden]));
+	return cached->texts[hidden];
 }

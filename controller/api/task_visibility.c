@@ -7,17 +7,21 @@
 #include "controller/api/status_api_private.h"
 #include "controller/run/run_service.h"
 
-/* What an owner wrote, and what the task's own programs led to. */
+/* Texts by the owner, and reasons that quote the task's programs. */
 static const char *const private_keys[] = {"name", "reason"};
 
-/* All that the log tells others of a task: what comes to be in it later is the owner's until it is named here. */
+/*
+ * The details of events that everyone may see. A detail added later is private until it is listed
+ * here.
+ */
 static const char *const public_details[] = {
-	"task", "attempt", "type", "user", "count", "held", "state", "launch_s", /* refused: */ "tasks",
+	"task", "attempt", "type", "user", "count", "held", "state", "launch_s", /* of "refused": */ "tasks",
 	"estimate_j", "limit_j", "spent_j", "committed_j", "left_j", "window_end_s", NULL,
 };
 
 /*
- * Notices of the service itself. Others may be about a task, in words: they are not a user's until they are named here.
+ * Notices about the service itself. Other notices may quote a task and are private unless listed
+ * here.
  */
 static const char *const public_notices[] = {
 	"clock", "energy-unknown", "reloaded", "resumed", "scheduler-away", "scheduler-back", "scheduler-reset",

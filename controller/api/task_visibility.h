@@ -5,29 +5,36 @@
 #include "controller/run/run_session.h"
 
 /*
- * Whose the tasks are, in the controller's API. A service's tasks are those of the account that submitted them, an
- * experiment's of the user that it runs as. Operators and viewers see all of them (what a viewer cannot do at all, the
- * table of routes says); a user sees whose the others are and where, and nothing of what they do.
+ * The visibility of tasks in the controller's API. A service's tasks belong to the account that
+ * submitted them, an experiment's to the user that it runs as. Operators and viewers see all of
+ * them (the table of routes says what a viewer cannot request at all); a user sees the owners and
+ * nodes of the others' tasks, but not their contents.
  */
 
 /*
- * Of the table of routes: keeps a user out of all that names a task (arguments[0]) which is not theirs. One answer for
- * another's task and for a number that is nobody's (the caller frees it). `data` is a struct status_api. Nobody is kept
- * out while no run is under way: then there are no tasks, which every handler says.
+ * For the table of routes: refuses a user every request about a task (arguments[0]) of another
+ * owner. The refusal (the caller frees it) is the same for another user's task and for an unknown
+ * number. `data` is a struct status_api. Without a run there are no tasks, which every handler
+ * answers, so nothing is refused.
  */
 char *task_visibility_authorize(const char *const *arguments, int64_t uid, void *data);
 
-/* Whether who asks may be told everything of a task of the run under way. */
+/* Whether the client may see everything of a task of the present run. */
 bool task_visibility_shows(struct http_request *request, const struct run_session *session, uint32_t task);
 
-/* Whether who asks may be told the words of a notice, or of an event of that kind that names no task. */
+/*
+ * Whether the client may see the text of a notice, or of an event of that kind that names no task.
+ */
 bool task_visibility_shows_notice(struct http_request *request, const char *kind);
 
-/* Takes what they may not be told out of the notices of a status document (run_progress_json()). */
+/*
+ * Removes the texts that the client may not see from the notices of a status document
+ * (run_progress_json()).
+ */
 void task_visibility_leave_out_notices(struct http_request *request, json_t *notices);
 
-/* Takes what only its owner is told out of a task of a list, where it is null then, and says so (`hidden`). */
+/* Sets the fields of a list's task that only its owner may see to null, and marks it (`hidden`). */
 void task_visibility_hide_task(json_t *task);
 
-/* The same of an event about a task: of its detail what is public stays. */
+/* Removes the private details of an event about a task. */
 void task_visibility_hide_event(json_t *event);

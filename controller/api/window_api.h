@@ -6,7 +6,7 @@
 #include "controller/run/run_session.h"
 
 /*
- * A service's limit of energy per window as GET /v1/power and /v1/energy have it (docs/reference/controller-api.json,
+ * A service's energy window for GET /v1/power and /v1/energy (docs/reference/controller-api.json,
  * EnergyWindow); null where there is none. The caller owns it.
  */
 json_t *window_api_json(const struct run_session *session);

@@ -8,18 +8,21 @@
 #include "common/read_file.h"
 #include "common/read_number.h"
 #include "controller/cli/client_token.h"
-#include "controller/cli/commands.h"
+#include "controller/cli/command.h"
 #include "controller/cli/run_address.h"
 #include "controller/run/run_api.h"
 
-/* Where VIRTBED_TIMEOUT says nothing. */
+/* Used unless VIRTBED_TIMEOUT is set. */
 #define ASK_TIMEOUT_S 30.0
 
-/* The status of a controller that was asked too often, and how often it is asked again. */
+/*
+ * The HTTP status of a controller that limits the rate of requests, and how often the client
+ * retries.
+ */
 #define TOO_MANY 429
 #define AGAIN_MAX 30
 
-/* More tasks than that are not named in one command: a mistyped range. */
+/* The most tasks of one command; more is taken for a mistyped range. */
 #define TASKS_NAMED_MAX 1000000
 
 void client_clear(struct client *client)
@@ -50,7 +53,7 @@ void client_add_options(struct client *client, GOptionContext *context, const GO
 		{NULL},
 	};
 
-	/* What --uri was called at first. */
+	/* The former name of --uri. */
 	const GOptionEntry former[] = {
 		{"at", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &client->uri, NULL, NULL},
 		{NULL},
@@ -71,7 +74,10 @@ static void wipe(char *secret)
 	g_free(secret);
 }
 
-/* Shows who asks, where a Unix socket does not, to whom the certificate says that it is. */
+/*
+ * Authenticates the client over TCP by its token or certificate; on a Unix socket the kernel does
+ * so.
+ */
 static bool identify(struct client *client, GError **error)
 {
 	const char *ca_file = g_getenv("VIRTBED_CA_FILE");
@@ -114,7 +120,7 @@ bool client_open(struct client *client)
 	return false;
 }
 
-/* Asking. */
+/* Requests. */
 
 struct answer {
 	bool there;
@@ -152,7 +158,7 @@ json_t *client_ask(struct client *client, const char *method, const char *path, 
 	g_autoptr(json_t) empty = !body && g_str_equal(method, "POST") ? json_object() : NULL;
 	struct answer answer = ask_once(client, method, path, body ?: empty);
 
-	/* The controller did nothing yet, and says that it will do so in a second. */
+	/* The controller refused without side effects, and accepts again within a second. */
 	for (int i = 0; answer.status == TOO_MANY && i < AGAIN_MAX; i++) {
 		g_clear_error(&answer.error);
 		client_pause(1000);
@@ -164,7 +170,7 @@ json_t *client_ask(struct client *client, const char *method, const char *path, 
 	return answer.body;
 }
 
-/* What is said of an address that is named already. */
+/* Strips the address from a message that already names it. */
 static const char *without_address(const struct client *client, const char *message)
 {
 	const size_t length = strlen(client->address);
@@ -267,9 +273,9 @@ void client_print_tasks(const struct client *client, const json_t *answers)
 		client_print_json(document);
 }
 
-/* Naming tasks. */
+/* Task numbers. */
 
-/* "7" or "3-5"; false: neither. */
+/* Reads "7" or "3-5"; false: the word is neither. */
 static bool read_range(const char *word, guint64 *ret_first, guint64 *ret_last)
 {
 	g_auto(GStrv) ends = g_strsplit(word, "-", 2);
@@ -282,7 +288,10 @@ static bool read_range(const char *word, guint64 *ret_first, guint64 *ret_last)
 	       read_number_unsigned(ends[1], first, G_MAXUINT32, ret_last);
 }
 
-/* Adds the tasks of "7", "3-5" or "3,5-7" that are not among `known`; false after it printed what is wrong. */
+/*
+ * Adds the tasks of "7", "3-5" or "3,5-7" that are not in `known`; false after the error was
+ * printed.
+ */
 static bool add_numbers(struct client *client, const char *word, GHashTable *known, GArray *numbers)
 {
 	g_auto(GStrv) parts = g_strsplit(word, ",", -1);

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Longer than any token and the newline after it. */
+/* More than any token and the newline after it. */
 #define FILE_MAX 256
 
-static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+static bool G_GNUC_PRINTF(2, 3) fail_token(GError **error, const char *format, ...)
 {
 	va_list arguments;
 
@@ -21,20 +21,21 @@ static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
 	return false;
 }
 
-/* Reads what is at most `size` - 1 bytes long; false: it cannot be gone by. */
+/* Reads at most `size` - 1 bytes; false with `error`: the file is not private, or too long. */
 static bool read_private(int fd, const char *path, char *buffer, size_t size, GError **error)
 {
 	struct stat status;
 	ssize_t length;
 
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-		return refuse(error, "'%s' is no file", path);
+		return fail_token(error, "'%s' is no file", path);
 	if (status.st_mode & 0077)
-		return refuse(error, "others can read the token in '%s'; chmod 600 it, and have the "
-				     "token replaced if somebody did", path);
+		return fail_token(error,
+				  "others can read the token in '%s'; chmod 600 it, and have the "
+				     "token replaced if they did", path);
 	length = read(fd, buffer, size - 1);
 	if (length < 0)
-		return refuse(error, "cannot read '%s': %s", path, g_strerror(errno));
+		return fail_token(error, "cannot read '%s': %s", path, g_strerror(errno));
 	buffer[length] = '\0';
 	return true;
 }
@@ -48,7 +49,7 @@ static bool read_token(const char *path, bool needed, char **ret_token, GError *
 	if (fd < 0 && errno == ENOENT && !needed)
 		return true;
 	if (fd < 0)
-		return refuse(error, "cannot open the file '%s' of the token: %s", path,
+		return fail_token(error, "cannot open the file '%s' of the token: %s", path,
 			      g_strerror(errno));
 	good = read_private(fd, path, text, sizeof(text), error);
 	close(fd);
@@ -59,7 +60,8 @@ static bool read_token(const char *path, bool needed, char **ret_token, GError *
 	if (good)
 		*ret_token = g_strdup(text);
 	explicit_bzero(text, sizeof(text));
-	return good || refuse(error, "'%s' holds no token: one line, as `virtbed token create` prints "
+	return good || fail_token(error,
+				  "'%s' holds no token: one line, as `virtbed token create` prints "
 				     "it", path);
 }
 

@@ -8,31 +8,34 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
 
-/* `virtbed cancel`, `hold` and `release`: one request for each task that is named. */
+/* `virtbed cancel`, `hold` and `release`: one request for each task. */
 
 struct verb {
-	const char *path;    /* POST /v1/tasks/N/... */
+	const char *path;    /* the last part of POST /v1/tasks/N/... */
 	const char *summary;
-	const char *done;    /* "task 7 ...", when the controller has taken it up */
+	/* what is printed after "task N" when the controller accepted the request */
+	const char *done;
 };
 
 static const struct verb cancel = {
 	"cancel",
-	"Ends tasks for good. One that runs is killed; cancelling one that has ended is an error.\n" CLIENT_TASKS_HELP,
+	"Ends tasks for good. A running task is killed; cancelling an ended task is an error.\n"
+	CLIENT_TASKS_HELP,
 	"is cancelled"};
 static const struct verb hold = {
 	"hold", "Keeps waiting tasks from being started until they are released. " CLIENT_TASKS_HELP, "is held"};
 static const struct verb release = {
 	"release", "Lets tasks that are held be started. " CLIENT_TASKS_HELP, "is released"};
 
-/* Whether the answer is the task as it was asked to be. */
+/* Whether the task in the answer is in the state that the request asks for. */
 static bool is_done(const struct verb *verb, const json_t *task)
 {
 	return verb == &cancel || json_is_true(json_object_get(task, "held")) == (verb == &hold);
 }
 
-/* A task that is under way ends a little later than it is asked to. The exit status. */
-static int tell(const struct client *client, const struct verb *verb, const json_t *task, guint64 number)
+/* Prints the outcome; returns the exit status. A running task ends a little after the request. */
+static int report_task(const struct client *client, const struct verb *verb, const json_t *task,
+		       guint64 number)
 {
 	const char *state = field_text(task, "state");
 
@@ -48,8 +51,11 @@ static int tell(const struct client *client, const struct verb *verb, const json
 	return COMMAND_DONE;
 }
 
-/* Asks for all, also where one is refused, until nobody answers; the worst exit status. */
-static int ask_all(struct client *client, const struct verb *verb, const GArray *numbers)
+/*
+ * A refused request does not keep the others from being sent; a controller that does not answer
+ * ends the command. Returns the worst exit status.
+ */
+static int send_all(struct client *client, const struct verb *verb, const GArray *numbers)
 {
 	g_autoptr(json_t) answers = json_array();
 	int status = COMMAND_DONE;
@@ -66,7 +72,7 @@ static int ask_all(struct client *client, const struct verb *verb, const GArray 
 			continue;
 		}
 		json_array_append(answers, task);
-		outcome = tell(client, verb, task, number);
+		outcome = report_task(client, verb, task, number);
 		status = MAX(status, outcome);
 	}
 	if (client->json) {
@@ -77,7 +83,7 @@ static int ask_all(struct client *client, const struct verb *verb, const GArray 
 	return status;
 }
 
-static int run(const struct verb *verb, int argc, char **argv)
+static int run_verb(const struct verb *verb, int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
 	g_autoptr(GOptionContext) context = g_option_context_new("TASK...");
@@ -91,20 +97,20 @@ static int run(const struct verb *verb, int argc, char **argv)
 	numbers = client_task_numbers(&client, argv + 1);
 	if (!numbers || !client_open(&client))
 		return client.status;
-	return ask_all(&client, verb, numbers);
+	return send_all(&client, verb, numbers);
 }
 
 int cmd_cancel(int argc, char **argv)
 {
-	return run(&cancel, argc, argv);
+	return run_verb(&cancel, argc, argv);
 }
 
 int cmd_hold(int argc, char **argv)
 {
-	return run(&hold, argc, argv);
+	return run_verb(&hold, argc, argv);
 }
 
 int cmd_release(int argc, char **argv)
 {
-	return run(&release, argc, argv);
+	return run_verb(&release, argc, argv);
 }

@@ -12,7 +12,8 @@
 #include "controller/report/overhead.h"
 
 /* `overhead` may be NULL. */
-static int print(const struct compare *compare, const struct overhead *overhead, bool as_json)
+static int print_comparison(const struct compare *compare, const struct overhead *overhead,
+			    bool as_json)
 {
 	if (as_json) {
 		g_autoptr(json_t) document = compare_json(compare);
@@ -36,7 +37,7 @@ static int print(const struct compare *compare, const struct overhead *overhead,
 	return COMMAND_DONE;
 }
 
-/* In ten lines. `compare` NULL: there is nothing in common. */
+/* Prints the comparison in ten lines. `compare` is NULL when the two have nothing in common. */
 static void print_brief(const struct summary *measured, const struct summary *simulated,
 			const struct compare *compare, bool as_json)
 {
@@ -101,7 +102,7 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	if (no_overhead && !no_noise)
 		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",
 			name, no_overhead->message);
-	return print(compare, overhead, options->json);
+	return print_comparison(compare, overhead, options->json);
 }
 
 int cmd_compare(int argc, char **argv)

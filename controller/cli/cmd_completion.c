@@ -7,7 +7,7 @@
 #include "controller/report/charts.h"
 #include "controller/report/report.h"
 
-/* Words for the value of an option. */
+/* The words that complete the value of an option. */
 static void print_values(const char *command, const char *option, char letter, const char *words)
 {
 	printf("\t\"%s --%s\" | \"%s -%c\") words=\"%s\" ;;\n", command, option, command, letter,
@@ -15,8 +15,8 @@ static void print_values(const char *command, const char *option, char letter, c
 }
 
 /*
- * The script asks `virtbed COMMAND --help` for the options, so that it never lags behind them;
- * names come from the table of commands, names of charts from theirs.
+ * The script runs `virtbed COMMAND --help` for the options, so that it is never out of date. The
+ * names of commands and charts come from their tables.
  */
 static void print_bash(void)
 {

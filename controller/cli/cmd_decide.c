@@ -12,7 +12,7 @@
 #include "controller/engine/snapshot_json.h"
 #include "controller/report/table.h"
 
-/* A snapshot larger than this is not one of ours. */
+/* virtbed writes no larger snapshot. */
 #define SIZE_MAX_BYTES (256u << 20)
 
 /* Reads a file, or standard input for "-". NULL with `error` set. */
@@ -67,7 +67,7 @@ static void add_action(struct table *table, const struct sched_system *system,
 	table_text(table, sched_reason_text(action->reason));
 }
 
-/* Of shared hosts: how many VMs are where, as "0,1x2,5". */
+/* On shared hosts: the VMs per host, as "0,1x2,5". */
 static char *hosts_text(const struct sched_action *action)
 {
 	g_autoptr(GArray) hosts = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -155,7 +155,7 @@ static void add_considered(struct table *table, const struct sched_system *syste
 	table_text(table, sched_refusal_text(considered->refusal));
 }
 
-/* What became of every task that shares hosts. */
+/* Prints the decision about every task that shares hosts. */
 static void print_jobs(const struct sched_plan *plan)
 {
 	static const char *const titles[] = { "task", "priority", "yield", "verdict" };
@@ -177,8 +177,8 @@ static void print_jobs(const struct sched_plan *plan)
 }
 
 /*
- * Whether a policy that was asked to explain itself did not, though there was something to explain: what is
- * dropped explains itself.
+ * Whether a policy that was asked for explanations gave none although tasks waited. Dropped tasks
+ * carry their own explanation.
  */
 static bool explains_nothing(const struct sched_snapshot *snapshot, const struct sched_plan *plan)
 {
@@ -189,7 +189,7 @@ static bool explains_nothing(const struct sched_snapshot *snapshot, const struct
 	return tasks > 0 && plan->considered_count + plan->judged_count == 0;
 }
 
-/* Every option of a task as it stood when the task was decided. */
+/* Prints every option of a task as it stood when the task was decided. */
 static void print_considered(const struct sched_system *system, const struct sched_plan *plan)
 {
 	static const char *const titles[] = { "task",  "cluster", "P-state",   "start s",
@@ -216,7 +216,8 @@ static void print_considered(const struct sched_system *system, const struct sch
 	table_print(table, 0, stdout);
 }
 
-static int decide(const char *name, const struct snapshot_json *read, const struct policy *policy,
+static int decide_and_print(const char *name, const struct snapshot_json *read,
+			    const struct policy *policy,
 		  bool explain, bool json)
 {
 	struct policy_context context = {
@@ -253,8 +254,9 @@ static int decide(const char *name, const struct snapshot_json *read, const stru
 	return status;
 }
 
-/* Loads the snapshot and finds the policy. */
-static int run(const char *name, const char *path, const char *policy_name, bool explain, bool json)
+/* Loads the snapshot, finds the policy, decides and prints the plan. */
+static int decide_file(const char *name, const char *path, const char *policy_name, bool explain,
+		       bool json)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(snapshot_json_t) read = load(path, &error);
@@ -275,7 +277,7 @@ static int run(const char *name, const char *path, const char *policy_name, bool
 	if (policy_misfit(&policy, read->system))
 		return command_fail(COMMAND_BAD, name, "%s: policy \"%s\" does not fit the snapshot: %s",
 				    place, policy_name, policy_misfit(&policy, read->system));
-	return decide(name, read, &policy, explain, json);
+	return decide_and_print(name, read, &policy, explain, json);
 }
 
 int cmd_decide(int argc, char **argv)
@@ -302,5 +304,5 @@ int cmd_decide(int argc, char **argv)
 		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	if (argc != 2)
 		return command_fail(COMMAND_BAD, argv[0], "give one snapshot, or \"-\"");
-	return run(argv[0], argv[1], policy, explain, json);
+	return decide_file(argv[0], argv[1], policy, explain, json);
 }

@@ -10,9 +10,9 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
 
-/* `virtbed drain` and `undrain`: nodes that are to take no new tasks, and those that may again. */
+/* `virtbed drain` and `undrain`: take nodes out of use, and back. */
 
-/* A node as people name it: the cluster, and its numbers from `first` to `last`. */
+/* The argument CLUSTER/FIRST-LAST. */
 struct place {
 	char *cluster;
 	guint64 first, last;
@@ -23,7 +23,7 @@ static void place_clear(gpointer data)
 	g_free(((struct place *)data)->cluster);
 }
 
-/* "c1/0" or "c1/0-3". */
+/* Reads "c1/0" or "c1/0-3". */
 static bool read_place(const char *word, struct place *ret_place)
 {
 	const char *slash = strrchr(word, '/');
@@ -40,7 +40,7 @@ static bool read_place(const char *word, struct place *ret_place)
 	return true;
 }
 
-/* All places, or NULL after it printed which word names none. */
+/* Reads all arguments; NULL after it printed which word names no node. */
 static GArray *read_places(const char *name, char **words)
 {
 	g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(struct place));
@@ -63,10 +63,10 @@ static GArray *read_places(const char *name, char **words)
 	return NULL;
 }
 
-/* How many nodes that do not exist are named in an error. */
+/* The most unknown nodes that an error names. */
 #define MISSING_TOLD 3
 
-/* "CLUSTER/NODE" of all nodes that there are; NULL after it printed why they are not known. */
+/* The set of "CLUSTER/NODE" of all nodes; NULL after it printed why they are not known. */
 static GHashTable *list_nodes(struct client *client)
 {
 	g_autoptr(json_t) answer = client_get(client, "/v1/nodes");
@@ -84,7 +84,10 @@ static GHashTable *list_nodes(struct client *client)
 	return nodes;
 }
 
-/* Looked at before anything is done, so that a mistake in one name does not leave the others done. */
+/*
+ * Checks all nodes before any request is sent, so that a mistyped one does not leave the command
+ * half done.
+ */
 static int check_places(struct client *client, const GArray *places)
 {
 	g_autoptr(GHashTable) nodes = list_nodes(client);
@@ -113,7 +116,7 @@ static int check_places(struct client *client, const GArray *places)
 			    "there is no node %s: nothing was done; `virtbed nodes` lists them", missing->str);
 }
 
-static int ask(struct client *client, const struct place *place, guint64 node, json_t *body,
+static int change_node(struct client *client, const struct place *place, guint64 node, json_t *body,
 	       json_t *answers)
 {
 	g_autofree char *cluster = g_uri_escape_string(place->cluster, NULL, FALSE);
@@ -130,13 +133,17 @@ static int ask(struct client *client, const struct place *place, guint64 node, j
 	state = field_line(answer, "state");
 	printf("%s/%" PRIu64 " is %s", place->cluster, node, state);
 	if (g_str_equal(state, "draining") && json_is_integer(json_object_get(answer, "task")))
-		printf(": task %" JSON_INTEGER_FORMAT " goes on there", field_integer(answer, "task"));
+		printf(": task %" JSON_INTEGER_FORMAT " still runs there", field_integer(answer,
+											 "task"));
 	putchar('\n');
 	return COMMAND_DONE;
 }
 
-/* Asks for all, also where one is refused, until nobody answers; the worst exit status. */
-static int ask_all(struct client *client, const GArray *places, json_t *body)
+/*
+ * A refused request does not keep the others from being sent; a controller that does not answer
+ * ends the command. Returns the worst exit status.
+ */
+static int change_all(struct client *client, const GArray *places, json_t *body)
 {
 	g_autoptr(json_t) answers = json_array();
 	int status = COMMAND_DONE;
@@ -145,7 +152,7 @@ static int ask_all(struct client *client, const GArray *places, json_t *body)
 		const struct place *place = &g_array_index(places, struct place, i);
 
 		for (guint64 node = place->first; node <= place->last && !client->lost; node++) {
-			const int outcome = ask(client, place, node, body, answers);
+			const int outcome = change_node(client, place, node, body, answers);
 
 			status = MAX(status, outcome);
 		}
@@ -158,11 +165,10 @@ static int ask_all(struct client *client, const GArray *places, json_t *body)
 	return status;
 }
 
-static int run(int argc, char **argv, bool drains, char **reason)
+static int run_drain(int argc, char **argv, bool drains, char **reason)
 {
 	const GOptionEntry entries[] = {
-		{"reason", 'r', 0, G_OPTION_ARG_STRING, reason, "Why, for those who look at it later",
-		 "TEXT"},
+		{"reason", 'r', 0, G_OPTION_ARG_STRING, reason, "Why, for later readers", "TEXT"},
 		{NULL},
 	};
 	g_auto(client_t) client = {.name = argv[0]};
@@ -174,7 +180,7 @@ static int run(int argc, char **argv, bool drains, char **reason)
 
 	client_add_options(&client, context, drains ? entries : NULL);
 	g_option_context_set_summary(
-		context, drains ? "Takes nodes out of use: what runs there goes on, nothing new is "
+		context, drains ? "Takes nodes out of use: tasks that run there continue, no task is "
 				  "started there."
 				: "Lets nodes that were drained take tasks again.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
@@ -188,19 +194,19 @@ static int run(int argc, char **argv, bool drains, char **reason)
 	if (!client_open(&client))
 		return client.status;
 	status = check_places(&client, places);
-	return status == COMMAND_DONE ? ask_all(&client, places, body) : status;
+	return status == COMMAND_DONE ? change_all(&client, places, body) : status;
 }
 
 int cmd_drain(int argc, char **argv)
 {
 	g_autofree char *reason = NULL;
 
-	return run(argc, argv, true, &reason);
+	return run_drain(argc, argv, true, &reason);
 }
 
 int cmd_undrain(int argc, char **argv)
 {
 	g_autofree char *reason = NULL;
 
-	return run(argc, argv, false, &reason);
+	return run_drain(argc, argv, false, &reason);
 }

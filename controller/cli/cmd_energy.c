@@ -13,12 +13,12 @@
 #include "controller/cli/task_list.h"
 
 /*
- * `virtbed energy`: whose energy the meters of a service counted, or what the tasks of an experiment used. Meters are
- * read by the local schedulers' side alone: `virtbed energy --live` becomes its program, as `virtbed lab` becomes the
- * lab's.
+ * `virtbed energy`: the energy account of a service, or what the tasks of an experiment used. Only
+ * programs of the local schedulers' side read meters: `virtbed energy --live` executes virtbed's
+ * program for that, as `virtbed lab` executes the lab's.
  */
 
-/* The runs, of which the one under way has what the meters say now. */
+/* The runs; the one under way gets the energy that the meters report now. */
 static json_t *runs_of(struct client *client, const json_t *power)
 {
 	g_autoptr(json_t) answer = client_get(client, "/v1/runs");
@@ -41,8 +41,8 @@ static json_t *tasks_of(struct client *client)
 	return json_incref(json_object_get(answer, "tasks"));
 }
 
-/* Whose it was, of a service. */
-static int show_account(struct client *client, json_t *document)
+/* Prints the energy account of a service. */
+static int print_account(struct client *client, json_t *document)
 {
 	g_autofree char *verdict = NULL;
 	g_autofree char *notes = energy_account_notes(document);
@@ -64,7 +64,7 @@ static int show_account(struct client *client, json_t *document)
 		     : command_fail(COMMAND_FAILED, client->name, "the account does not add up: %s", verdict);
 }
 
-/* What tasks of an experiment used. */
+/* Prints what the tasks of an experiment used. */
 static int sum_up(struct client *client, const char *by)
 {
 	g_autoptr(json_t) power = client_get(client, "/v1/power?after_s=1e12");
@@ -88,8 +88,8 @@ static int sum_up(struct client *client, const char *by)
 	return COMMAND_DONE;
 }
 
-/* An experiment keeps no account: 409. */
-static int show(struct client *client, const char *by)
+/* An experiment keeps no account; the controller answers 409. */
+static int print_energy(struct client *client, const char *by)
 {
 	g_autofree char *path = g_strdup_printf("/v1/energy?by=%s", by);
 	g_autoptr(GError) error = NULL;
@@ -98,7 +98,7 @@ static int show(struct client *client, const char *by)
 
 	document = client_ask(client, "GET", path, NULL, &status, &error);
 	if (document)
-		return show_account(client, document);
+		return print_account(client, document);
 	if (status != 409)
 		return client_fail(client, status, error);
 	if (g_strv_contains(energy_sums_keys, by))
@@ -120,7 +120,10 @@ int cmd_energy(int argc, char **argv)
 	g_auto(client_t) client = {.name = argv[0]};
 	g_autofree char *by = NULL;
 	g_autofree char *known = g_strjoinv(", ", (char **)energy_account_keys);
-	/* The last four are told here for --help; with --live the meters' program reads them. */
+	/*
+	 * The last four options are listed here for --help; the meters' program reads them with
+	 * --live.
+	 */
 	gboolean live = FALSE;
 	g_autofree char *count = NULL;
 	g_autofree char *interval = NULL;
@@ -157,5 +160,5 @@ int cmd_energy(int argc, char **argv)
 	if (by && !g_strv_contains(energy_account_keys, by))
 		return command_fail(COMMAND_BAD, client.name,
 				    "--by: there are no sums by \"%s\"; known: %s", by, known);
-	return client_open(&client) ? show(&client, by ?: "user") : client.status;
+	return client_open(&client) ? print_energy(&client, by ?: "user") : client.status;
 }

@@ -9,7 +9,7 @@
 #include "controller/cli/fields.h"
 #include "controller/cli/tables.h"
 
-/* `virtbed explain`: what was decided about a task, with the numbers, and why it still waits. */
+/* `virtbed explain`: the decisions about a task with their numbers, and why it still waits. */
 
 static void print_state(const json_t *task)
 {

@@ -2,8 +2,8 @@
 #include "controller/cli/commands.h"
 
 /*
- * The lab is a program of its own, on the far side of the wire format: the controller's side
- * reaches emulated blades as it reaches real ones. `virtbed lab` becomes it.
+ * The lab is a separate program beyond the wire format: the controller reaches emulated blades as
+ * it reaches real ones. `virtbed lab` executes it.
  */
 int cmd_lab(int argc, char **argv)
 {

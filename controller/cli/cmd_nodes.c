@@ -11,14 +11,14 @@
 #include "controller/config/config_controller.h"
 
 /*
- * The nodes of a controller; or those of running local schedulers with what caps them: requested,
- * set, read back, effective. A row per cap; a node without caps has one row.
+ * The nodes of a controller; or those of running local schedulers with their caps: requested, set,
+ * read back, effective. A cap has a row; a node without caps has one row.
  */
 
 #define ASK_TIMEOUT_S 5.0
 
-/* The nodes of the local scheduler at `address`, a new reference. */
-static json_t *ask(const struct config_tls *tls, const char *address, GError **error)
+/* Returns the nodes of the local scheduler at `address`, a new reference. */
+static json_t *get_nodes(const struct config_tls *tls, const char *address, GError **error)
 {
 	g_autoptr(http_client_t) client = peer_tls_client(tls, address, error);
 	g_autoptr(json_t) answer = NULL;
@@ -83,11 +83,12 @@ static char **addresses_of(const struct config *config, const char *path, GError
 	if (count > 0)
 		return g_strv_builder_end(addresses);
 	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "%s: no cluster has a local_scheduler; give the address of one with --at", path);
+		    "%s: no cluster has a local_scheduler; give the address of a local scheduler with --at", path);
 	return NULL;
 }
 
-static int list(const char *name, const struct config_tls *tls, char *const *addresses,
+static int list_of_schedulers(const char *name, const struct config_tls *tls,
+			      char *const *addresses,
 		gboolean as_json)
 {
 	g_autoptr(json_t) all = json_array();
@@ -96,7 +97,7 @@ static int list(const char *name, const struct config_tls *tls, char *const *add
 
 	for (gsize i = 0; addresses[i]; i++) {
 		g_autoptr(GError) error = NULL;
-		g_autoptr(json_t) nodes = ask(tls, addresses[i], &error);
+		g_autoptr(json_t) nodes = get_nodes(tls, addresses[i], &error);
 
 		if (nodes)
 			json_array_extend(all, nodes);
@@ -136,7 +137,7 @@ static int list_of_controller(struct client *client, const char *cluster)
 	return COMMAND_DONE;
 }
 
-/* What was typed. */
+/* The command line. */
 struct arguments {
 	char **at;
 	char *cluster;
@@ -163,7 +164,7 @@ static bool parse(struct client *client, struct arguments *arguments, int *argc,
 	return g_option_context_parse(context, argc, argv, error);
 }
 
-static int run(struct client *client, struct arguments *arguments, int argc, char **argv)
+static int run_nodes(struct client *client, struct arguments *arguments, int argc, char **argv)
 {
 	g_autoptr(config_t) config = NULL;
 	g_autoptr(GError) error = NULL;
@@ -184,14 +185,15 @@ static int run(struct client *client, struct arguments *arguments, int argc, cha
 		arguments->at = addresses_of(config, argv[1], &error);
 	if (!arguments->at)
 		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
-	return list(client->name, config ? config->tls : NULL, arguments->at, client->json);
+	return list_of_schedulers(client->name, config ? config->tls : NULL, arguments->at,
+				  client->json);
 }
 
 int cmd_nodes(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
 	struct arguments arguments = {0};
-	int status = run(&client, &arguments, argc, argv);
+	int status = run_nodes(&client, &arguments, argc, argv);
 
 	g_strfreev(arguments.at);
 	g_free(arguments.cluster);

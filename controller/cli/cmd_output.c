@@ -12,32 +12,32 @@
 #include "controller/cli/fields.h"
 #include "controller/cli/script_files.h"
 
-/* `virtbed output`: what a task has printed so far; with -f also what comes until it has ended. */
+/* `virtbed output`: what a task has printed so far; with -f also what follows until it ends. */
 
 #define WAIT_MAX_S 5
 #define AGAIN_MS 500
 
-/*
- * A controller that is away for longer than so many times that for an answer, ten minutes by default, is not waited
- * for.
- */
+/* How long a controller that does not answer is asked again, in timeouts for an answer. */
 #define PATIENCE_TIMES 20
 
-/* Reading it piece by piece: of which attempt, how far. */
+/* The state of reading the output piece by piece. */
 struct reading {
 	struct client *client;
 	guint64 task;
-	json_int_t attempt; /* 0: nothing yet */
-	json_int_t next;    /* byte */
-	int wait_s;         /* that the controller may wait for more: half the time for an answer at most */
-	bool fresh;         /* the last answer brought some */
-	bool whole;         /* all of this attempt was read, and it has ended */
-	int64_t answered_ns; /* when the controller answered last; 0: not yet */
+	json_int_t attempt; /* 0: none yet */
+	json_int_t next;    /* offset in bytes of the next piece */
+	/*
+	 * how long the controller may wait for more output: at most half the timeout for an answer
+	 */
+	int wait_s;
+	bool fresh;         /* the last answer contained output */
+	bool whole;         /* all of this attempt's output was read, and the attempt has ended */
+	int64_t answered_ns; /* time of the controller's last answer; 0: none yet */
 };
 
 /*
- * What comes next, or NULL with `error`. A further attempt of the task begins from nothing: the
- * controller sees to it.
+ * Returns the next piece, or NULL with `error`. A further attempt of the task begins at offset 0;
+ * the controller takes care of that.
  */
 static json_t *read_piece(struct reading *reading, int wait_s, int *ret_http, GError **error)
 {
@@ -73,13 +73,16 @@ static void print_piece(struct reading *reading, const json_t *answer)
 
 /* Following. */
 
-/* The exit status of a task that has ended. `missing` says why its output cannot be had; NULL: it can. */
-static int judge(const struct client *client, const json_t *task, const char *missing)
+/*
+ * The exit status for a task that has ended. `missing` says why its output is not available; NULL:
+ * it is.
+ */
+static int exit_status(const struct client *client, const json_t *task, const char *missing)
 {
 	const json_int_t number = field_integer(task, "task");
 	g_autofree char *reason = field_line(task, "reason");
 
-	if (field_integer(task, "attempts") == 0) /* it was never started: there is none */
+	if (field_integer(task, "attempts") == 0) /* the task was never started and has no output */
 		missing = NULL;
 	if (g_strcmp0(field_text(task, "state"), "completed") == 0)
 		return !missing ? COMMAND_DONE
@@ -93,7 +96,10 @@ static int judge(const struct client *client, const json_t *task, const char *mi
 			    missing ? "; what it has printed cannot be had: " : "", missing ?: "");
 }
 
-/* Whether a request that failed is to be made again: of a controller that was there, which may come back. */
+/*
+ * Whether to repeat a failed request: only for a controller that has answered before, which may
+ * come back.
+ */
 static bool is_patient(const struct reading *reading, int http)
 {
 	return (http == 0 || http == 503) && reading->answered_ns > 0 &&
@@ -101,7 +107,7 @@ static bool is_patient(const struct reading *reading, int http)
 		       client_patience_s(reading->client, PATIENCE_TIMES);
 }
 
-/* Whether a request for output that failed ends it all, whatever became of the task. */
+/* Whether a failed request for output ends the command, whatever became of the task. */
 static bool is_over(const struct reading *reading, bool ended, int http, const GError *error)
 {
 	if (g_error_matches(error, HTTP_ERROR, HTTP_ERROR_STATUS) && (ended || http == 404))
@@ -109,7 +115,7 @@ static bool is_over(const struct reading *reading, bool ended, int http, const G
 	return !is_patient(reading, http);
 }
 
-/* How the task is, or NULL: not known (*ret_status 0: to be asked again). */
+/* Returns the task, or NULL where it is not known (*ret_status 0: to be asked again). */
 static json_t *ask_task(struct reading *reading, int *ret_status)
 {
 	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64, reading->task);
@@ -126,8 +132,8 @@ static json_t *ask_task(struct reading *reading, int *ret_status)
 }
 
 /*
- * Reads on; *ret_status is the exit status where it returns false. The task is asked about before the
- * output where that may be over, so that nothing is missed.
+ * Reads one more piece; *ret_status is the exit status where it returns false. Where the task may
+ * have ended, it is asked about before the output, so that no output is missed.
  */
 static bool follow_once(struct reading *reading, int *ret_status)
 {
@@ -143,14 +149,19 @@ static bool follow_once(struct reading *reading, int *ret_status)
 	answer = read_piece(reading, ended ? 0 : reading->wait_s, &http, &error);
 	if (answer)
 		print_piece(reading, answer);
-	/* 404: it has not been started, or its VMs have not yet: there is nothing to print. */
+	/* 404: the task or its VMs have not been started yet, so there is no output. */
 	else if (is_over(reading, ended, http, error))
 		*ret_status = client_fail(reading->client, http, error);
 	if (*ret_status != 0)
 		return false;
-	/* A controller that is away may be asked again; one that has no output of what has ended need not be. */
+	/*
+	 * An ended task whose output the controller does not have is not asked about again; a
+	 * controller that does not answer is.
+	 */
 	if (ended && (answer ? reading->whole || !reading->fresh : http != 0)) {
-		*ret_status = judge(reading->client, task, answer ? NULL : client_reason(reading->client, http, error));
+		*ret_status = exit_status(reading->client, task,
+					  answer ? NULL : client_reason(reading->client, http,
+									error));
 		return false;
 	}
 	if (!answer || reading->whole || (reading->wait_s == 0 && !reading->fresh))
@@ -168,8 +179,11 @@ static int follow(struct reading *reading)
 	return status;
 }
 
-/* What there is now, of which an answer may hold a part only. As JSON it is one answer, of the last attempt. */
-static int print(struct reading *reading)
+/*
+ * Prints the present output, which may take several answers. As JSON it is one answer, about the
+ * last attempt.
+ */
+static int print_output(struct reading *reading)
 {
 	struct client *client = reading->client;
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -203,7 +217,7 @@ static int print(struct reading *reading)
 
 /* Files. */
 
-/* What a guest says of its files is shown like other texts of theirs. */
+/* A guest's texts about its files are shown without control characters, as all texts of guests. */
 static int write_files(const struct client *client, const char *directory, const json_t *answer)
 {
 	int status = COMMAND_DONE;
@@ -274,5 +288,5 @@ int cmd_output(int argc, char **argv)
 		return client.status;
 	if (files)
 		return fetch_files(&reading, files);
-	return (follows ? follow : print)(&reading);
+	return (follows ? follow : print_output)(&reading);
 }

@@ -20,7 +20,7 @@ static const char *future_name(const struct policy_ops *ops)
 	}
 }
 
-/* When it is asked. */
+/* When the policy decides. */
 static const char *moments_name(const struct policy_ops *ops)
 {
 	switch (ops->moments) {
@@ -34,7 +34,7 @@ static const char *moments_name(const struct policy_ops *ops)
 	return "both";
 }
 
-/* Those that share hosts: everything about them is different. */
+/* Prints the policies that share hosts; their columns differ from all others. */
 static void print_sharing(const struct policy_ops *const *list, uint32_t count)
 {
 	static const char *const columns[] = { "policy", "paper, section", "decides at", "what" };
@@ -57,7 +57,7 @@ static void print_sharing(const struct policy_ops *const *list, uint32_t count)
 	table_print(table, 0, stdout);
 }
 
-/* Those that queue tasks on machines. */
+/* Prints the policies for queueing clusters. */
 static void print_queueing(const struct policy_ops *const *list, uint32_t count)
 {
 	static const char *const columns[] = { "policy", "paper, section", "what" };
@@ -101,7 +101,9 @@ static void print_json(const struct policy_ops *const *list, uint32_t count)
 	puts(text);
 }
 
-/* What is different where tasks start at a mapping event or wait for the next one. */
+/*
+ * Prints what differs for policies whose tasks start at a mapping event or wait for the next one.
+ */
 static void print_immediate(const struct policy_ops *const *list, uint32_t count)
 {
 	static const char *const columns[] = { "policy", "paper, section", "what" };
@@ -118,7 +120,7 @@ static void print_immediate(const struct policy_ops *const *list, uint32_t count
 		table_text(table, list[i]->immediate_summary);
 	}
 	puts("\nIn an environment of serial tasks (environment.serial, or \"immediate\" in a\n"
-	     "snapshot's system) nobody is promised nodes; the -preempt- policies never do that. The\n"
+	     "snapshot's system) no policy reserves nodes, nor do the -preempt- policies anywhere. The\n"
 	     "modifiers of future starts have no effect there, and these names mean:");
 	table_print(table, 0, stdout);
 }
@@ -155,7 +157,7 @@ static void print_table(const struct policy_ops *const *list, uint32_t count)
 	     "  +reserve-now   reserved nodes are kept free from now until the reserved start: nothing else\n"
 	     "                 starts on them, however soon it would end (only with reservations)\n"
 	     "  +algorithm-3   of -preempt-pair: to the letter of Algorithm 3 (Machovec 2017, III.E.4), where a task\n"
-	     "                 may be put off for one that runs, or take the nodes of one that would earn as much utility;\n"
+	     "                 may be put off for a running task, or take the nodes of a task with as much utility;\n"
 	     "                 +no-wait is the default, the paper's text, and does not show in the policy's name\n"
 	     "The -preempt- policies take +drop and, those with -pair, +algorithm-3.");
 	print_sharing(list, count);

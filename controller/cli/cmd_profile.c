@@ -12,7 +12,7 @@
 #include "controller/run/run_results.h"
 #include "controller/run/run_supervisor.h"
 
-/* As a configuration's experiment.profile_repeats. */
+/* The limit of experiment.profile_repeats of a configuration. */
 #define REPEATS_MAX 10000
 
 struct arguments {
@@ -42,7 +42,7 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		{"dir", 0, 0, G_OPTION_ARG_FILENAME, &arguments->dir,
 		 "Run directory (default: runs/NAME-TIME)", "DIR"},
 		{"resume", 0, 0, G_OPTION_ARG_NONE, &arguments->resume,
-		 "Go on with an interrupted profile: measure the rest", NULL},
+		 "Continue an interrupted profile: measure the rest", NULL},
 		{"target-s", 0, 0, G_OPTION_ARG_STRING, &target_s,
 		 "Tell the repetitions with which each type takes so long", "SECONDS"},
 		{"on", 0, 0, G_OPTION_ARG_STRING, &arguments->on,
@@ -63,7 +63,7 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 			     &arguments->target_s, error);
 }
 
-/* To the file that was asked for; the run directory keeps its own, `name`. */
+/* Copies the file `name` of the run directory to the path that the user gave. */
 static bool write_out(const char *dir, const char *name, const char *out, GError **error)
 {
 	g_autofree char *path = g_build_filename(dir, name, NULL);
@@ -78,7 +78,7 @@ static bool write_out(const char *dir, const char *name, const char *out, GError
 	return false;
 }
 
-/* Execution times are measured of tasks with deadlines alone. */
+/* Checks the options for --pet: execution times are measured for tasks with deadlines only. */
 static bool check_pet(const char *path, const struct arguments *arguments, GError **error)
 {
 	g_autoptr(config_t) config = arguments->pet ? config_controller_load(path, error) : NULL;
@@ -91,7 +91,7 @@ static bool check_pet(const char *path, const struct arguments *arguments, GErro
 	return false;
 }
 
-/* What --target-s and --on say; false, with `error` set, before anything is measured. */
+/* Reads --target-s and --on before anything is measured; false with `error`. */
 static bool find_target(const char *path, const struct arguments *arguments,
 			struct run_results_target *ret_target, GError **error)
 {
@@ -116,7 +116,7 @@ static bool find_target(const char *path, const struct arguments *arguments,
 	return false;
 }
 
-static bool show(const char *dir, const struct arguments *arguments,
+static bool print_profile(const char *dir, const struct arguments *arguments,
 		 const struct run_results_target *target, GError **error)
 {
 	if ((arguments->out && !write_out(dir, "estimates.yaml", arguments->out, error)) ||
@@ -156,14 +156,14 @@ static int profile(int argc, char **argv, struct arguments *arguments)
 	if (!run_supervise(&request, &dir, NULL, &error)) {
 		g_autoptr(GError) unshown = NULL;
 
-		/* What was measured is stored, also where it is not enough for an experiment. */
+		/* Measurements are stored also where they do not suffice for an experiment. */
 		if (g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED) &&
-		    is_measured(dir) && !show(dir, arguments, &target, &unshown))
+		    is_measured(dir) && !print_profile(dir, arguments, &target, &unshown))
 			command_fail(COMMAND_DONE, request.command, "%s", unshown->message);
 		return command_fail(run_supervisor_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
 				    request.command, "%s", error->message);
 	}
-	if (!show(dir, arguments, &target, &error))
+	if (!print_profile(dir, arguments, &target, &error))
 		return command_fail(COMMAND_FAILED, request.command, "%s", error->message);
 	return COMMAND_DONE;
 }

@@ -17,9 +17,9 @@ struct arguments {
 	gboolean all;
 };
 
-static int list(struct client *client, const struct arguments *arguments, GArray *numbers)
+static int print_queue(struct client *client, const struct arguments *arguments, GArray *numbers)
 {
-	/* Tasks that were named are shown whatever became of them. */
+	/* Tasks that were named are shown in any state. */
 	const char *states = arguments->state ?: arguments->all || numbers ? NULL
 									    : FIELD_STATES_OPEN;
 	g_autoptr(json_t) document =
@@ -37,7 +37,7 @@ static int list(struct client *client, const struct arguments *arguments, GArray
 	return COMMAND_DONE;
 }
 
-static int run(struct client *client, struct arguments *arguments, int argc, char **argv)
+static int run_queue(struct client *client, struct arguments *arguments, int argc, char **argv)
 {
 	const GOptionEntry entries[] = {
 		{"state", 's', 0, G_OPTION_ARG_STRING, &arguments->state,
@@ -64,14 +64,14 @@ static int run(struct client *client, struct arguments *arguments, int argc, cha
 		return command_fail(COMMAND_BAD, client->name, "give --state or --all, not both");
 	if (argc > 1 && !(numbers = client_task_numbers(client, argv + 1)))
 		return COMMAND_BAD;
-	return client_open(client) ? list(client, arguments, numbers) : client->status;
+	return client_open(client) ? print_queue(client, arguments, numbers) : client->status;
 }
 
 int cmd_queue(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
 	struct arguments arguments = {0};
-	int status = run(&client, &arguments, argc, argv);
+	int status = run_queue(&client, &arguments, argc, argv);
 
 	g_free(arguments.state);
 	g_free(arguments.user);

@@ -17,7 +17,7 @@ struct options {
 	char *policies;  /* separated by commas; NULL: all */
 	char *estimates; /* NULL: user */
 	char *out;       /* CSV file, or NULL */
-	uint32_t procs;  /* 0: the header's */
+	uint32_t procs;  /* 0: as in the trace's header */
 	uint32_t first;  /* 0: all */
 	gboolean overrun;
 	gboolean keep;
@@ -62,7 +62,7 @@ static bool parse_options(int *argc, char ***argv, struct options *options, GErr
 	       number_option_unsigned("--first", first, 1, UINT32_MAX, &options->first, error);
 }
 
-/* Verifies options; *ret_setup gets what they say. NULL when they are good. */
+/* Checks the options and sets *ret_setup by them. Returns what is wrong, or NULL. */
 static char *check_options(const struct options *options, struct replay_setup *ret_setup)
 {
 	const char *estimates = options->estimates ? options->estimates : "user";
@@ -86,7 +86,7 @@ static char *check_options(const struct options *options, struct replay_setup *r
 	return NULL;
 }
 
-/* The policies asked for, NULL-terminated, or NULL with what is wrong in *ret_wrong. */
+/* Returns the chosen policies, NULL-terminated, or NULL with what is wrong in *ret_wrong. */
 static const struct replay_policy **find_policies(const char *names, char **ret_wrong)
 {
 	uint32_t count;
@@ -124,7 +124,7 @@ static bool has_policy(const struct replay_policy **policies, const char *name)
 	return false;
 }
 
-/* An option that does nothing under these policies; NULL: there is none. */
+/* Returns an option that has no effect under these policies, or NULL. */
 static const char *pointless_option(const struct options *options, const struct replay_policy **policies)
 {
 	if (options->rebuild && !has_policy(policies, "conservative"))
@@ -165,7 +165,7 @@ static void add_row(struct table *table, const struct replay_policy *policy,
 		table_text(table, "-");
 }
 
-/* Promises that slipped, and what allowed them to. */
+/* Prints the reservations that were started late, and the reason. */
 static void print_slips(const char *name, const struct replay_setup *setup,
 			const struct replay_summary *summary)
 {
@@ -183,14 +183,14 @@ static void print_slips(const char *name, const struct replay_setup *setup,
 		setup->rebuild ? "the schedule was made from nothing (--rebuild)" : "");
 }
 
-/* What a person who waits is told. */
+/* The progress line. */
 struct progress {
 	const char *policy;
 	gint64 begun_us;
-	gint64 shown_us; /* 0: not yet */
+	gint64 shown_us; /* 0: not shown yet */
 };
 
-/* A line that is written over again, for what takes longer than a second. */
+/* Overwrites the progress line, once the replay takes longer than a second. */
 static void show_progress(uint32_t submitted, uint32_t jobs, void *data)
 {
 	struct progress *progress = data;
@@ -216,7 +216,7 @@ static void replay_watched(struct replay_setup *setup, struct replay_result *ret
 		fputs("\r\033[K", stderr);
 }
 
-/* Replays under each policy, prints and writes. */
+/* Replays the trace under each policy, prints and writes the results. */
 static int replay(const char *name, struct replay_setup *setup,
 		  const struct replay_policy **policies, const struct options *options)
 {
@@ -254,7 +254,7 @@ static int replay(const char *name, struct replay_setup *setup,
 	return COMMAND_DONE;
 }
 
-static int run(const char *name, const char *path, const struct options *options)
+static int run_replay(const char *name, const char *path, const struct options *options)
 {
 	const struct swf_filter filter = { .procs = options->procs, .first = options->first };
 	g_autofree const struct replay_policy **policies = NULL;
@@ -295,7 +295,7 @@ int cmd_replay(int argc, char **argv)
 	else if (argc != 2)
 		status = command_fail(COMMAND_BAD, argv[0], "give one trace");
 	else
-		status = run(argv[0], argv[1], &options);
+		status = run_replay(argv[0], argv[1], &options);
 	g_free(options.policies);
 	g_free(options.estimates);
 	g_free(options.out);

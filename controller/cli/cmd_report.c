@@ -20,7 +20,7 @@ struct arguments {
 	char *format;
 	char *out;
 	char *kinds;
-	char *table; /* of CSV; NULL: the first one */
+	char *table; /* name of the CSV table; NULL: the first one */
 	char *runs;
 	gboolean json;
 };
@@ -58,7 +58,7 @@ static char *text_of_all(GPtrArray *summaries, GError **error)
 	return visible_lines(all->str);
 }
 
-/* The report in one of the text formats, or NULL. */
+/* Returns the report in one of the text formats, or NULL. */
 static char *render(GPtrArray *summaries, const struct arguments *arguments, GError **error)
 {
 	const char *format = arguments->format;
@@ -77,8 +77,8 @@ static char *render(GPtrArray *summaries, const struct arguments *arguments, GEr
 	return g_strconcat(text, "\n", NULL);
 }
 
-/* To a file that is told, in a directory that is made. */
-static int put_file(const char *name, const char *dir, const char *file, const char *text)
+/* Writes a file into a directory, which is made, and prints its path. */
+static int write_file(const char *name, const char *dir, const char *file, const char *text)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *path = g_build_filename(dir, file, NULL);
@@ -92,8 +92,8 @@ static int put_file(const char *name, const char *dir, const char *file, const c
 	return COMMAND_DONE;
 }
 
-/* To standard output, or to a file in `out`. */
-static int put_text(const struct arguments *arguments, const char *text)
+/* Prints the text, or writes it to a file in `out`. */
+static int write_text(const struct arguments *arguments, const char *text)
 {
 	const char *format = arguments->format;
 	g_autofree char *file = NULL;
@@ -103,12 +103,12 @@ static int put_text(const struct arguments *arguments, const char *text)
 		return COMMAND_DONE;
 	}
 	file = g_strconcat("report.", strcmp(format, "table") == 0 ? "txt" : format, NULL);
-	return put_file(arguments->name, arguments->out, file, text);
+	return write_file(arguments->name, arguments->out, file, text);
 }
 
 /* Charts. */
 
-static int put_images(const char *name, const struct charts *charts, enum chart_format format,
+static int write_images(const char *name, const struct charts *charts, enum chart_format format,
 		      const char *dir)
 {
 	g_autoptr(GPtrArray) list = charts_list(charts);
@@ -141,11 +141,11 @@ static int put_page(const char *name, GPtrArray *summaries, const struct charts 
 			 "plots", &error);
 	if (!text)
 		return command_fail(COMMAND_FAILED, name, "%s", error->message);
-	return put_file(name, dir, "index.html", text);
+	return write_file(name, dir, "index.html", text);
 }
 
-/* The data of one chart to standard output, or of all to files. */
-static int put_data(const struct arguments *arguments, const struct charts *charts)
+/* Prints the data of a single chart, or writes those of all charts to files. */
+static int write_data(const struct arguments *arguments, const struct charts *charts)
 {
 	g_autoptr(GPtrArray) list = charts_list(charts);
 	int status = COMMAND_DONE;
@@ -160,14 +160,14 @@ static int put_data(const struct arguments *arguments, const struct charts *char
 		g_autofree char *file = g_strconcat(chart->name, ".csv", NULL);
 
 		if (arguments->out)
-			status = put_file(arguments->name, arguments->out, file, chart->csv);
+			status = write_file(arguments->name, arguments->out, file, chart->csv);
 		else
 			fputs(chart->csv, stdout);
 	}
 	return status;
 }
 
-/* Numbers of runs; false where one of them is none, or there are none. */
+/* Reads numbers of runs; false where a word is no number, or there is none. */
 static bool parse_runs(const char *text, GArray *runs)
 {
 	g_auto(GStrv) parts = g_strsplit(text, ",", -1);
@@ -184,7 +184,7 @@ static bool parse_runs(const char *text, GArray *runs)
 	return true;
 }
 
-/* What --chart and --run choose, which is there; what it borrows lives as long as `kinds` and `runs`. */
+/* Sets the choice of --chart and --run and checks it. It borrows from `kinds` and `runs`. */
 static bool choose(const struct arguments *arguments, GPtrArray *summaries, GStrv kinds, GArray *runs,
 		   struct charts_choice *ret_choice, GError **error)
 {
@@ -201,7 +201,8 @@ static bool choose(const struct arguments *arguments, GPtrArray *summaries, GStr
 	return charts_choice_check(ret_choice, (struct summary *const *)summaries->pdata, summaries->len, error);
 }
 
-static int draw(const struct arguments *arguments, GPtrArray *summaries, const struct charts_choice *choice,
+static int put_charts(const struct arguments *arguments, GPtrArray *summaries,
+		      const struct charts_choice *choice,
 		const char *first_dir)
 {
 	struct summary *const *all = (struct summary *const *)summaries->pdata;
@@ -213,17 +214,17 @@ static int draw(const struct arguments *arguments, GPtrArray *summaries, const s
 	if (!charts)
 		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
 	if (strcmp(arguments->format, "csv") == 0)
-		return put_data(arguments, charts);
+		return write_data(arguments, charts);
 	if (image < 0)
 		return put_page(arguments->name, summaries, charts,
 				arguments->out ? arguments->out : first_dir);
 	dir = g_build_filename(arguments->out ? arguments->out : first_dir,
 			       arguments->out ? NULL : "plots", NULL);
-	return put_images(arguments->name, charts, (enum chart_format)image, dir);
+	return write_images(arguments->name, charts, (enum chart_format)image, dir);
 }
 
-/* One run as a trace. */
-static int put_trace(const struct arguments *arguments, GPtrArray *summaries, const GArray *runs)
+/* Writes one run as a trace. */
+static int write_trace(const struct arguments *arguments, GPtrArray *summaries, const GArray *runs)
 {
 	const struct summary *summary = summaries->pdata[0];
 	g_autoptr(GError) error = NULL;
@@ -245,10 +246,10 @@ static int put_trace(const struct arguments *arguments, GPtrArray *summaries, co
 	text = swf_export(summary, run, &error);
 	if (!text)
 		return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
-	return put_text(arguments, text);
+	return write_text(arguments, text);
 }
 
-/* All of it. */
+/* The command. */
 
 static bool is_text_format(const char *format)
 {
@@ -256,7 +257,7 @@ static bool is_text_format(const char *format)
 	       strcmp(format, "json") == 0;
 }
 
-/* An option that this format does nothing with, and what it is for; NULL: there is none. */
+/* Returns an option that has no effect in this format, with its use, or NULL. */
 static const char *pointless_option(const struct arguments *arguments, bool drawn)
 {
 	const bool csv = strcmp(arguments->format, "csv") == 0;
@@ -296,13 +297,13 @@ static int report(const struct arguments *arguments, char **dirs)
 	if (pointless)
 		return command_fail(COMMAND_BAD, arguments->name, "%s, not for %s", pointless, format);
 	if (strcmp(format, "swf") == 0)
-		return put_trace(arguments, summaries, runs);
+		return write_trace(arguments, summaries, runs);
 	if (drawn || kinds)
-		return draw(arguments, summaries, &choice, dirs[0]);
+		return put_charts(arguments, summaries, &choice, dirs[0]);
 	text = render(summaries, arguments, &error);
 	if (!text)
 		return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
-	return put_text(arguments, text);
+	return write_text(arguments, text);
 }
 
 static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)

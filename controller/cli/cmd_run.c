@@ -8,10 +8,10 @@
 #include "controller/run/run_results.h"
 #include "controller/run/run_supervisor.h"
 
-/* As a configuration's experiment.repeats. */
+/* The limit of experiment.repeats of a configuration. */
 #define REPEATS_MAX 10000
 
-/* The command line as it is parsed. */
+/* The command line. */
 struct arguments {
 	char *policies;
 	char *limits;
@@ -55,7 +55,7 @@ static bool parse(int *argc, char ***argv, struct arguments *arguments, GError *
 		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out,
 		 "Run directory (default: runs/NAME-TIME)", "DIR"},
 		{"resume", 0, 0, G_OPTION_ARG_NONE, &arguments->resume,
-		 "Go on with an interrupted experiment", NULL},
+		 "Continue an interrupted experiment", NULL},
 		{"listen", 0, 0, G_OPTION_ARG_STRING, &arguments->listen,
 		 "Show the controller's page there, e.g. http://127.0.0.1:8080", "ADDRESS"},
 		{"keep-lab", 0, 0, G_OPTION_ARG_NONE, &arguments->keep_lab,
@@ -99,7 +99,7 @@ static int carry_out(const struct run_request *request, bool json)
 	return cmd_report(2, report);
 }
 
-static int run(int argc, char **argv, struct arguments *arguments)
+static int run_experiment(int argc, char **argv, struct arguments *arguments)
 {
 	struct run_request request = {.command = argv[0], .run = true};
 	g_autoptr(GError) error = NULL;
@@ -132,7 +132,7 @@ static int run(int argc, char **argv, struct arguments *arguments)
 int cmd_run(int argc, char **argv)
 {
 	struct arguments arguments = {0};
-	int status = run(argc, argv, &arguments);
+	int status = run_experiment(argc, argv, &arguments);
 
 	arguments_clear(&arguments);
 	return status;

@@ -43,8 +43,8 @@ int cmd_serve(int argc, char **argv)
 	g_option_context_set_summary(
 		context,
 		"Brings up what the configuration names, and schedules the tasks that come. Started\n"
-		"again on the same state directory, it goes on where it was. SIGTERM ends it in\n"
-		"order: tasks under way are killed, and begin anew when it is started again.");
+		"again on the same state directory, it continues where it stopped. SIGTERM stops it in\n"
+		"order: tasks under way are killed, and start from the beginning the next time.");
 	if (!g_option_context_parse(context, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	if (argc != 2)

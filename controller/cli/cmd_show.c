@@ -11,7 +11,7 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
 
-/* `virtbed show`: all about one task. */
+/* `virtbed show`: everything about one task. */
 
 static void print_line(const char *label, const json_t *object, const char *key)
 {
@@ -29,7 +29,7 @@ static void print_number(const char *label, const json_t *object, const char *ke
 		printf("%-14s %.2f%s\n", label, value, unit);
 }
 
-/* A time of the run, NAME_s, and beside it what that is by the wall clock, NAME_utc. */
+/* Prints NAME_s, a time of the run, and NAME_utc, the same by the wall clock. */
 static void print_time(const char *label, const json_t *object, const char *name)
 {
 	g_autofree char *seconds = g_strconcat(name, "_s", NULL);
@@ -41,7 +41,7 @@ static void print_time(const char *label, const json_t *object, const char *name
 		printf("%-14s %.2f s  %s\n", label, value, utc);
 }
 
-/* How long it has been at something: what lies behind it, and since when it is again. */
+/* Prints the sum of the past spans, and of the present span, which began at `since`. */
 static void print_length(const char *label, const json_t *task, const char *so_far, const char *since)
 {
 	const double since_s = field_number(task, since);
@@ -73,7 +73,7 @@ static void print_place(const json_t *task)
 		printf("%-14s %s on %s\n", "nodes", nodes, hosts);
 }
 
-/* "b1 b1 b2": the host of each VM. */
+/* The host of each VM: "b1 b1 b2". */
 static char *vm_hosts(const json_t *place)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -87,7 +87,7 @@ static char *vm_hosts(const json_t *place)
 	return g_strdup(text->str);
 }
 
-/* Of several attempts each line says of which one it is. */
+/* Prints where the task was. With several attempts each line names its attempt. */
 static void print_history(const json_t *task)
 {
 	const bool several = field_integer(task, "attempts") > 1;
@@ -109,7 +109,7 @@ static void print_history(const json_t *task)
 	}
 }
 
-/* Most tasks have none. */
+/* Most tasks have no priority and get no line. */
 static void print_priority(const json_t *task)
 {
 	json_int_t priority = json_integer_value(json_object_get(task, "priority"));

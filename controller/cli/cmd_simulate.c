@@ -15,7 +15,7 @@
 #include "controller/store/store.h"
 #include "controller/workload/environment.h"
 
-/* More would only fill memory. */
+/* More trials would only fill memory. */
 #define TRIALS_MAX 1000000
 #define JOBS_MAX 1024
 
@@ -68,7 +68,7 @@ static bool parse_options(int *argc, char ***argv, struct options *options, GErr
 	       number_option_integer("--seed", seed, 1, INT64_MAX, &options->seed, error);
 }
 
-/* The configured limits, or those of the command line. NULL with `error` set when one is wrong. */
+/* Returns the limits of the command line, else the configured ones; NULL with `error`. */
 static double *find_limits(const struct options *options, const struct config *config,
 			   uint32_t *ret_count, GError **error)
 {
@@ -85,7 +85,7 @@ static double *find_limits(const struct options *options, const struct config *c
 	return g_memdup2(limits->data, limits->len * sizeof(double));
 }
 
-/* A line that is written over again. */
+/* Overwrites the progress line. */
 static bool show_progress(uint32_t done, uint32_t trials, void *data)
 {
 	const gint64 *begun = data;
@@ -98,7 +98,7 @@ static bool show_progress(uint32_t done, uint32_t trials, void *data)
 	return true;
 }
 
-/* Adds to the run directory what its estimates rest on. */
+/* Stores the provenance of the estimates in the run directory. */
 static bool store_origin(const struct provenance *origin, const char *dir, GError **error)
 {
 	g_autoptr(store_t) store = store_open(dir, false, error);
@@ -114,8 +114,9 @@ static void print_notes(const struct provenance *origin)
 		printf("  ! %s\n", (const char *)notes->pdata[i]);
 }
 
-/* Runs everything and says so; what went wrong is in `error`. */
-static int run(const char *name, struct trials *trials, const double *limits, double budget_j,
+/* Runs all trials, prints and stores the results; false with `error`. */
+static int run_trials(const char *name, struct trials *trials, const double *limits,
+		      double budget_j,
 	       const struct options *options, const struct provenance *origin)
 {
 	const bool watched = isatty(STDERR_FILENO);
@@ -163,7 +164,7 @@ static void warn_of_speeds(const char *name, const struct config *config)
 	}
 }
 
-/* What of a trace was left out, and which of its days the trials run. */
+/* Prints which jobs of a trace were left out, and which of its days the trials run. */
 static void note_trace(const char *name, const struct experiment *experiment, uint32_t trials)
 {
 	g_autofree char *days = environment_days_text(experiment->config, experiment->trace, trials);
@@ -173,7 +174,7 @@ static void note_trace(const char *name, const struct experiment *experiment, ui
 		fprintf(stderr, "%s: environment.trace: %s\n", name, days);
 }
 
-/* Turns the configuration and the command line into trials. */
+/* Makes trials of the configuration and the command line, and runs them. */
 static int simulate(const char *name, const char *path, const struct options *options)
 {
 	g_autoptr(GError) error = NULL;
@@ -206,7 +207,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 	if (experiment)
 		budget_j = experiment_budget_j(experiment, seed, &error);
 	if (error) {
-		command_place(&error, path, policies);
+		command_name_source(&error, path, policies);
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	}
 	note_trace(name, experiment, options->trials);
@@ -223,7 +224,7 @@ static int simulate(const char *name, const char *path, const struct options *op
 		.limits_count = count,
 	};
 
-	return run(name, &trials, limits, budget_j, options, origin);
+	return run_trials(name, &trials, limits, budget_j, options, origin);
 }
 
 int cmd_simulate(int argc, char **argv)

@@ -29,13 +29,13 @@
 #define SHARDS_MAX 100000
 
 struct options {
-	uint32_t trials; /* 0: the configured number */
-	uint32_t jobs;   /* 0: one for each processor */
-	int64_t seed;    /* 0: the configured one */
+	uint32_t trials; /* 0: as configured */
+	uint32_t jobs;   /* 0: one per processor */
+	int64_t seed;    /* 0: as configured */
 	char *policies; /* NULL: the configured ones */
 	char *shard;    /* "K/N", NULL: all */
 	char *out;      /* NULL: studies/NAME */
-	gboolean partial; /* merge: trials may be missing */
+	gboolean partial; /* merge: missing trials are allowed */
 	gboolean json;
 };
 
@@ -58,7 +58,7 @@ static bool parse_options(int *argc, char ***argv, struct options *options, GErr
 		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
 		  "directory of the study (default: studies/NAME)", "DIR" },
 		{ "partial", 0, 0, G_OPTION_ARG_NONE, &options->partial,
-		  "merge: also where trials are missing; they are told", NULL },
+		  "merge: allow missing trials and list them", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &options->json,
 		  "one JSON object with the tables, instead of the names of the files", NULL },
 		G_OPTION_ENTRY_NULL,
@@ -67,7 +67,7 @@ static bool parse_options(int *argc, char ***argv, struct options *options, GErr
 
 	g_option_context_set_summary(
 		context, "Runs trials x policies x limits, sizes or values of CONFIG in virtual time on "
-			 "all cores. The same command again\ngoes on with what an interruption left. "
+			 "all cores. The same command again\ncontinues an interrupted study. "
 			 "DIR then holds summary.csv, results.csv, and the figures\nutility and energy "
 			 "(of serial tasks, completed; on shared hosts degradation and stretch, with\n"
 			 "sharing.csv; of tasks with deadlines robustness, variance and cost, with\n"
@@ -79,7 +79,7 @@ static bool parse_options(int *argc, char ***argv, struct options *options, GErr
 	       number_option_integer("--seed", seed, 1, INT64_MAX, &options->seed, error);
 }
 
-/* Reads "K/N". Returns whether it is one. */
+/* Reads "K/N"; false where the text is something else. */
 static bool parse_shard(const char *text, uint32_t *ret_shard, uint32_t *ret_shards)
 {
 	g_auto(GStrv) parts = text ? g_strsplit(text, "/", -1) : NULL;
@@ -114,7 +114,7 @@ static void interrupt(int signal)
 	interrupted = 1;
 }
 
-/* Ctrl-C ends the study after the runs under way; a second one ends the program. */
+/* The first Ctrl-C ends the study after the runs under way; a second one ends the program. */
 static void watch_signals(void)
 {
 	const struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND };
@@ -123,11 +123,11 @@ static void watch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-/* What the progress line needs. */
+/* The state of the progress line. */
 struct clock_watch {
 	gint64 begun_us;
 	gint64 shown_us;
-	uint32_t before; /* runs that were stored when it began; UINT32_MAX: not known yet */
+	uint32_t before; /* runs stored at the beginning; UINT32_MAX: not known yet */
 };
 
 static void show_progress(uint32_t done, uint32_t total, void *data)
@@ -148,8 +148,8 @@ static void show_progress(uint32_t done, uint32_t total, void *data)
 	fputs("\033[K", stderr);
 }
 
-/* Tells what of a study went wrong. */
-static int fail(const char *name, const GError *error)
+/* Prints why a study failed; returns the exit status. */
+static int report_failure(const char *name, const GError *error)
 {
 	const bool bad = error->domain == STUDY_ERROR || error->domain == WORKLOAD_ERROR ||
 			 error->domain == EXPERIMENT_ERROR || error->domain == CONFIG_ERROR ||
@@ -158,7 +158,7 @@ static int fail(const char *name, const GError *error)
 	return command_fail(bad ? COMMAND_BAD : COMMAND_FAILED, name, "%s", error->message);
 }
 
-/* A field of a table: a number where it is one, null where there is nothing. */
+/* A field of a CSV table as JSON: a number, a text, or null for an empty field. */
 static json_t *field_json(const char *field)
 {
 	double value;
@@ -168,7 +168,7 @@ static json_t *field_json(const char *field)
 	return read_number(field, -DBL_MAX, DBL_MAX, &value) ? json_real(value) : json_string(field);
 }
 
-/* The rows of DIR/NAME.csv as objects; NULL with `error` set. */
+/* Returns the rows of DIR/NAME.csv as objects, or NULL with `error`. */
 static json_t *table_json(const char *dir, const char *name, GError **error)
 {
 	g_autofree char *file = g_strconcat(name, ".csv", NULL);
@@ -194,8 +194,8 @@ static json_t *table_json(const char *dir, const char *name, GError **error)
 	return list;
 }
 
-/* The tables as one document. */
-static int show_json(const char *name, const struct config *config, const char *dir)
+/* Prints the tables as one document. */
+static int print_json_tables(const char *name, const struct config *config, const char *dir)
 {
 	const char *const tables[] = { "summary", "results",
 				       study_shares(config)   ? "sharing"
@@ -209,7 +209,7 @@ static int show_json(const char *name, const struct config *config, const char *
 		json_t *list = table_json(dir, tables[i], &error);
 
 		if (!list)
-			return fail(name, error);
+			return report_failure(name, error);
 		json_object_set_new(object, tables[i], list);
 	}
 	text = json_pretty(object);
@@ -217,8 +217,8 @@ static int show_json(const char *name, const struct config *config, const char *
 	return COMMAND_DONE;
 }
 
-/* Writes the tables and figures of what is stored of some policies; NULL: of all. */
-static int show(const char *name, struct study_store *store, const char *const *policies,
+/* Writes the tables and figures of the stored results of some policies (NULL: all). */
+static int write_results(const char *name, struct study_store *store, const char *const *policies,
 		const char *dir, bool json)
 {
 	g_autofree char *path = g_build_filename(dir, "config.yaml", NULL);
@@ -229,21 +229,21 @@ static int show(const char *name, struct study_store *store, const char *const *
 	g_auto(GStrv) drawn = NULL;
 
 	if (!g_file_set_contents(path, text, -1, &error))
-		return fail(name, error);
+		return report_failure(name, error);
 	config = config_controller_load(path, &error);
 	if (!config)
-		return fail(name, error);
+		return report_failure(name, error);
 	if (!policies) {
 		stored = study_stored_policies(store, config, &error);
 		policies = (const char *const *)stored;
 	}
 	if (!policies || !study_write_tables(store, config, policies, dir, &error))
-		return fail(name, error);
+		return report_failure(name, error);
 	drawn = study_figure_draw(store, config, policies, dir, &error);
 	if (!drawn)
-		return fail(name, error);
+		return report_failure(name, error);
 	if (json)
-		return show_json(name, config, dir);
+		return print_json_tables(name, config, dir);
 	printf("%s/summary.csv\n%s/results.csv\n", dir, dir);
 	if (study_shares(config))
 		printf("%s/sharing.csv\n", dir);
@@ -259,7 +259,7 @@ static int show(const char *name, struct study_store *store, const char *const *
 	return COMMAND_DONE;
 }
 
-/* The names of the study's policies; free the array alone. */
+/* The names of the study's policies; the caller frees the array only. */
 static const char **policy_names(const struct experiment *experiment)
 {
 	const char **names = g_new0(const char *, experiment->policies_count + 1);
@@ -270,7 +270,8 @@ static const char **policy_names(const struct experiment *experiment)
 }
 
 /* Runs the study and writes its tables. */
-static int run(const char *name, struct study *study, const char *const *policies, const char *dir,
+static int run_study(const char *name, struct study *study, const char *const *policies,
+		     const char *dir,
 	       bool json)
 {
 	const bool watched = isatty(STDERR_FILENO);
@@ -286,15 +287,15 @@ static int run(const char *name, struct study *study, const char *const *policie
 	if (watched && watch.shown_us > 0)
 		fputs("\r\033[K", stderr);
 	if (done)
-		return show(name, study->store, policies, dir, json);
+		return write_results(name, study->store, policies, dir, json);
 	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
 		return command_fail(COMMAND_FAILED, name,
-				    "interrupted; what is done is in %s: the same command goes on",
+				    "interrupted; the results so far are in %s: the same command continues the study",
 				    dir);
-	return fail(name, error);
+	return report_failure(name, error);
 }
 
-/* A configuration at one point, with its experiment. */
+/* The configuration of one point of the sweeps, and its experiment. */
 struct varied {
 	struct config *config;
 	struct experiment *experiment;
@@ -308,7 +309,7 @@ static void clear_varied(gpointer data)
 	config_free(varied->config);
 }
 
-/* Makes the experiment of every point. Returns an array of struct varied, or NULL with `error`. */
+/* Makes the experiments of all points. Returns an array of struct varied, or NULL with `error`. */
 static GArray *load_points(const char *path, const struct study_point *points, uint32_t count,
 			   const char *const *policies, GError **error)
 {
@@ -329,7 +330,7 @@ static GArray *load_points(const char *path, const struct study_point *points, u
 	return g_steal_pointer(&list);
 }
 
-/* The study's limits in joules; NULL with `error` set. */
+/* The study's limits in joules, or NULL with `error`. */
 static double *find_limits(const struct experiment *experiment, uint64_t seed, GError **error)
 {
 	const struct config_experiment *configured = experiment->config->experiment;
@@ -344,8 +345,12 @@ static double *find_limits(const struct experiment *experiment, uint64_t seed, G
 	return limits_j;
 }
 
-/* Says what of a trace was left out, and which of its days the trials run; DIR/days.csv says these, too. */
-static bool note_trace(const char *name, const struct study *study, const char *dir, GError **error)
+/*
+ * Prints which jobs of a trace were left out, and which of its days the trials run; writes
+ * DIR/days.csv.
+ */
+static bool print_trace_notes(const char *name, const struct study *study, const char *dir,
+			      GError **error)
 {
 	const struct experiment *experiment = study->experiments[0];
 	g_autofree char *days =
@@ -358,8 +363,8 @@ static bool note_trace(const char *name, const struct study *study, const char *
 	return study_write_days(study, dir, error);
 }
 
-/* Stores which shard this is and of how many trials, for `study merge`. */
-static bool note_part(const struct study *study, GError **error)
+/* Stores the number of this shard and of all shards, for `study merge`. */
+static bool store_part(const struct study *study, GError **error)
 {
 	const struct study_part part = {
 		.shard = study->shard, .shards = study->shards, .trials = study->trials};
@@ -374,7 +379,7 @@ static uint64_t find_seed(const struct config *config, const struct options *opt
 	return config_environment(config) ? config_environment(config)->seed : config->workload->seed;
 }
 
-/* The names under which results are stored, drawn and looked up. */
+/* Replaces the names of the policies by those under which results are stored, drawn and found. */
 static void name_policies(struct config *config)
 {
 	for (uint32_t i = 0; i < config->experiment->policies_count; i++)
@@ -402,8 +407,8 @@ static int study(const char *name, const char *path, const struct options *optio
 	struct study study;
 
 	if (!varied) {
-		command_place(&error, path, policies);
-		return fail(name, error);
+		command_name_source(&error, path, policies);
+		return report_failure(name, error);
 	}
 	name_policies(config);
 	experiments = g_new(const struct experiment *, varied->len);
@@ -411,7 +416,7 @@ static int study(const char *name, const char *path, const struct options *optio
 		experiments[i] = g_array_index(varied, struct varied, i).experiment;
 	names = policy_names(experiments[0]);
 	if (!study_figure_check(config, names, &error))
-		return fail(name, error);
+		return report_failure(name, error);
 	study = (struct study){
 		.experiments = experiments,
 		.points = points,
@@ -424,20 +429,20 @@ static int study(const char *name, const char *path, const struct options *optio
 	parse_shard(options->shard, &study.shard, &study.shards);
 	study.limits_j = limits_j = find_limits(experiments[0], study.seed, &error);
 	if (!limits_j) {
-		command_place(&error, path, policies);
-		return fail(name, error);
+		command_name_source(&error, path, policies);
+		return report_failure(name, error);
 	}
 	identity = study_identity(config, study.seed);
 	text = config_to_text(config);
 	if (!dir)
 		dir = g_build_filename("studies", config->name, NULL);
 	study.store = store = study_store_open(dir, identity, text, &error);
-	if (!store || !note_part(&study, &error) || !note_trace(name, &study, dir, &error))
-		return fail(name, error);
-	return run(name, &study, names, dir, options->json);
+	if (!store || !store_part(&study, &error) || !print_trace_notes(name, &study, dir, &error))
+		return report_failure(name, error);
+	return run_study(name, &study, names, dir, options->json);
 }
 
-/* An option that says what is computed, where nothing is. */
+/* Returns an option about what to compute, where the command computes nothing; or NULL. */
 static const char *pointless_option(const struct options *options)
 {
 	if (options->trials > 0)
@@ -464,10 +469,10 @@ static int merge(const char *name, char **arguments, int count, const struct opt
 		return command_fail(COMMAND_BAD, name, "merge: give a directory and its parts");
 	whole = study_merge(arguments[0], arguments + 1, options->partial, &missing, &error);
 	if (!whole || !study_copy_days(arguments[1], arguments[0], &error))
-		return fail(name, error);
+		return report_failure(name, error);
 	if (missing)
 		fprintf(stderr, "%s: warning: %s\n", name, missing);
-	return show(name, whole, NULL, arguments[0], options->json);
+	return write_results(name, whole, NULL, arguments[0], options->json);
 }
 
 int cmd_study(int argc, char **argv)

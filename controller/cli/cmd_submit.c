@@ -13,27 +13,27 @@
 #include "controller/cli/task_wait.h"
 
 /*
- * `virtbed submit`: hands tasks to a controller that serves. Each submission has a key, the person's
- * or one of ours, under which the controller takes it once: where its answer was lost, it is asked
- * for again under the same key.
+ * `virtbed submit`: submits tasks to a service. Each submission has a key, given by the user or
+ * random, under which the controller accepts it once. A request whose answer was lost is sent again
+ * under the same key.
  */
 
-/* So many times the time for an answer: a minute, by default. */
+/* How long a request is repeated, in timeouts for an answer: a minute, by default. */
 #define AGAIN_TIMES 2
 #define AGAIN_EVERY_MS 500
 
-/* Whether a request that failed may have been taken up all the same; libcurl's words tell. */
+/* Whether a failed request may have reached the controller; libcurl's message tells. */
 static bool may_have_arrived(int status, const GError *error)
 {
 	return status == 0 && !strstr(error->message, "onnect to") &&
 	       !strstr(error->message, "resolve host");
 }
 
-/* Submits, and again until it is known what became of it. */
-static json_t *hand_over(struct client *client, json_t *body)
+/* Submits, and repeats the request until its outcome is known. */
+static json_t *submit_until_known(struct client *client, json_t *body)
 {
 	int64_t from_ns = clock_now_ns();
-	bool unknown = false; /* whether an earlier try was taken up */
+	bool unknown = false; /* whether an earlier try was accepted */
 
 	for (;;) {
 		g_autoptr(GError) error = NULL;
@@ -43,7 +43,7 @@ static json_t *hand_over(struct client *client, json_t *body)
 		if (answer)
 			return answer;
 		unknown = unknown || may_have_arrived(status, error);
-		/* One that has just been started again says for a while that it cannot yet (503). */
+		/* A controller that was just restarted answers 503 for a while. */
 		if (!unknown || (status != 0 && status != 503)) {
 			client_fail(client, status, error);
 			return NULL;
@@ -61,7 +61,7 @@ static json_t *hand_over(struct client *client, json_t *body)
 	}
 }
 
-/* The numbers of the answer, or NULL where it has not one for each of `count` tasks. */
+/* Returns the numbers in the answer, or NULL unless it has one for each of `count` tasks. */
 static GArray *numbers_of(struct client *client, const json_t *answer, json_int_t count)
 {
 	g_autoptr(GArray) numbers = g_array_new(FALSE, FALSE, sizeof(guint64));
@@ -82,8 +82,8 @@ static GArray *numbers_of(struct client *client, const json_t *answer, json_int_
 	return g_steal_pointer(&numbers);
 }
 
-/* Says which tasks did not complete; the exit status. */
-static int judge(const struct client *client, const json_t *document)
+/* Prints which tasks did not complete; returns the exit status. */
+static int report_incomplete(const struct client *client, const json_t *document)
 {
 	const json_t *task;
 	int status = COMMAND_DONE;
@@ -112,12 +112,12 @@ static int wait_for(struct client *client, const GArray *numbers)
 		return client->status;
 	if (client->json)
 		client_print_json(document);
-	return judge(client, document);
+	return report_incomplete(client, document);
 }
 
 static int submit(struct client *client, json_t *body, bool wait)
 {
-	g_autoptr(json_t) answer = hand_over(client, body);
+	g_autoptr(json_t) answer = submit_until_known(client, body);
 	g_autoptr(GArray) numbers = answer ? numbers_of(client, answer, field_integer(body, "count")) : NULL;
 
 	if (!numbers)
@@ -181,7 +181,10 @@ static bool parse(struct client *client, struct submission *submission, gboolean
 	return g_option_context_parse(context, argc, argv, error);
 }
 
-/* The words are a type or, with a script, its arguments; the "--" before them stays in argv. */
+/*
+ * Takes the words as a type or, with a script, as its arguments. The "--" before them stays in
+ * argv.
+ */
 static bool take_words(struct submission *submission, int argc, char **argv)
 {
 	char **words = argv + 1 + (argc > 1 && g_str_equal(argv[1], "--"));
@@ -196,7 +199,7 @@ static bool take_words(struct submission *submission, int argc, char **argv)
 	return true;
 }
 
-static int run(struct client *client, struct submission *submission, int argc, char **argv)
+static int run_submit(struct client *client, struct submission *submission, int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(json_t) body = NULL;
@@ -220,7 +223,7 @@ int cmd_submit(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
 	struct submission submission = {0};
-	int status = run(&client, &submission, argc, argv);
+	int status = run_submit(&client, &submission, argc, argv);
 
 	submission_clear(&submission);
 	return status;

@@ -9,20 +9,21 @@
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
+#include "controller/cli/tables.h"
 #include "controller/cli/task_list.h"
+#include "controller/cli/task_wait.h"
 
 /*
- * `virtbed suspend` and `virtbed resume`: what a person wants of tasks that run, through the controller's API
- * (docs/how-to/run.md), and whether it came about. All are asked for before any is waited for.
+ * `virtbed suspend` and `virtbed resume` (docs/how-to/run.md): they send all requests to the
+ * controller first, then wait until every task is suspended, or runs again.
  */
 
-#define ASK_EVERY_MS 200
 #define WAIT_S 60.0
 
-/* A step of tasks, and how long to wait for it. */
-struct asking {
+/* The command's arguments, and when it began to send requests. */
+struct step {
 	struct client client;
-	bool resume;
+	bool resume; /* else suspend */
 	double wait_s;
 	int64_t from_ns;
 };
@@ -37,178 +38,158 @@ static bool is_held(const json_t *task)
 	return json_is_true(json_object_get(task, "held"));
 }
 
-/* Whether the task is where it was wanted. */
-static bool has_come(const struct asking *asking, const json_t *task)
+static bool is_done(const struct step *step, const json_t *task)
 {
-	if (asking->resume)
+	if (step->resume)
 		return g_str_equal(state_of(task), "running") && !is_held(task);
 	return g_str_equal(state_of(task), "suspended") && is_held(task);
 }
 
-/* Whether it is on its way there. */
-static bool is_coming(const struct asking *asking, const json_t *task)
+static bool is_pending(const json_t *task, const void *data)
 {
 	static const char *const suspending[] = {"suspending", NULL};
 	static const char *const resuming[] = {"suspending", "suspended", "resuming", NULL};
+	const struct step *step = data;
 
-	return asking->resume ? g_strv_contains(resuming, state_of(task)) && !is_held(task)
-			      : g_strv_contains(suspending, state_of(task));
+	return step->resume ? g_strv_contains(resuming, state_of(task)) && !is_held(task)
+			    : g_strv_contains(suspending, state_of(task));
 }
 
-/* Follows the task until it is there, or cannot come there any more, or the time is up. */
-static json_t *follow(struct asking *asking, guint64 number, json_t *first)
+/* Prints how far the task is; returns the exit status. */
+static int report_task(const struct step *step, guint64 number, const json_t *task)
 {
-	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64, number);
-	json_t *task = first;
+	const bool done = is_done(step, task);
+	const bool pending = is_pending(task, step);
+	const bool waits = pending && step->resume;
 
-	while (task && is_coming(asking, task) &&
-	       clock_elapsed_s(asking->from_ns, clock_now_ns()) < asking->wait_s) {
-		json_decref(task);
-		client_pause(ASK_EVERY_MS);
-		task = client_get(&asking->client, path);
-	}
-	return task;
-}
-
-static int tell(const struct asking *asking, guint64 number, const json_t *task)
-{
-	bool come = has_come(asking, task);
-
-	if (!asking->client.json && (come || is_coming(asking, task)))
+	if (!step->client.json && (done || pending))
 		printf("task %" PRIu64 " is %s%s\n", number, state_of(task),
-		       come		? ""
-		       : asking->resume ? "; it goes on when its cluster has idle nodes for it"
-					: "");
-	if (come || (is_coming(asking, task) && !(asking->wait_s > 0)))
+		       waits ? "; it is resumed when its cluster has idle nodes for it" : "");
+	if (done || (pending && !(step->wait_s > 0)))
 		return COMMAND_DONE;
-	return command_fail(COMMAND_FAILED, asking->client.name,
+	return command_fail(COMMAND_FAILED, step->client.name,
 			    "task %" PRIu64 " was not %s%s: it is %s", number,
-			    asking->resume ? "resumed" : "suspended",
-			    is_coming(asking, task) ? " in time" : "", state_of(task));
+			    step->resume ? "resumed" : "suspended", pending ? " in time" : "",
+			    state_of(task));
 }
 
-/* What the controller says of a task that is asked for; NULL: it refused, and why was printed. */
-static json_t *ask(struct asking *asking, guint64 number)
+/* The controller's answer, or NULL after it refused and why was printed. */
+static json_t *send_request(struct step *step, guint64 number)
 {
 	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64 "/%s", number,
-						asking->resume ? "resume" : "suspend");
+						step->resume ? "resume" : "suspend");
 
-	return client_post(&asking->client, path, NULL);
+	return client_post(&step->client, path, NULL);
 }
 
-/* Asks for all, also where one is refused, and waits for the others, until nobody answers; the worst exit status. */
-static int ask_all(struct asking *asking, const GArray *numbers)
+/*
+ * A refused request does not keep the others from being sent; a controller that does not answer
+ * ends the command. Returns the worst exit status.
+ */
+static int step_all(struct step *step, const GArray *numbers)
 {
-	g_autoptr(GPtrArray) asked = g_ptr_array_new();
+	g_autoptr(GPtrArray) first_answers = g_ptr_array_new();
 	g_autoptr(json_t) answers = json_array();
 	int status = COMMAND_DONE;
 
-	asking->from_ns = clock_now_ns();
-	for (guint i = 0; i < numbers->len && !asking->client.lost; i++) {
-		json_t *task = ask(asking, g_array_index(numbers, guint64, i));
+	step->from_ns = clock_now_ns();
+	for (guint i = 0; i < numbers->len && !step->client.lost; i++) {
+		json_t *task = send_request(step, g_array_index(numbers, guint64, i));
 
-		status = MAX(status, task ? COMMAND_DONE : asking->client.status);
-		g_ptr_array_add(asked, task);
+		status = MAX(status, task ? COMMAND_DONE : step->client.status);
+		g_ptr_array_add(first_answers, task);
 	}
-	for (guint i = 0; i < asked->len; i++) {
+	for (guint i = 0; i < first_answers->len; i++) {
 		const guint64 number = g_array_index(numbers, guint64, i);
-		json_t *task = asked->pdata[i];
+		json_t *task = first_answers->pdata[i];
 		int outcome;
 
 		if (!task)
 			continue;
-		if (!asking->client.lost)
-			task = follow(asking, number, task);
-		outcome = task ? tell(asking, number, task) : asking->client.status;
+		if (!step->client.lost)
+			task = task_wait_while(&step->client, number, task, is_pending, step,
+					       step->from_ns, step->wait_s);
+		outcome = task ? report_task(step, number, task) : step->client.status;
 		status = MAX(status, outcome);
 		if (task)
 			json_array_append_new(answers, task);
 	}
-	client_print_tasks(&asking->client, answers);
+	client_print_tasks(&step->client, answers);
 	return status;
 }
 
-/* The tasks that can be asked for, when none is named. */
-static int list(struct asking *asking)
+/* Without a TASK: the tasks that can be suspended, or resumed. */
+static int print_list(struct step *step)
 {
 	g_autoptr(json_t) answer =
-		task_list_get(&asking->client, asking->resume ? "suspending,suspended" : "running",
+		task_list_get(&step->client, step->resume ? "suspending,suspended" : "running",
 			      NULL, NULL);
-	json_t *task;
-	size_t i;
+	g_autoptr(table_t) table = NULL;
 
 	if (!answer)
-		return asking->client.status;
-	if (asking->client.json) {
+		return step->client.status;
+	if (step->client.json) {
 		client_print_json(answer);
 		return COMMAND_DONE;
 	}
-	printf("%6s %-14s %-10s %-12s %11s %s\n", "TASK", "TYPE", "STATE", "CLUSTER", "SUSPENSIONS",
-	       "HELD");
-	json_array_foreach (json_object_get(answer, "tasks"), i, task) {
-		g_autofree char *type = field_line(task, "type");
-		g_autofree char *cluster = field_line(task, "cluster");
-
-		printf("%6" JSON_INTEGER_FORMAT " %-14s %-10s %-12s %11" JSON_INTEGER_FORMAT " %s\n",
-		       field_integer(task, "task"), type, state_of(task), cluster,
-		       field_integer(task, "suspensions"), is_held(task) ? "yes" : "no");
-	}
+	table = table_of_suspensions(answer);
+	table_print(table, 0, stdout);
 	return COMMAND_DONE;
 }
 
-static bool parse(struct asking *asking, int *argc, char ***argv, GError **error)
+static bool parse(struct step *step, int *argc, char ***argv, GError **error)
 {
 	g_autofree char *wait = NULL;
 	const GOptionEntry entries[] = {
 		{"wait", 0, 0, G_OPTION_ARG_STRING, &wait,
-		 "How long to wait until it came about (default: 60; 0: do not wait)", "S"},
+		 "How long to wait until it is done (default: 60; 0: do not wait)", "S"},
 		{NULL},
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("[TASK...]");
 
-	client_add_options(&asking->client, context, entries);
+	client_add_options(&step->client, context, entries);
 	g_option_context_set_summary(
 		context,
-		asking->resume ? "Lets suspended tasks go on, as soon as their clusters have idle nodes.\n"
-				 "Without TASK: lists the tasks that are suspended. " CLIENT_TASKS_HELP
+		step->resume ? "Resumes suspended tasks, as soon as their clusters have idle nodes.\n"
+			       "Without TASK: lists the tasks that are suspended. " CLIENT_TASKS_HELP
 			       : "Suspends running tasks: their VMs leave their cores, and they keep their "
-				 "progress until a person\nresumes them. Without TASK: lists the tasks "
-				 "that run. " CLIENT_TASKS_HELP);
+			       "progress until a user\nresumes them. Without TASK: lists the tasks "
+			       "that run. " CLIENT_TASKS_HELP);
 	return g_option_context_parse(context, argc, argv, error) &&
-	       number_option("--wait", wait, 0, NUMBER_OPTION_SECONDS_MAX, &asking->wait_s, error);
+	       number_option("--wait", wait, 0, NUMBER_OPTION_SECONDS_MAX, &step->wait_s, error);
 }
 
-static int run(struct asking *asking, int argc, char **argv)
+static int run_step(struct step *step, int argc, char **argv)
 {
-	const char *name = asking->client.name;
+	const char *name = step->client.name;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GArray) numbers = NULL;
 
-	if (!parse(asking, &argc, &argv, &error))
+	if (!parse(step, &argc, &argv, &error))
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
-	if (argc > 1 && !(numbers = client_task_numbers(&asking->client, argv + 1)))
+	if (argc > 1 && !(numbers = client_task_numbers(&step->client, argv + 1)))
 		return COMMAND_BAD;
-	if (!client_open(&asking->client))
-		return asking->client.status;
-	return numbers ? ask_all(asking, numbers) : list(asking);
+	if (!client_open(&step->client))
+		return step->client.status;
+	return numbers ? step_all(step, numbers) : print_list(step);
 }
 
-static int command(int argc, char **argv, bool resume)
+static int run_command(int argc, char **argv, bool resume)
 {
-	struct asking asking = {
+	struct step step = {
 		.client = {.name = argv[0]}, .resume = resume, .wait_s = WAIT_S};
-	int status = run(&asking, argc, argv);
+	int status = run_step(&step, argc, argv);
 
-	client_clear(&asking.client);
+	client_clear(&step.client);
 	return status;
 }
 
 int cmd_suspend(int argc, char **argv)
 {
-	return command(argc, argv, false);
+	return run_command(argc, argv, false);
 }
 
 int cmd_resume(int argc, char **argv)
 {
-	return command(argc, argv, true);
+	return run_command(argc, argv, true);
 }

@@ -17,14 +17,15 @@
 #include "controller/store/store.h"
 
 /*
- * `virtbed token`: who may use a controller over TCP. Works on the file, whether a controller runs or not: in the
- * directory of the one that the other commands find.
+ * `virtbed token`: makes, lists and revokes the tokens that authenticate users of a controller over
+ * TCP. It works on the file in the state directory of the controller that the other commands would
+ * find, whether that controller runs or not.
  */
 
 #define LIFETIME "90d"
 
 struct arguments {
-	struct client client; /* its dir: the directory that was named */
+	struct client client; /* its `dir`: the directory of --dir */
 	const char *name;
 	char *state, *role, *user, *expires;
 	gboolean json;
@@ -39,9 +40,9 @@ static void arguments_clear(struct arguments *arguments)
 	g_free(arguments->expires);
 }
 
-static int fail(const struct arguments *arguments, const GError *error)
+static int report_failure(const struct arguments *arguments, const GError *error)
 {
-	const bool bad = g_error_matches(error, TOKENS_ERROR, TOKENS_ERROR_INPUT);
+	const bool bad = g_error_matches(error, TOKEN_ERROR, TOKEN_ERROR_INPUT);
 
 	return command_fail(bad ? COMMAND_BAD : COMMAND_FAILED, arguments->name, "%s",
 			    error->message);
@@ -49,7 +50,10 @@ static int fail(const struct arguments *arguments, const GError *error)
 
 /* Finding the directory. */
 
-/* What the controller at a socket says; NULL: it tells only who serves it, and the superuser. */
+/*
+ * Asks the controller at a socket for its state directory. It answers only its own user and root;
+ * else *ret_dir is NULL.
+ */
 static bool ask_directory(struct arguments *arguments, char **ret_dir)
 {
 	g_autoptr(json_t) status = NULL;
@@ -61,7 +65,10 @@ static bool ask_directory(struct arguments *arguments, char **ret_dir)
 	return status != NULL;
 }
 
-/* Whether a service was ever started there: a directory alone may be that of labs, or of a package. */
+/*
+ * Whether a service was ever started in the directory; without this file it may be that of labs or
+ * of a package.
+ */
 static bool was_served(const char *dir)
 {
 	g_autofree char *plan = g_build_filename(dir, "plan.json", NULL);
@@ -70,7 +77,10 @@ static bool was_served(const char *dir)
 	return g_file_test(plan, G_FILE_TEST_EXISTS) || g_file_test(store, G_FILE_TEST_EXISTS);
 }
 
-/* Of the controller that was found, or else of a service that may not run now. */
+/*
+ * Sets the state directory: that of the controller found, or else of a service that may not run
+ * now.
+ */
 static bool find_directory(struct arguments *arguments)
 {
 	struct client *client = &arguments->client;
@@ -131,7 +141,7 @@ static json_t *token_json(const struct token *token)
 	g_autofree char *expires = time_text(token->expires_s);
 
 	return json_pack("{s:s, s:s, s:s, s:I, s:s?, s:s?, s:b}", "id", token->id, "role",
-			 tokens_role_name(token->role), "user", token->user, "uid",
+			 token_role_name(token->role), "user", token->user, "uid",
 			 (json_int_t)token->uid, "created_utc", created, "expires_utc", expires,
 			 "expired", token->expires_s <= g_get_real_time() / G_USEC_PER_SEC);
 }
@@ -143,7 +153,7 @@ static void print_json(const json_t *document)
 	puts(text);
 }
 
-/* The secret alone on standard output, so that it can go straight into a file. */
+/* Prints only the secret to standard output, so that it can be redirected to a file. */
 static void print_new(const struct arguments *arguments, const struct token *token,
 		      const char *secret)
 {
@@ -158,11 +168,11 @@ static void print_new(const struct arguments *arguments, const struct token *tok
 	puts(secret);
 	fflush(stdout);
 	fprintf(stderr, "%s: token %s: %s, role %s, good %s%s; it is not shown again\n",
-		arguments->name, token->id, token->user, tokens_role_name(token->role),
+		arguments->name, token->id, token->user, token_role_name(token->role),
 		expires ? "until " : "for ever", expires ?: "");
 }
 
-/* Whoever made it as root may not have thought of that. */
+/* Warns of a token for root, which root may have made by mistake. */
 static void warn_of_root(const struct arguments *arguments, const struct token *token)
 {
 	if (token->uid == 0 && token->role != HTTP_ROLE_VIEWER)
@@ -174,7 +184,7 @@ static void warn_of_root(const struct arguments *arguments, const struct token *
 
 static int create(const struct arguments *arguments, char **words)
 {
-	const enum http_role role = tokens_role_parse(arguments->role ?: "user");
+	const enum http_role role = token_role_parse(arguments->role ?: "user");
 	const char *lifetime = arguments->expires ?: LIFETIME;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(token_t) token = NULL;
@@ -196,7 +206,7 @@ static int create(const struct arguments *arguments, char **words)
 	secret = tokens_create(arguments->state, role, arguments->user ?: g_get_user_name(),
 			       lifetime_s, &token, &error);
 	if (!secret)
-		return fail(arguments, error);
+		return report_failure(arguments, error);
 	print_new(arguments, token, secret);
 	warn_of_root(arguments, token);
 	tokens_wipe(secret);
@@ -218,7 +228,7 @@ static void print_table(const GPtrArray *tokens)
 
 		table_row(table);
 		table_text(table, token->id);
-		table_text(table, tokens_role_name(token->role));
+		table_text(table, token_role_name(token->role));
 		table_text(table, token->user);
 		table_text(table, created);
 		table_textf(table, "%s%s", expires ?: "never",
@@ -227,14 +237,14 @@ static void print_table(const GPtrArray *tokens)
 	table_print(table, 0, stdout);
 }
 
-static int list(const struct arguments *arguments, char **words)
+static int list_tokens(const struct arguments *arguments, char **words)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) tokens = tokens_list(arguments->state, &error);
 	g_autoptr(json_t) document = NULL;
 
 	if (!tokens)
-		return fail(arguments, error);
+		return report_failure(arguments, error);
 	if (!arguments->json) {
 		print_table(tokens);
 		return COMMAND_DONE;
@@ -247,7 +257,7 @@ static int list(const struct arguments *arguments, char **words)
 	return COMMAND_DONE;
 }
 
-/* How a token looks that is about to be revoked; NULL: there is none of that id. */
+/* Returns the token that is about to be revoked, or NULL: none has this id. */
 static json_t *find_json(const struct arguments *arguments, const char *id)
 {
 	g_autoptr(GPtrArray) tokens = tokens_list(arguments->state, NULL);
@@ -274,7 +284,7 @@ static int revoke_some(const struct arguments *arguments, char **words)
 		g_autoptr(GError) error = NULL;
 
 		if (!tokens_revoke(arguments->state, *words, &error))
-			status = fail(arguments, error);
+			status = report_failure(arguments, error);
 		else if (!arguments->json)
 			printf("%s is revoked\n", *words);
 		else if (token)
@@ -290,11 +300,11 @@ static const struct {
 	int (*act)(const struct arguments *arguments, char **words);
 } acts[] = {
 	{"create", create},
-	{"list", list},
+	{"list", list_tokens},
 	{"revoke", revoke_some},
 };
 
-static int act(struct arguments *arguments, int argc, char **argv)
+static int run_action(struct arguments *arguments, int argc, char **argv)
 {
 	if (argc > 1 && (arguments->role || arguments->user || arguments->expires) && strcmp(argv[1], "create") != 0)
 		return command_fail(COMMAND_BAD, arguments->name, "--role, --user and --expires are for \"create\"");
@@ -309,7 +319,7 @@ static int act(struct arguments *arguments, int argc, char **argv)
 int cmd_token(int argc, char **argv)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new(
-		"create|list|revoke [TOKEN...] - who may use a controller over TCP");
+		"create|list|revoke [TOKEN...] - tokens for users of a controller over TCP");
 	g_autoptr(GError) error = NULL;
 	struct arguments arguments = {.client = {.name = argv[0]}, .name = argv[0]};
 	int status;
@@ -327,13 +337,13 @@ int cmd_token(int argc, char **argv)
 
 	client_add_options(&arguments.client, context, entries);
 	g_option_context_set_summary(
-		context, "create prints a new token, once: only its hash is kept. Who shows it may do\n"
+		context, "create prints a new token, once: only its hash is kept. A client with it may do\n"
 			 "what the role allows, as that user. The controller need not be restarted.");
 	if (!g_option_context_parse(context, &argc, &argv, &error)) {
 		status = command_fail(COMMAND_BAD, arguments.name, "%s", error->message);
 	} else {
 		arguments.json = arguments.client.json;
-		status = act(&arguments, argc, argv);
+		status = run_action(&arguments, argc, argv);
 	}
 	arguments_clear(&arguments);
 	return status;

@@ -14,29 +14,31 @@
 #include "controller/cli/top_screen.h"
 
 /*
- * `virtbed top`: all of a controller on one screen, drawn anew every second with a handful of VT100
- * sequences; q quits. Where standard output is no terminal it is printed once.
+ * `virtbed top`: a controller's state on one screen, drawn again every second with a handful of
+ * VT100 sequences; q quits. Where standard output is no terminal it is printed once.
  */
 
-/* The other screen of the terminal without a cursor, and back. */
+/* Switches to the terminal's alternate screen without a cursor, and back. */
 #define ENTER "\033[?1049h\033[?25l"
 #define LEAVE "\033[?25h\033[?1049l"
 
-/* From the top left corner; each line wipes what stood behind it, the last one what is below. */
+/*
+ * Moves to the top left corner; each line erases the rest of its row, the last one all rows below.
+ */
 #define HOME "\033[H"
 #define WIPE_LINE "\033[K\n"
 #define WIPE_BELOW "\033[J"
 
-/* Tasks that wait are shown so far: the controller has the others for `virtbed queue`. */
+/* The most waiting tasks that are shown; `virtbed queue` lists all. */
 #define WAITING_SHOWN "200"
 
-/* Between two screens. */
+/* Time between two screens. */
 #define INTERVAL_S 1.0
 
 #define DEFAULT_COLUMNS 80
 #define DEFAULT_ROWS 24
 
-/* Asking: all documents of one screen. */
+/* The documents of one screen. */
 struct documents {
 	json_t *status, *clusters, *nodes, *power, *tasks, *waiting;
 };
@@ -52,7 +54,7 @@ static void documents_clear(struct documents *documents)
 	*documents = (struct documents){0};
 }
 
-/* The tasks that wait follow the others. */
+/* Appends the waiting tasks to the others. */
 static void add_waiting(struct documents *documents)
 {
 	json_array_extend(json_object_get(documents->tasks, "tasks"),
@@ -62,7 +64,10 @@ static void add_waiting(struct documents *documents)
 					 field_integer(documents->waiting, "more")));
 }
 
-/* False with what the first failure was; what had been asked for before is replaced all at once. */
+/*
+ * Gets all documents and replaces the former ones only if none failed; false with the first
+ * failure.
+ */
 static bool fetch(struct client *client, struct documents *documents, int *ret_status,
 		  GError **error)
 {
@@ -75,7 +80,10 @@ static bool fetch(struct client *client, struct documents *documents, int *ret_s
 		{"/v1/clusters", &fresh.clusters},
 		{"/v1/nodes", &fresh.nodes},
 		{"/v1/power?after_s=1e12", &fresh.power},
-		/* Apart: however many wait, and with whatever numbers, what runs is shown. */
+		/*
+		 * A query of its own, so that running tasks are shown however many wait, whatever
+		 * their numbers.
+		 */
 		{"/v1/tasks?state=" FIELD_STATES_PLACED, &fresh.tasks},
 		{"/v1/tasks?state=waiting&limit=" WAITING_SHOWN, &fresh.waiting},
 	};
@@ -135,10 +143,10 @@ static int print_once(struct client *client)
 
 struct live {
 	struct documents documents;
-	struct termios before; /* of the terminal that keys come from */
-	bool keys;             /* there is one */
+	struct termios before; /* settings of the terminal that keys are read from */
+	bool keys;             /* keys can be read */
 	bool quit;
-	bool due; /* to draw again */
+	bool due; /* the screen has to be drawn again */
 };
 
 static gboolean on_key(int fd, GIOCondition condition, gpointer data)
@@ -166,7 +174,7 @@ static gboolean on_due(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-static void draw(const struct live *live, const char *note)
+static void draw_screen(const struct live *live, const char *note)
 {
 	struct winsize size = {.ws_col = DEFAULT_COLUMNS, .ws_row = DEFAULT_ROWS};
 	g_autofree char *text = NULL;
@@ -184,7 +192,7 @@ static void draw(const struct live *live, const char *note)
 	fflush(stdout);
 }
 
-/* Keys come as they are typed, and are not shown; Ctrl-C stays a signal. */
+/* Reads keys as they are typed, without echo; Ctrl-C stays a signal. */
 static void enter(struct live *live)
 {
 	struct termios raw;
@@ -211,7 +219,7 @@ static void leave(const struct live *live)
 		tcsetattr(STDIN_FILENO, TCSANOW, &live->before);
 }
 
-/* A controller that is away stays on the screen as it was last seen. */
+/* While the controller does not answer, the screen keeps its last state. */
 static int watch(struct client *client, guint interval_ms)
 {
 	struct live live = {.due = true};
@@ -225,7 +233,7 @@ static int watch(struct client *client, guint interval_ms)
 
 		live.due = false;
 		there = fetch(client, &live.documents, &status, &error);
-		draw(&live, there ? "q quits" : error->message);
+		draw_screen(&live, there ? "q quits" : error->message);
 		while (!live.quit && !live.due)
 			g_main_context_iteration(NULL, TRUE);
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
-#include <stdbool.h>
+#include "controller/cli/command.h"
 
 /*
  * The subcommands of `virtbed`, one file each. A command gets its own argument vector: argv[0] is
@@ -11,66 +10,66 @@
  * progress and errors to standard error.
  */
 
-/* `virtbed run CONFIG`: the measured experiment. */
+/* `virtbed run CONFIG`: runs the experiment on real VMs. */
 int cmd_run(int argc, char **argv);
-/* `virtbed serve CONFIG`: runs the tasks that people submit, until stopped. */
+/* `virtbed serve CONFIG`: runs the tasks that users submit, until it is stopped. */
 int cmd_serve(int argc, char **argv);
-/* `virtbed simulate CONFIG`: the same configuration in virtual time. */
+/* `virtbed simulate CONFIG`: runs the same experiment in virtual time. */
 int cmd_simulate(int argc, char **argv);
-/* `virtbed replay TRACE`: batch policies on an SWF trace. */
+/* `virtbed replay TRACE`: runs batch policies on an SWF trace. */
 int cmd_replay(int argc, char **argv);
-/* `virtbed study CONFIG`: trials x policies x sweeps over all cores, to figures. */
+/* `virtbed study CONFIG`: trials x policies x sweeps on all cores, with figures. */
 int cmd_study(int argc, char **argv);
 /* `virtbed profile CONFIG`: measures ETC and EEC of every type on every cluster. */
 int cmd_profile(int argc, char **argv);
-/* `virtbed compare MEASURED_DIR SIMULATED_DIR`: orders of policies, measured against simulated. */
+/* `virtbed compare MEASURED_DIR SIMULATED_DIR`: compares the order of the policies. */
 int cmd_compare(int argc, char **argv);
 /* `virtbed report RUN...`: tables, charts and a page. */
 int cmd_report(int argc, char **argv);
-/* What `report --format` knows. */
+/* The formats of `report --format`. */
 #define COMMAND_REPORT_FORMATS "table csv json swf png svg pdf html"
-/* `virtbed decide SNAPSHOT`: one mapping event on a snapshot. */
+/* `virtbed decide SNAPSHOT`: decides one mapping event. */
 int cmd_decide(int argc, char **argv);
-/* `virtbed policies`: what there is, with the paper's section for each. */
+/* `virtbed policies`: lists the policies with the section of the paper of each. */
 int cmd_policies(int argc, char **argv);
 /* `virtbed lab up|down|status|check CONFIG`: emulated blades on this machine. */
 int cmd_lab(int argc, char **argv);
-/* `virtbed submit TYPE`: hands tasks to a controller that serves. */
+/* `virtbed submit TYPE`: submits tasks to a service. */
 int cmd_submit(int argc, char **argv);
-/* `virtbed queue [TASK...]`: tasks that wait or run, and why they wait. */
+/* `virtbed queue [TASK...]`: lists tasks and why they wait. */
 int cmd_queue(int argc, char **argv);
-/* `virtbed output TASK`: what it has printed. */
+/* `virtbed output TASK`: prints the task's output. */
 int cmd_output(int argc, char **argv);
-/* `virtbed explain TASK`: what was decided about it. */
+/* `virtbed explain TASK`: prints the decisions about the task. */
 int cmd_explain(int argc, char **argv);
 /* `virtbed cancel|hold|release TASK...` */
 int cmd_cancel(int argc, char **argv);
 int cmd_hold(int argc, char **argv);
 int cmd_release(int argc, char **argv);
-/* `virtbed clusters`: what their nodes do. */
+/* `virtbed clusters`: lists the clusters and the state of their nodes. */
 int cmd_clusters(int argc, char **argv);
-/* `virtbed nodes`: the nodes of a controller, or of local schedulers with what caps them. */
+/* `virtbed nodes`: lists the nodes of a controller, or of local schedulers with their caps. */
 int cmd_nodes(int argc, char **argv);
-/* `virtbed drain|undrain CLUSTER/NODE...`: take nodes out of use, and back. */
+/* `virtbed drain|undrain CLUSTER/NODE...`: takes nodes out of use, and back. */
 int cmd_drain(int argc, char **argv);
 int cmd_undrain(int argc, char **argv);
-/* `virtbed token create|list|revoke`: who may use a controller over TCP. */
+/* `virtbed token create|list|revoke`: tokens for users of a controller over TCP. */
 int cmd_token(int argc, char **argv);
-/* `virtbed top`: all of a controller on one screen, again every second. */
+/* `virtbed top`: a controller's state on one screen, every second. */
 int cmd_top(int argc, char **argv);
-/* `virtbed energy`: what tasks used; with --live what the hosts' meters say now. */
+/* `virtbed energy`: what tasks used; with --live what the hosts' meters report now. */
 int cmd_energy(int argc, char **argv);
-/* `virtbed suspend [TASK]`: a person takes a task that runs off its cores. */
+/* `virtbed suspend [TASK]`: suspends a running task. */
 int cmd_suspend(int argc, char **argv);
-/* `virtbed resume [TASK]`: lets it go on. */
+/* `virtbed resume [TASK]`: resumes a suspended task. */
 int cmd_resume(int argc, char **argv);
-/* `virtbed migrate TASK --to HOST...`: brings the VMs of a task that runs to other hosts. */
+/* `virtbed migrate TASK --to HOST...`: brings the VMs of a running task to other hosts. */
 int cmd_migrate(int argc, char **argv);
-/* `virtbed show TASK`: its share of its hosts, and where its VMs have been. */
+/* `virtbed show TASK`: its CPU share, and where its VMs have been. */
 int cmd_show(int argc, char **argv);
 /* `virtbed config check|dump CONFIG`. */
 int cmd_config(int argc, char **argv);
-/* `virtbed completion bash`: the shell's completion script. */
+/* `virtbed completion bash`: prints the completion script of the shell. */
 int cmd_completion(int argc, char **argv);
 
 /* A row of the table of subcommands. */
@@ -79,32 +78,9 @@ struct command {
 	int (*main)(int argc, char **argv);
 	const char *arguments; /* e.g. "CONFIG" */
 	const char *help;      /* one line */
-	const char *words;     /* words that may follow the name, separated by blanks; "" : files */
+	/* words that may follow the name, separated by blanks; "": file names */
+	const char *words;
 };
 
 /* The table, ended by a row without a name. */
 extern const struct command commands[];
-
-/*
- * Says where an error of experiment_new() or experiment_budget_j() comes from, before its text: the
- * option --policy if `policies_given` and the error is about policies, else the configuration
- * `path`. Errors of other modules name their place themselves and stay as they are.
- */
-void command_place(GError **error, const char *path, bool policies_given);
-
-/* Exit statuses. */
-enum { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_BAD = 2 };
-
-/*
- * Prints "virtbed NAME: message" and a newline to standard error and returns `status`. `name` is
- * the subcommand's argv[0]. The message is made one line of valid UTF-8 without control characters:
- * it may quote input.
- */
-int command_fail(int status, const char *name, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/*
- * Becomes `program`, one of ours (run_paths_program()), with the arguments of a subcommand. Returns
- * only where that fails: COMMAND_FAILED, and why was printed.
- */
-int command_become(const char *program, char **argv);

@@ -13,7 +13,7 @@
 const char *const energy_account_keys[] = {"user", "task",   "type", "cluster",
 					   "host", "policy", "day",  NULL};
 
-/* The parts of the whole, and what they are called in the table. */
+/* The parts of a host's energy, and their titles in the table. */
 static const struct {
 	const char *key;
 	const char *title;
@@ -52,13 +52,13 @@ static json_int_t parts_of(const json_t *row)
 	return sum;
 }
 
-/* Sums by user, type and task are of tasks alone. */
+/* Sums by user, type and task contain only tasks. */
 static bool is_of_all(const json_t *document)
 {
 	return json_object_get(json_array_get(json_object_get(document, "sums"), 0), "meter_uj");
 }
 
-/* Adds where `parts_uj` of a thing are not its whole. */
+/* Adds a text if `parts_uj`, the sum of the parts, is not the whole. */
 static bool compare(GString *text, const char *what, const char *name, json_int_t parts_uj,
 		    json_int_t whole_uj)
 {
@@ -131,7 +131,7 @@ static void add_joules(struct table *table, json_int_t uj)
 	table_text(table, joules);
 }
 
-/* One row of all parts. */
+/* Adds a row with all parts. */
 static void add_row(struct table *table, const char *name, json_int_t tasks, const json_t *row)
 {
 	table_row(table);
@@ -176,7 +176,7 @@ static struct table *table_of_all(const json_t *document, const char *title)
 	return table;
 }
 
-/* Of the end of a table of tasks: what is no task's. */
+/* Adds a row at the end of a table of tasks: energy that belongs to no task. */
 static void add_total(struct table *table, const char *name, json_int_t uj)
 {
 	table_row(table);
@@ -220,7 +220,7 @@ struct table *energy_account_table(const json_t *document)
 	return is_of_all(document) ? table_of_all(document, title) : table_of_tasks(document, title);
 }
 
-/* Idle watts, and whose management is not known. */
+/* Adds the idle watts, and the hosts whose management energy is not known. */
 static void note_baselines(const json_t *hosts, GString *text)
 {
 	bool vms_alone = false;
@@ -242,7 +242,7 @@ static void note_baselines(const json_t *hosts, GString *text)
 				      "known what else used their CPUs, and that counts as 0\n");
 }
 
-/* What is no meter is said; where all hosts have the same, without their names. */
+/* Adds a line about watts that come from no meter; host names only where the hosts differ. */
 static void note_watts(const json_t *hosts, const char *from, const char *words, GString *text)
 {
 	g_autoptr(GString) names = g_string_new(NULL);
@@ -275,7 +275,8 @@ char *energy_account_notes(const json_t *document)
 	if (unserved_uj > 0) {
 		g_autofree char *unserved_j = energy_account_joules(unserved_uj);
 
-		g_string_append_printf(text, "unattributed: %s J of it are of the time in which nobody served\n",
+		g_string_append_printf(text,
+				       "unattributed: %s J of it were used while no service ran\n",
 				       unserved_j);
 	}
 	return g_string_free(text, text->len == 0);

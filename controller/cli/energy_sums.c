@@ -9,7 +9,7 @@
 
 const char *const energy_sums_keys[] = {"task", "user", "type", "cluster", "policy", NULL};
 
-/* One sum. */
+/* The sum of the rows with one value of the key. */
 struct sum {
 	char *name;
 	double energy_j, utility;
@@ -24,7 +24,7 @@ static void sum_free(gpointer data)
 	g_free(sum);
 }
 
-/* The sum that the row belongs to; `order` owns it, `sums` finds it by name. */
+/* Finds or makes the sum of a row. `order` owns it, `sums` finds it by name. */
 static struct sum *sum_of(GHashTable *sums, GPtrArray *order, const json_t *row, const char *key)
 {
 	const json_t *value = json_object_get(row, key);
@@ -43,7 +43,7 @@ static struct sum *sum_of(GHashTable *sums, GPtrArray *order, const json_t *row,
 	return sum;
 }
 
-static void add(struct sum *sum, const json_t *row)
+static void add_to_sum(struct sum *sum, const json_t *row)
 {
 	double energy_j = field_number(row, "energy_j");
 	double utility = field_number(row, "utility");
@@ -60,7 +60,7 @@ static void add(struct sum *sum, const json_t *row)
 		sum->utility += utility;
 }
 
-/* The largest first; names, which are one of a kind, break ties. */
+/* The largest first; ties are broken by the unique names. */
 static int compare(gconstpointer a, gconstpointer b)
 {
 	const struct sum *one = *(struct sum *const *)a;
@@ -80,7 +80,7 @@ json_t *energy_sums(const json_t *rows, const char *key)
 	size_t i;
 
 	json_array_foreach (rows, i, row)
-		add(sum_of(sums, order, row, key), row);
+		add_to_sum(sum_of(sums, order, row, key), row);
 	g_ptr_array_sort(order, compare);
 	for (guint k = 0; k < order->len; k++) {
 		const struct sum *sum = g_ptr_array_index(order, k);

@@ -8,7 +8,7 @@
 #include "common/json.h"
 #include "controller/cli/fields.h"
 
-/* Joules as "12.3", and no "-0.0" for what rounding leaves of nothing. */
+/* Joules as "12.3"; a small negative remainder of rounding becomes 0.0. */
 static double joules_of(const json_t *window, const char *key)
 {
 	const double joules = field_number(window, key);
@@ -33,7 +33,7 @@ char *energy_window_line(const json_t *window, double now_s)
 			       joules_of(window, "forecast_j"), end, left);
 }
 
-/* By how much the limit was exceeded, and can be. */
+/* Adds by how much the limit was exceeded, and by how much it can be. */
 static void add_bound(GString *text, const json_t *window)
 {
 	g_string_append_printf(
@@ -65,7 +65,7 @@ char *energy_window_text(const json_t *window, double now_s)
 	if (silent > 0)
 		g_string_append_printf(text,
 				       "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
-				       " meters say nothing now: their last watts are taken to go on\n",
+				       " meters report nothing now: their last watts are assumed to hold\n",
 				       silent, field_integer(window, "meters"));
 	if (unknown > 0)
 		g_string_append_printf(text,

@@ -4,12 +4,12 @@
 #include <jansson.h>
 
 /*
- * A service's limit of energy per window, for people. `window` is EnergyWindow of the controller's API, `now_s` the
- * document's; NULL or null gives NULL. The callers free.
+ * A service's energy window, for people. `window` is EnergyWindow of the controller's API, `now_s`
+ * the document's; NULL or null gives NULL. The callers free.
  */
 
-/* One line without its end: what is used of what, and until when. */
+/* One line without a newline: the energy used, the limit, and the window's end. */
 char *energy_window_line(const json_t *window, double now_s);
 
-/* The same and all else that there is to know, in lines. */
+/* Several lines: the same and all other facts about the window. */
 char *energy_window_text(const json_t *window, double now_s);

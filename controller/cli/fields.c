@@ -73,7 +73,7 @@ char *field_task_nodes(const json_t *task)
 	g_autofree char *nodes = field_nodes(task, "nodes");
 	g_autofree char *cluster = field_line(task, "cluster");
 	const char *state = field_text(task, "state") ?: "";
-	/* One that waits again after its VMs were lost had a place, and has none. */
+	/* A task that waits after its VMs were lost had nodes, but has none now. */
 	bool has = (isfinite(field_number(task, "started_s")) && !g_str_equal(state, "waiting")) ||
 		   g_strv_contains(placed, state);
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * Reading the controller's documents for tables: what is missing, null or of another kind is not
- * known. None fails, whatever the document holds.
+ * Readers of the controller's documents for tables. A value that is missing, null or of another
+ * type counts as unknown; no document makes a reader fail.
  */
 
 /* The text of a key, borrowed, or NULL. */
@@ -14,7 +14,7 @@ const char *field_text(const json_t *object, const char *key);
 
 /*
  * The text for a terminal: one line without control characters, since others wrote it; "-" where it
- * is not known. The caller frees.
+ * is unknown. The caller frees.
  */
 char *field_line(const json_t *object, const char *key);
 
@@ -24,25 +24,28 @@ double field_number(const json_t *object, const char *key);
 /* The integer of a key, or 0. */
 json_int_t field_integer(const json_t *object, const char *key);
 
-/* Numbers of nodes as "0-2,5", names of hosts as "b1 b2", each name once. The caller frees. */
+/* Numbers of nodes as "0-2,5"; names of hosts as "b1 b2" without duplicates. The caller frees. */
 char *field_nodes(const json_t *object, const char *key);
 char *field_names(const json_t *object, const char *key);
 
 /*
- * The nodes that a task has, had or is to have, "c1/0-1"; empty where it has none: what the document
- * tells then is left of an earlier plan. The caller frees.
+ * The nodes that a task has, had or will have, "c1/0-1"; empty where it has none, and the nodes in
+ * the document are those of an earlier plan. The caller frees.
  */
 char *field_task_nodes(const json_t *task);
 
-/* UTC, to the second, so long after that of the object's key "utc"; NULL: not known. The caller frees. */
+/*
+ * UTC, to the second, `later_s` seconds after the object's key "utc"; NULL: unknown. The caller
+ * frees.
+ */
 char *field_utc(const json_t *object, double later_s);
 
-/* Whether a task in this state has ended; NULL: not known, so no. */
+/* Whether a task in this state has ended; NULL: unknown, false. */
 bool field_state_ended(const char *state);
 
 /*
- * The states of tasks that have not, separated by commas, as GET /v1/tasks?state= takes them: of those that have, or
- * had, nodes or are promised some, and of all.
+ * The states of tasks that have not ended, separated by commas, as GET /v1/tasks?state= takes them:
+ * PLACED, tasks that have or had nodes or a reservation; OPEN, all.
  */
 #define FIELD_STATES_PLACED                                                                        \
 	"planned,queued,starting,running,suspending,suspended,resuming,migrating,quarantined"

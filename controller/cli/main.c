@@ -18,12 +18,12 @@ static void print_usage(FILE *file)
 	for (const struct command *command = commands; command->name; command++)
 		fprintf(file, "  %-11s %-33s %s\n", command->name, command->arguments,
 			command->help);
-	fputs("\n`virtbed COMMAND --help` tells a command's options.\n"
+	fputs("\n`virtbed COMMAND --help` prints the options of a command.\n"
 	      "Exit status: 0 done, 1 failed, 2 bad usage or bad input.\n",
 	      file);
 }
 
-static int refuse(const char *name)
+static int report_unknown(const char *name)
 {
 	fprintf(stderr, "virtbed: unknown command \"%s\"; known:", name);
 	for (const struct command *command = commands; command->name; command++)
@@ -37,8 +37,8 @@ static int run_command(const struct command *command, int argc, char **argv)
 {
 	g_autofree char *name = g_strconcat("virtbed ", command->name, NULL);
 	/*
-	 * GOptionContext takes entries out: one vector to hand over, none of the strings is ours to
-	 * free
+	 * GOptionContext removes the options that it parses: the vector is a copy, its strings are
+	 * borrowed.
 	 */
 	g_autofree char **arguments = g_new0(char *, (gsize)argc + 1);
 
@@ -60,7 +60,7 @@ static int print_help_of(int argc, char **argv)
 	for (const struct command *command = commands; command->name; command++)
 		if (strcmp(command->name, argv[0]) == 0)
 			return run_command(command, 2, arguments);
-	return refuse(argv[0]);
+	return report_unknown(argv[0]);
 }
 
 int main(int argc, char **argv)
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 
 	output_check_at_exit();
 	output_plain_help();
-	/* Numbers keep their points: what is printed is read by programs too. */
+	/* Numbers keep the decimal point of the C locale, since programs read them too. */
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C");
 	if (!name) {
@@ -85,5 +85,5 @@ int main(int argc, char **argv)
 	for (const struct command *command = commands; command->name; command++)
 		if (strcmp(command->name, name) == 0)
 			return run_command(command, argc - 1, argv + 1);
-	return refuse(name);
+	return report_unknown(name);
 }

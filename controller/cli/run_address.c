@@ -12,8 +12,8 @@
 #include "controller/run/run_plan.h"
 
 /*
- * The controller of a run directory, which is its socket. Another address is not gone by: whoever made the directory
- * would be sent the token of who only looks there.
+ * Returns the address of a run directory's controller, which is its socket. Another address in the
+ * directory is ignored: its author would get the token of any user who only inspects the directory.
  */
 static char *address_of(const char *dir, GError **error)
 {
@@ -29,7 +29,7 @@ static char *address_of(const char *dir, GError **error)
 	return NULL;
 }
 
-/* The run directory under runs/ whose plan is the latest of this user's, or NULL. */
+/* The run directory under runs/ with the latest plan of this user, or NULL. */
 static char *latest_dir(void)
 {
 	g_autoptr(GDir) dir = g_dir_open("runs", 0, NULL);
@@ -52,7 +52,7 @@ static char *latest_dir(void)
 	return g_steal_pointer(&latest);
 }
 
-/* Whether somebody listens on a socket, and lets us in. */
+/* Whether a process listens on a socket and accepts this user's connection. */
 static bool is_there(const char *address, GError **error)
 {
 	g_autoptr(GSocketClient) client = g_socket_client_new();
@@ -63,7 +63,10 @@ static bool is_there(const char *address, GError **error)
 	return connection != NULL;
 }
 
-/* The address of the latest run under runs/, of one that is over or broken with `error`. */
+/*
+ * The address of the latest run under runs/; NULL with `error` where that run is over or its
+ * directory is broken.
+ */
 static char *latest_address(GError **error)
 {
 	g_autofree char *dir = latest_dir();
@@ -88,8 +91,9 @@ static char *latest_address(GError **error)
 }
 
 /*
- * Where the service listened last that keeps its state where this user's do by default, if this user serves it;
- * NULL: there is none. It may listen elsewhere than its default, which differs from session to session.
+ * The last address of the service of this user whose state is in the default directory, or NULL.
+ * The service may listen elsewhere than at its default address, which differs from session to
+ * session.
  */
 static char *recorded_address(void)
 {
@@ -106,7 +110,7 @@ static char *recorded_address(void)
 	return g_steal_pointer(&address);
 }
 
-/* Says of a socket that is there that others may use it, and not this user. */
+/* Sets the error for a socket that exists, but that this user may not use. */
 static void set_closed(const char *address, GError **error)
 {
 	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
@@ -116,14 +120,15 @@ static void set_closed(const char *address, GError **error)
 }
 
 /*
- * The address of a service of this user, or of this machine; NULL: there is none, which leaves `error`
- * as it is, or what may be there is for others only, which replaces it.
+ * The address of a service of this user, or of this machine. NULL where there is none: `error` is
+ * left as it is, or replaced if a service exists that only others may use.
  */
 static char *service_address(GError **error)
 {
 	g_auto(GStrv) addresses = run_paths_service_addresses();
 	g_autofree char *recorded = recorded_address();
-	g_autoptr(GError) closed = NULL; /* the first of them to us; one behind it may be open */
+	/* the first service that refuses this user; a later one may accept */
+	g_autoptr(GError) closed = NULL;
 
 	if (recorded && is_there(recorded, NULL))
 		return g_steal_pointer(&recorded);

@@ -21,7 +21,7 @@ static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
 	return false;
 }
 
-/* Names and arguments go as JSON, where texts are UTF-8; NULL with `error` for one that is not. */
+/* A name or argument as JSON; NULL with `error` where it is not UTF-8, as JSON requires. */
 static json_t *text_json(const char *text, GError **error)
 {
 	g_autofree char *shown = g_utf8_make_valid(text, -1);
@@ -32,7 +32,7 @@ static json_t *text_json(const char *text, GError **error)
 	return json;
 }
 
-/* Its permissions go along; a program can be started in any case. */
+/* Adds a file with its permissions; a program becomes executable in any case. */
 static bool add_file(json_t *files, const char *path, bool program, GError **error)
 {
 	g_autofree char *name = g_path_get_basename(path);

@@ -14,7 +14,7 @@
 #include "controller/engine/recorder_store.h"
 #include "controller/store/store.h"
 
-/* A writing in progress. */
+/* The arguments of simulate_store_write(). */
 struct writing {
 	const struct trials *trials;
 	const double *limits;
@@ -46,7 +46,7 @@ static char *cluster_order(const struct sched_system *system)
 	return g_string_free(text, FALSE);
 }
 
-/* The configuration as it was used, as a file beside the store and as text in it. */
+/* Stores the configuration as it was used, as a file beside the store and as text in it. */
 static bool put_config(const struct writing *writing, const char *dir, GError **error)
 {
 	const struct config *config = writing->trials->experiment->config;
@@ -81,7 +81,10 @@ static bool put_facts(const struct writing *writing, double budget_j, const char
 	       put_meta(store, "budget_j", error, "%.17g", budget_j);
 }
 
-/* Trials other than the first leave no tasks that would tell; nothing where no stretch is known. */
+/*
+ * Stores the stretch of a run, which cannot be computed from trials without stored tasks; nothing
+ * where it is unknown.
+ */
 static bool put_stretch(struct store *store, int64_t run, const struct engine_result *result,
 			GError **error)
 {
@@ -126,7 +129,10 @@ static bool add_run(const struct writing *writing, uint32_t trial, uint32_t poli
 	return put_stretch(writing->store, row.run, result, error);
 }
 
-/* Simulates a run of trial 1 again, this time recorded; the decisions only of types that can be run. */
+/*
+ * Simulates a run of trial 1 a second time and records it; decisions only for types that can be
+ * run.
+ */
 static bool record_run(const struct writing *writing, const struct experiment_trial *trial,
 		       uint32_t policy, uint32_t limit, int64_t run, GError **error)
 {
@@ -140,7 +146,10 @@ static bool record_run(const struct writing *writing, const struct experiment_tr
 	bool good;
 
 	setup.recorder = recorder_store_engine(recorder);
-	/* Of hundreds of tasks that wait at thousands of events: they would fill the disk. */
+	/*
+	 * Without types a decision is about hundreds of waiting tasks at thousands of events, which
+	 * would fill the disk.
+	 */
 	if (experiment->config->types_count == 0)
 		setup.recorder->decision = NULL;
 	experiment_simulate_run(experiment, trial, &setup, &result);
@@ -149,7 +158,7 @@ static bool record_run(const struct writing *writing, const struct experiment_tr
 	return good;
 }
 
-/* All runs of trial 1, policies x limits, whose rows are `runs`. */
+/* Records all runs of trial 1, policies x limits; `runs` are their row ids. */
 static bool record_runs(const struct writing *writing, const int64_t *runs, GError **error)
 {
 	const struct trials *trials = writing->trials;
@@ -166,7 +175,7 @@ static bool record_runs(const struct writing *writing, const int64_t *runs, GErr
 	return good;
 }
 
-/* Other environments have thousands of tasks. */
+/* Tasks are recorded for configured types only: other environments have thousands of tasks. */
 static bool is_recorded(const struct config *config)
 {
 	return !config_environment(config) || config_environment(config)->pruning;
@@ -205,7 +214,7 @@ static bool refuse_used(const char *dir, GError **error)
 	return false;
 }
 
-/* Of a path that is not there: the nearest directory above it that is. */
+/* The nearest existing directory above a path. */
 static char *existing(const char *dir)
 {
 	char *at = g_canonicalize_filename(dir, NULL);

@@ -7,18 +7,17 @@
 #include "controller/engine/trials.h"
 
 /*
- * Whether a run directory `dir` can be made, or written if it is there and has no store in it: asked
- * before anything is simulated. Leaves no trace. Returns true, or false with `error` (STORE_ERROR)
- * set.
+ * Checks before a simulation whether run directory `dir` can be made, or written to if it exists
+ * and has no store. Leaves no trace. Returns true, or false with `error` (STORE_ERROR).
  */
 bool simulate_store_check(const char *dir, GError **error);
 
 /*
- * Writes a simulation into run directory `dir` (new, or without a store in it), with the schema of
- * a measured run (docs/reference/store.md) and trials as repeats: the configuration, a row for every run, and
- * for the runs of trial 1, which has the workload that `virtbed run` uses, their tasks, events and
- * decisions too. `limits` are the fractions, `estimates` says where the estimates come from
- * ("given" or a file). Returns true, or false with `error` set.
+ * Writes a simulation into run directory `dir` (new, or without a store), with the schema of a
+ * measured run (docs/reference/store.md) and trials as repeats: the configuration, a row for every
+ * run, and for the runs of trial 1, which has the workload of `virtbed run`, also tasks, events and
+ * decisions. `limits` are the fractions; `estimates` is the source of the estimates ("given" or a
+ * file). Returns true, or false with `error`.
  */
 bool simulate_store_write(const char *dir, const struct trials *trials, const double *limits,
 			  double budget_j, const struct engine_result *results,

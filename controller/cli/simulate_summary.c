@@ -9,10 +9,10 @@
 #include "controller/report/chart.h"
 #include "controller/report/table.h"
 
-/* Of the intervals. */
+/* Confidence level of the intervals. */
 #define LEVEL 0.95
 
-/* The policy that the paper compares with, and whose unlimited run is its 100 %. */
+/* The policy that the paper compares with; its run without a limit is the paper's 100 %. */
 static int find_reference(const struct experiment *experiment)
 {
 	for (uint32_t i = 0; i < experiment->policies_count; i++)
@@ -77,7 +77,7 @@ static double result_migrations(const struct engine_result *result)
 	return (double)result->migrations / result->tasks_arrived;
 }
 
-/* Whether tasks may share hosts, and what says how well they do counts. */
+/* Whether hosts are shared, so that the columns about stretch count. */
 static bool shares(const struct simulate_summary *summary)
 {
 	const struct experiment *experiment = summary->trials->experiment;
@@ -86,7 +86,7 @@ static bool shares(const struct simulate_summary *summary)
 	return experiment->shared || (environment && environment->sharing);
 }
 
-/* Whether tasks have deadlines and queues: being on time is what counts. */
+/* Whether tasks have deadlines and queues, so that the columns about robustness count. */
 static bool prunes(const struct simulate_summary *summary)
 {
 	return study_prunes(summary->trials->experiment->config);
@@ -94,7 +94,7 @@ static bool prunes(const struct simulate_summary *summary)
 
 typedef double (*result_f)(const struct engine_result *result);
 
-/* The values of one cell over the trials, into `ret_values`. */
+/* Collects the values of one cell over the trials into `ret_values`. */
 static void collect(const struct trials *trials, const struct engine_result *results,
 		    const struct simulate_cell *cell, result_f value, double *ret_values)
 {
@@ -102,7 +102,7 @@ static void collect(const struct trials *trials, const struct engine_result *res
 		ret_values[i] = value(trials_result(trials, results, i, cell->policy, cell->limit));
 }
 
-/* Ratios to the reference, trial by trial; a reference of 0 leaves its trial out. */
+/* The ratio to the reference, trial by trial; a trial whose reference is 0 is left out. */
 static struct stats_interval ratio(const struct trials *trials,
 				   const struct engine_result *results,
 				   const struct simulate_cell *cell, uint32_t reference,
@@ -129,7 +129,7 @@ static double mean(const struct trials *trials, const struct engine_result *resu
 	return stats_mean(values, trials->trials);
 }
 
-/* Percentage of the most that could be earned in each trial; none where that is not known. */
+/* The percentage of the highest possible utility in each trial; none where that is unknown. */
 static struct stats_interval percent(const struct trials *trials,
 				     const struct engine_result *results,
 				     const struct simulate_cell *cell, double *values)
@@ -146,7 +146,7 @@ static struct stats_interval percent(const struct trials *trials,
 	return stats_t_interval(values, count, LEVEL);
 }
 
-/* What is known of it in each trial. */
+/* The known values of a metric of tasks with deadlines, over the trials. */
 static struct stats_interval pruning(const struct trials *trials,
 				     const struct engine_result *results,
 				     const struct simulate_cell *cell, enum study_pruning quantity,
@@ -332,7 +332,7 @@ static void ratio_cell(struct table *table, const struct stats_interval *interva
 		table_number(table, interval->value, 3);
 }
 
-/* How energies are written in the table: in the unit of the largest, with four digits of that at least. */
+/* How the table shows energies: in the unit of the largest, with at least four digits of it. */
 struct energy_format {
 	const char *unit;
 	double scale;
@@ -377,12 +377,12 @@ static void print_heading(const struct simulate_summary *summary, FILE *file)
 			trials->experiment->policies[summary->reference].name);
 }
 
-/* "energy" has its unit behind it. */
+/* The unit is appended to "energy". */
 static const char *const columns[] = { "limit", "policy", "utility", "sd", "utility ratio",
 				       "energy", "energy ratio", "arrived", "completed",
 				       "dropped", "ended by" };
 
-/* Before the last one, where hosts are shared. */
+/* Inserted before the last column where hosts are shared. */
 static const char *const sharing_columns[] = { "max stretch", "mean stretch", "pauses/task",
 					       "migrations/task" };
 

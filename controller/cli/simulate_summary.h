@@ -10,8 +10,8 @@
 #include "controller/study/study_pruning.h"
 
 /*
- * What `virtbed simulate` says about its runs: one cell per policy and limit. Means are over the
- * trials, a workload each; ratios are taken workload by workload and then averaged, with 95 %
+ * The summary that `virtbed simulate` prints: a cell per policy and limit. Means are over the
+ * trials, each of which is a workload. Ratios are taken per workload and then averaged, with 95 %
  * intervals (Student's t), so that what all policies share in a workload cancels out.
  */
 
@@ -23,7 +23,10 @@ struct simulate_cell {
 	double energy_j_mean, energy_j_sd;
 	double ended_s_mean;
 	double arrived_mean, completed_mean, dropped_mean, failed_mean; /* tasks */
-	/* On shared hosts, of the largest and the mean bounded stretch; NAN: a run left jobs behind. */
+	/*
+	 * On shared hosts, of the largest and the mean bounded stretch; NAN: a run left jobs
+	 * unfinished.
+	 */
 	double stretch_max_mean, stretch_mean_mean;
 	double pauses_mean, migrations_mean; /* per task */
 	/* Of tasks with deadlines: robustness, variance over types, cost (study_pruning.h). */
@@ -31,10 +34,10 @@ struct simulate_cell {
 	uint32_t ended[ENGINE_END_ABORTED + 1]; /* runs by what ended them */
 	struct stats_interval utility_ratio; /* to the reference policy under the same limit */
 	struct stats_interval energy_ratio;
-	struct stats_interval percent; /* of the most that could be earned; environments only */
+	struct stats_interval percent; /* of the highest possible utility; environments only */
 };
 
-/* All cells. */
+/* The cells of all policies and limits. */
 struct simulate_summary {
 	const struct trials *trials;
 	const double *limits;   /* fractions, trials->limits_count of them */
@@ -47,8 +50,8 @@ struct simulate_summary {
 typedef struct simulate_summary simulate_summary_t;
 
 /*
- * Sums up `results` of `trials`. `limits` are borrowed. The reference is the first
- * max-upr, with whatever modifiers. Returns a new summary.
+ * Summarizes `results` of `trials`. `limits` are borrowed. The reference is the first max-upr
+ * policy, whatever its modifiers. Returns a new summary.
  */
 struct simulate_summary *simulate_summary_new(const struct trials *trials, const double *limits,
 					      double budget_j, const struct engine_result *results);

@@ -10,13 +10,13 @@
 
 G_DEFINE_QUARK(virtbed-submission, submission_error)
 
-static bool refuse(GError **error, const char *words)
+static bool fail_option(GError **error, const char *words)
 {
 	g_set_error_literal(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION, words);
 	return false;
 }
 
-/* Sets `key` to the seconds that an option says, if it was given. */
+/* Sets `key` to an option's duration in seconds, if the option was given. */
 static bool set_duration(json_t *body, const char *key, const char *option, const char *text,
 			 GError **error)
 {
@@ -50,14 +50,16 @@ static bool set_utility(json_t *body, const struct submission *submission, GErro
 	return true;
 }
 
-/* The utility function: constant, then falling to 0; or all until a deadline. */
+/* Sets the utility function: constant, then falling to 0; or constant until a deadline. */
 static bool set_worth(json_t *body, const struct submission *submission, GError **error)
 {
 	if (submission->deadline && (submission->constant || submission->zero_at))
-		return refuse(error, "--deadline says all about when a task is worth something; "
+		return fail_option(error,
+				   "--deadline says all about when a task is worth something; "
 				     "leave out --constant and --zero-at, or it");
 	if (submission->constant && !submission->zero_at)
-		return refuse(error, "--constant needs --zero-at, when the task is worth nothing "
+		return fail_option(error,
+				   "--constant needs --zero-at, when the task is worth nothing "
 				     "any more");
 	if (!set_duration(body, "constant_s", "--constant", submission->constant, error) ||
 	    !set_duration(body, "zero_s", "--zero-at", submission->zero_at, error) ||
@@ -65,11 +67,11 @@ static bool set_worth(json_t *body, const struct submission *submission, GError 
 		return false;
 	if (submission->constant && json_number_value(json_object_get(body, "constant_s")) >
 					    json_number_value(json_object_get(body, "zero_s")))
-		return refuse(error, "--constant must not be longer than --zero-at");
+		return fail_option(error, "--constant must not be longer than --zero-at");
 	return set_utility(body, submission, error);
 }
 
-/* Sets `key` to the number that an option says, if it was given. */
+/* Sets `key` to an option's number, if the option was given. */
 static bool set_number(json_t *body, const char *key, const char *option, const char *text, int64_t min,
 		       int64_t max, GError **error)
 {
@@ -83,11 +85,12 @@ static bool set_number(json_t *body, const char *key, const char *option, const 
 	return true;
 }
 
-/* How many tasks: one, if nothing is said. */
+/* Sets the number of tasks, by default one. */
 static bool set_count(json_t *body, const struct submission *submission, GError **error)
 {
 	if (submission->count && submission->array)
-		return refuse(error, "--array and --count say the same, how many tasks; give one of them");
+		return fail_option(error,
+				   "--array and --count say the same, how many tasks; give one of them");
 	json_object_set_new(body, "count", json_integer(1));
 	return set_number(body, "count", "--count", submission->count, 1, SUBMISSION_COUNT_MAX, error) &&
 	       set_number(body, "count", "--array", submission->array, 1, SUBMISSION_COUNT_MAX, error);
@@ -104,23 +107,27 @@ static bool set_type(json_t *body, const char *type, GError **error)
 	return false;
 }
 
-/* What runs, and as what: a type, or a script that has one or is given one by its size. */
+/* Sets the type, or the script, which has a type or is given one by its size. */
 static bool set_work(json_t *body, const struct submission *submission, GError **error)
 {
 	const bool sized = submission->time || submission->cores || submission->nodes;
 	json_t *script;
 
 	if (!submission->script && (sized || submission->stage_in || submission->stage_out))
-		return refuse(error, "--time, --cores, --nodes, --stage-in and --stage-out are for "
+		return fail_option(error,
+				   "--time, --cores, --nodes, --stage-in and --stage-out are for "
 				     "a --script");
 	if (submission->type && sized)
-		return refuse(error, "--type says how large and for how long; leave out --cores, "
+		return fail_option(error,
+				   "--type says how large and for how long; leave out --cores, "
 				     "--nodes and --time, or it");
 	if (submission->cores && submission->nodes)
-		return refuse(error, "--nodes: they are whole, with all their cores; leave out "
+		return fail_option(error,
+				   "--nodes: they are whole, with all their cores; leave out "
 				     "--cores, or it");
 	if (submission->script && !submission->type && !submission->time)
-		return refuse(error, "--script: say how long it may run with --time, or give its "
+		return fail_option(error,
+				   "--script: say how long it may run with --time, or give its "
 				     "--type");
 	if (!set_type(body, submission->type, error) ||
 	    !set_number(body, "cores", "--cores", submission->cores, 1, INT32_MAX, error) ||

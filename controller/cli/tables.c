@@ -8,8 +8,8 @@
 #include "controller/cli/fields.h"
 
 /*
- * A column: its title, and how its cell is filled from a row's object and the document. With `unless_0`
- * it is there only if this number of some row is not 0.
+ * A column: its title, and the function that fills its cell from a row's object and the document.
+ * With `unless_0` the column is shown only if this number is not 0 in some row.
  */
 struct column {
 	const char *title;
@@ -101,6 +101,7 @@ LINE(fill_reason, "reason")
 LINE(fill_virt_type, "virt_type")
 INTEGER(fill_task, "task")
 INTEGER(fill_priority, "priority")
+INTEGER(fill_suspensions, "suspensions")
 INTEGER(fill_nodes, "nodes")
 INTEGER(fill_idle, "idle")
 INTEGER(fill_busy, "busy")
@@ -115,7 +116,7 @@ NUMBER(fill_cap_w, "cap_w", 1)
 
 /* Tasks. */
 
-/* Up to now from a time that `key` has; 0: it has none. */
+/* The time from `key` until now; 0 where the task has no such time. */
 static double since(const json_t *task, const json_t *document, const char *key)
 {
 	const double from_s = field_number(task, key);
@@ -123,13 +124,15 @@ static double since(const json_t *task, const json_t *document, const char *key)
 	return isfinite(from_s) ? field_number(document, "now_s") - from_s : 0;
 }
 
-/* Of all attempts: as long as it was not to be on nodes, or back on them. */
+/*
+ * Waiting time over all attempts: the spans in which the task should have had nodes and had none.
+ */
 static void fill_waited(struct table *table, const json_t *task, const json_t *document)
 {
 	add_duration(table, field_number(task, "waited_s") + since(task, document, "waits_since_s"));
 }
 
-/* What it has executed; it stands still while the task does. */
+/* Execution time; it stops while the task is suspended. */
 static void fill_ran(struct table *table, const json_t *task, const json_t *document)
 {
 	const double ran_s = field_number(task, "executed_s") + since(task, document, "since_s");
@@ -146,7 +149,7 @@ static void fill_left(struct table *table, const json_t *task, const json_t *doc
 				     : field_number(task, "left_s"));
 }
 
-/* Where it is, "c1/0-1", and why it is not where it wants to be, "(no idle nodes)". */
+/* The nodes of the task, "c1/0-1", and why it does not run there, "(no idle nodes)". */
 static void fill_where(struct table *table, const json_t *task, const json_t *document)
 {
 	bool ended = field_state_ended(field_text(task, "state"));
@@ -175,6 +178,25 @@ struct table *table_of_tasks(const json_t *document)
 	return table_of(columns, G_N_ELEMENTS(columns), document, "tasks");
 }
 
+static void fill_held(struct table *table, const json_t *task, const json_t *document)
+{
+	table_text(table, json_is_true(json_object_get(task, "held")) ? "yes" : "no");
+}
+
+struct table *table_of_suspensions(const json_t *document)
+{
+	static const struct column columns[] = {
+		{"TASK", TABLE_RIGHT, fill_task},
+		{"TYPE", TABLE_LEFT, fill_type},
+		{"STATE", TABLE_LEFT, fill_state},
+		{"CLUSTER", TABLE_LEFT, fill_cluster},
+		{"SUSPENSIONS", TABLE_RIGHT, fill_suspensions},
+		{"HELD", TABLE_LEFT, fill_held},
+	};
+
+	return table_of(columns, G_N_ELEMENTS(columns), document, "tasks");
+}
+
 /* Clusters, nodes, hosts. */
 
 static void fill_types(struct table *table, const json_t *cluster, const json_t *document)
@@ -184,7 +206,7 @@ static void fill_types(struct table *table, const json_t *cluster, const json_t 
 	table_text(table, *types ? types : NULL);
 }
 
-/* What its watts come from, and whether they are a model's. */
+/* The source of the watts, marked where it is a model. */
 static void fill_meter(struct table *table, const json_t *cluster, const json_t *document)
 {
 	g_autofree char *meter = field_line(cluster, "meter");
@@ -241,8 +263,8 @@ struct table *table_of_power(const json_t *document)
 /* Decisions. */
 
 /*
- * The numbers that an action may have (docs/reference/snapshot.md); those that are times of the run, and
- * what their UTC is called.
+ * The numbers that an action may have (docs/reference/snapshot.md). Times of the run also have a
+ * title for their UTC column.
  */
 static const struct number {
 	const char *key;
@@ -267,7 +289,7 @@ static bool any_has(const json_t *decisions, const char *key)
 	return false;
 }
 
-/* Whether two decisions say the same but for their numbers. */
+/* Whether two decisions differ at most in their numbers. */
 static bool same_decision(const json_t *one, const json_t *other)
 {
 	static const char *const keys[] = {"kind", "cluster", "nodes", "reason"};
@@ -284,7 +306,7 @@ static bool same_decision(const json_t *one, const json_t *other)
 	return true;
 }
 
-/* UTC of a time of the run beside that of the decision; "-" where that one's is not known. */
+/* Adds the UTC of a time of the run; "-" where the decision's UTC is unknown. */
 static void add_utc(struct table *table, const json_t *decision, double time_s)
 {
 	g_autofree char *utc = field_utc(decision, time_s - field_number(decision, "time_s"));

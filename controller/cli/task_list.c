@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "controller/cli/commands.h"
+#include "controller/cli/command.h"
 #include "controller/cli/fields.h"
 
-/* Tasks that are asked for at once: the most that a controller gives. */
+/* Tasks per request: the most that a controller sends. */
 #define PAGE 10000
 
 static void add_query(GString *path, const char *key, const char *value)
@@ -21,7 +21,7 @@ static void add_query(GString *path, const char *key, const char *value)
 				       escaped);
 }
 
-/* The first and the last of some numbers; which tasks between are wanted is for us to see. */
+/* The range of some numbers; the client selects the wanted tasks in it. */
 static void find_range(const GArray *numbers, gint64 *ret_first, gint64 *ret_last)
 {
 	for (guint i = 0; numbers && i < numbers->len; i++) {
@@ -41,7 +41,7 @@ static GHashTable *number_set(const GArray *numbers)
 	return set;
 }
 
-/* Leaves the tasks in one of the states: controllers of before cannot choose. */
+/* Keeps the tasks in one of the states: older controllers ignore that part of the query. */
 static void keep_states(json_t *tasks, const char *states)
 {
 	g_auto(GStrv) names = g_strsplit(states, ",", -1);
@@ -52,7 +52,7 @@ static void keep_states(json_t *tasks, const char *states)
 			json_array_remove(tasks, i);
 }
 
-/* Leaves the tasks that have one of the numbers. */
+/* Keeps the tasks with one of the numbers. */
 static void keep_wanted(json_t *tasks, const GArray *numbers)
 {
 	g_autoptr(GHashTable) wanted = number_set(numbers);
@@ -65,10 +65,10 @@ static void keep_wanted(json_t *tasks, const GArray *numbers)
 	}
 }
 
-/* What a page of tasks is asked by. */
+/* The query of a page of tasks. */
 struct query {
 	const char *states, *user;
-	gint64 after, last; /* tasks above `after`, -1: all; which ends at `last` */
+	gint64 after, last; /* tasks above `after` (-1: all), up to `last` */
 };
 
 static json_t *ask_page(struct client *client, const struct query *query, int *ret_status,
@@ -87,7 +87,7 @@ static json_t *ask_page(struct client *client, const struct query *query, int *r
 	return client_ask(client, "GET", path->str, NULL, ret_status, error);
 }
 
-/* The number of the last task in the list; `otherwise` where there is none. */
+/* The number of the last task in the list; `otherwise` for an empty list. */
 static gint64 last_number(const json_t *tasks, gint64 otherwise)
 {
 	const json_t *last = json_array_get(tasks, json_array_size(tasks) - 1);
@@ -95,7 +95,7 @@ static gint64 last_number(const json_t *tasks, gint64 otherwise)
 	return last ? field_integer(last, "task") : otherwise;
 }
 
-/* All pages in one document, that of the last one. */
+/* Gets all pages as one document, which has the other fields of the last page. */
 static json_t *ask_pages(struct client *client, struct query *query, int *ret_status,
 			 GError **error)
 {
@@ -135,7 +135,7 @@ json_t *task_list_ask(struct client *client, const char *states, const char *use
 	return document;
 }
 
-/* Whether there is a task for each number; else prints one that there is not. */
+/* Checks that each number has a task; else prints the first number without one. */
 static bool all_there(struct client *client, const json_t *tasks, const GArray *numbers)
 {
 	g_autoptr(GHashTable) missing = number_set(numbers);

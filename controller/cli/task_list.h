@@ -7,16 +7,16 @@
 #include "controller/cli/client.h"
 
 /*
- * The document of GET /v1/tasks with the tasks in `states` (separated by commas), of `user`, with
- * one of `numbers` (guint64); NULL of any: all. A number of which there is no task is bad input.
- * Returns a new reference, or NULL with client->status set, and why was printed.
+ * Returns the document of GET /v1/tasks with the tasks in `states` (separated by commas), of
+ * `user`, with one of `numbers` (guint64); NULL for any of them: all. A number without a task is
+ * bad input. Returns a new reference, or NULL after why was printed and client->status set.
  */
 json_t *task_list_get(struct client *client, const char *states, const char *user,
 		      const GArray *numbers);
 
 /*
- * The same for those that go on asking while the controller is away: nothing is printed, a task may
- * be missing. *ret_status as of client_ask().
+ * As task_list_get(), for commands that retry while the controller does not answer: prints nothing,
+ * and a task may be missing. *ret_status as of client_ask().
  */
 json_t *task_list_ask(struct client *client, const char *states, const char *user,
 		      const GArray *numbers, int *ret_status, GError **error);

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/cli/task_wait.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "controller/cli/commands.h"
+#include "controller/cli/command.h"
 #include "controller/cli/fields.h"
 #include "controller/cli/task_list.h"
 
 #define FIRST_PAUSE_MS 100
 #define LONGEST_PAUSE_MS 1000
 
+/* Between two requests about a task that is being suspended, resumed or migrated. */
+#define STEP_PAUSE_MS 200
+
 /*
- * A controller that is away for longer than so many times that for an answer, ten minutes by default, is not waited
- * for: restarts take seconds.
+ * A controller that does not answer is given up after so many timeouts for an answer, ten minutes
+ * by default: a restart takes seconds.
  */
 #define PATIENCE_TIMES 20
 
@@ -23,7 +27,7 @@ struct counts {
 	guint ended, running;
 };
 
-static struct counts count(const json_t *tasks)
+static struct counts count_states(const json_t *tasks)
 {
 	struct counts counts = {0};
 	const json_t *task;
@@ -38,9 +42,9 @@ static struct counts count(const json_t *tasks)
 	return counts;
 }
 
-/* On a terminal alone: a line that is written over. */
-static void show(const char *format, ...) G_GNUC_PRINTF(1, 2);
-static void show(const char *format, ...)
+/* Overwrites the progress line, on a terminal only. */
+static void show_progress(const char *format, ...) G_GNUC_PRINTF(1, 2);
+static void show_progress(const char *format, ...)
 {
 	va_list arguments;
 
@@ -53,17 +57,20 @@ static void show(const char *format, ...)
 	fflush(stderr);
 }
 
-/* Waiting: the last answer, and since when there is none. */
+/* The state of waiting: the last answer, and since when there is none. */
 struct waiting {
 	struct client *client;
 	const GArray *numbers;
 	json_t *document;
 	int64_t answered_ns;
-	bool told; /* that there is no answer */
+	bool reported; /* the lack of an answer was reported */
 };
 
-/* Asks once; false: it is over, with client->status. Being away for a while is not. */
-static bool ask(struct waiting *waiting)
+/*
+ * Sends one request; false: the wait is over, with client->status. A short absence of the
+ * controller is not an end.
+ */
+static bool ask_once(struct waiting *waiting)
 {
 	g_autoptr(GError) error = NULL;
 	int status;
@@ -74,22 +81,23 @@ static bool ask(struct waiting *waiting)
 		json_decref(waiting->document);
 		waiting->document = document;
 		waiting->answered_ns = clock_now_ns();
-		waiting->told = false;
+		waiting->reported = false;
 		return true;
 	}
 	if ((status != 0 && status != 503) ||
 	    clock_elapsed_s(waiting->answered_ns, clock_now_ns()) >
 		    client_patience_s(waiting->client, PATIENCE_TIMES)) {
-		show("%s", "");
+		show_progress("%s", "");
 		client_fail(waiting->client, status, error);
 		return false;
 	}
-	if (!waiting->told) {
-		show("%s", "");
-		fprintf(stderr, "%s: no answer from the controller; the tasks go on, asking again\n",
+	if (!waiting->reported) {
+		show_progress("%s", "");
+		fprintf(stderr,
+			"%s: no answer from the controller; the tasks keep running, asking again\n",
 			waiting->client->name);
 	}
-	waiting->told = true;
+	waiting->reported = true;
 	return true;
 }
 
@@ -99,18 +107,32 @@ json_t *task_wait(struct client *client, const GArray *numbers)
 		.client = client, .numbers = numbers, .answered_ns = clock_now_ns()};
 	guint pause_ms = FIRST_PAUSE_MS;
 
-	while (ask(&waiting)) {
-		struct counts counts = count(json_object_get(waiting.document, "tasks"));
+	while (ask_once(&waiting)) {
+		struct counts counts = count_states(json_object_get(waiting.document, "tasks"));
 
 		if (counts.ended == numbers->len) {
-			show("%s", "");
+			show_progress("%s", "");
 			return waiting.document;
 		}
-		show("%u of %u ended, %u running, %u waiting", counts.ended, numbers->len,
+		show_progress("%u of %u ended, %u running, %u waiting", counts.ended, numbers->len,
 		     counts.running, numbers->len - counts.ended - counts.running);
 		client_pause(pause_ms);
 		pause_ms = MIN(pause_ms * 2, LONGEST_PAUSE_MS);
 	}
 	json_decref(waiting.document);
 	return NULL;
+}
+
+json_t *task_wait_while(struct client *client, guint64 number, json_t *task,
+			task_pending_f is_pending, const void *data, int64_t from_ns, double wait_s)
+{
+	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64, number);
+
+	while (task && is_pending(task, data) &&
+	       clock_elapsed_s(from_ns, clock_now_ns()) < wait_s) {
+		json_decref(task);
+		client_pause(STEP_PAUSE_MS);
+		task = client_get(client, path);
+	}
+	return task;
 }

@@ -14,7 +14,7 @@
 
 #define BAR_WIDTH 30
 
-/* Nodes of a cluster that are drawn one by one; of more only the counts are shown. */
+/* The most nodes of a cluster that are drawn one by one; larger clusters show only counts. */
 #define NODES_DRAWN 60
 
 static void append_number(GString *text, const char *before, double value, const char *after)
@@ -23,7 +23,7 @@ static void append_number(GString *text, const char *before, double value, const
 		g_string_append_printf(text, "%s%.1f%s", before, value, after);
 }
 
-/* Watts of all hosts together; NAN where one is not known. */
+/* Watts of all hosts together; NAN where a host's are unknown. */
 static double watts(const json_t *power)
 {
 	const json_t *host;
@@ -139,7 +139,7 @@ static void append_clusters(GString *text, const struct top_screen *screen)
 
 /* Power. */
 
-/* The most that any host draws or may draw. */
+/* The highest power or cap of any host. */
 static double largest_w(const json_t *power)
 {
 	const json_t *host;
@@ -152,7 +152,7 @@ static double largest_w(const json_t *power)
 	return largest;
 }
 
-/* "=====####": idle watts, and what is drawn above them. */
+/* "=====####": idle watts, and the watts above them. */
 static char *draw_bar(const json_t *host, double full_w)
 {
 	GString *bar = g_string_new(NULL);
@@ -192,7 +192,10 @@ static void append_power(GString *text, const struct top_screen *screen)
 	append_table(text, table);
 }
 
-/* Tasks: those on nodes first; how many there is no room for in the controller's answer. */
+/*
+ * Adds the tasks, those with nodes first, and the number of tasks that the controller's answer left
+ * out.
+ */
 static void append_tasks(GString *text, const struct top_screen *screen)
 {
 	g_autoptr(json_t) on_nodes = json_array();
@@ -224,7 +227,7 @@ static char *fit(const char *text, int columns, int rows)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 	GString *fitting = g_string_new(NULL);
-	guint count = g_strv_length(lines) - 1; /* behind the last newline is nothing */
+	guint count = g_strv_length(lines) - 1; /* the text after the last newline is empty */
 	guint shown = rows > 0 && count > (guint)rows ? (guint)rows - 1 : count;
 
 	for (guint i = 0; i < shown; i++) {

@@ -4,20 +4,20 @@
 #include <jansson.h>
 
 /*
- * What `virtbed top` shows, as text: clusters with their nodes, hosts with their watts, and tasks
- * that have not ended. Documents of the controller, all borrowed; those that are NULL are left out.
+ * The screen of `virtbed top` as text: clusters with their nodes, hosts with their watts, and tasks
+ * that have not ended. All documents are the controller's and borrowed; NULL ones are left out.
  */
 struct top_screen {
 	const json_t *status;   /* GET /v1/status */
 	const json_t *clusters; /* GET /v1/clusters */
 	const json_t *nodes;    /* GET /v1/nodes */
 	const json_t *power;    /* GET /v1/power */
-	const json_t *tasks;    /* GET /v1/tasks; `more` are said to be left out */
-	const char *note;       /* one more line at the top, NULL: none */
+	const json_t *tasks;    /* GET /v1/tasks; `more`: number of tasks left out */
+	const char *note;       /* an extra line at the top; NULL: none */
 };
 
 /*
- * The lines, each with a newline, none longer than `columns` characters and at most `rows` of them
- * (0: as many as there are). What there is no room for is counted at the end. The caller frees.
+ * Returns the lines, each with a newline and at most `columns` characters, at most `rows` of them
+ * (0: no limit). The last line counts what does not fit. The caller frees.
  */
 char *top_screen_text(const struct top_screen *screen, int columns, int rows);

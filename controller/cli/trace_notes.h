@@ -4,7 +4,7 @@
 #include "controller/replay/swf.h"
 
 /*
- * Says on standard error what of a trace was left out or sorted, one line each, after `name`, the command's.
- * `path` names the trace; a trace of NULL, which nobody has, needs no word.
+ * Prints on standard error how many jobs of a trace were left out or sorted, a line each, after
+ * `name`, the command's. `path` names the trace; nothing is printed for a NULL trace.
  */
 void trace_notes_print(const char *name, const char *path, const struct swf_trace *trace);

@@ -12,10 +12,10 @@ struct outcome {
 	guint cluster;
 	double start_s, end_s;
 	double ratio; /* measured / ETC */
-	double apart; /* ... over what was common; NAN: it ran alone */
+	double apart; /* `ratio` over the mean ratio of the tasks beside it; NAN: it ran alone */
 };
 
-/* The tasks of all runs, and the clusters by name in their order. */
+/* The completed tasks of all runs, and the clusters by name in their order. */
 struct outcomes {
 	GPtrArray *clusters; /* char *, owned */
 	GArray *list;        /* struct outcome */
@@ -33,8 +33,8 @@ static guint find_cluster(GPtrArray *clusters, const char *name)
 	return i;
 }
 
-/* Sets what the tasks from `first` on, those of one run, had apart from the others. */
-static void tell_apart(GArray *list, guint first)
+/* Sets `apart` of the tasks from `first` on, which are those of one run. */
+static void find_overlaps(GArray *list, guint first)
 {
 	struct outcome *outcomes = (struct outcome *)(void *)list->data;
 
@@ -78,11 +78,11 @@ static bool collect_run(struct outcomes *outcomes, struct store *store, int64_t 
 		};
 		g_array_append_val(outcomes->list, outcome);
 	}
-	tell_apart(outcomes->list, first);
+	find_overlaps(outcomes->list, first);
 	return tasks != NULL;
 }
 
-/* Of the tasks on cluster number `cluster`, or of all where `name` is NULL. */
+/* The accuracy over the tasks on cluster number `cluster`, or over all where `name` is NULL. */
 static struct accuracy measure(const GArray *list, guint cluster, const char *name)
 {
 	g_autofree double *ratios = g_new(double, list->len + 1);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Arrivals closer than this are the same: the store keeps them to the bit, older files may not. */
+/* Arrivals closer than this are equal: the store keeps them exactly, older files may not. */
 #define SAME_S 1e-6
 
 const struct store_run *arrivals_run(const struct summary *measured,
@@ -22,7 +22,7 @@ const struct store_run *arrivals_run(const struct summary *measured,
 	return NULL;
 }
 
-/* Whether the tasks that two runs have in common are the same, and there are any. */
+/* Whether the tasks that two runs have in common are equal, and there are any. */
 static bool same_tasks(GPtrArray *a, GPtrArray *b)
 {
 	guint i = 0, j = 0;
@@ -57,7 +57,8 @@ static bool have_all_runs(const struct summary *measured, const struct summary *
 }
 
 /*
- * The first measured run of a cell that was simulated too stands for all: they have one workload.
+ * The first measured run of a cell that was also simulated; all measured runs have the same
+ * workload.
  */
 static const struct store_run *first_common(const struct summary *measured,
 					    const struct summary *simulated,

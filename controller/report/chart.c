@@ -10,12 +10,13 @@
 #include "common/visible.h"
 #include "controller/report/provenance.h"
 
-/*
- * A drawing takes well under a second; a gnuplot that waits for something is not worth waiting for.
- */
+/* gnuplot draws in well under a second; a hanging gnuplot is given up after this time. */
 #define GNUPLOT_TIMEOUT_S 60
 
-/* Pixels of a line of the heading and of the notes, of a character of them, and above the notes. */
+/*
+ * Pixels: a line of the heading and of the notes, a character of them, and the space above the
+ * notes.
+ */
 enum { HEADING_LINE = 17, HEADING_CHARACTER = 7 };
 enum { NOTES_LINE = 15, NOTES_CHARACTER = 6, NOTES_AIR = 8 };
 
@@ -47,7 +48,7 @@ guint32 chart_colour(guint index)
 char *chart_line(guint index)
 {
 	static const char *const dashes[] = {"1", "(14,4)", "(3,3)", "(14,4,3,4)"};
-	/* Full shapes first, open ones, then those of lines. */
+	/* Full shapes first, then open shapes, then shapes of lines. */
 	static const guint marks[] = {5, 7, 9, 13, 11, 15, 4, 6, 8, 12, 10, 14, 2, 1, 3};
 
 	return g_strdup_printf("lc rgb '#%06x' dt %s pt %u", chart_colour(index),
@@ -70,7 +71,7 @@ static guint32 pale(guint32 colour, double share)
 
 char *chart_fill(guint index, double share)
 {
-	/* gnuplot's 3 is full. */
+	/* gnuplot's pattern 3 is solid. */
 	static const guint patterns[] = {3, 4, 2, 5, 1, 6, 7};
 	const guint pattern = patterns[index % G_N_ELEMENTS(patterns)];
 
@@ -79,7 +80,7 @@ char *chart_fill(guint index, double share)
 			       pattern, chart_colour(index), pale(chart_colour(index), share));
 }
 
-/* From how much of the base on a unit is taken, the largest first; it is `base` of it. */
+/* A unit is used from `from` base units on, the largest first; it is `base` base units. */
 struct unit {
 	double from;
 	double base;
@@ -129,7 +130,7 @@ char *chart_energy_text(double joules)
 	const char *unit = chart_energy_unit(joules, &scale);
 	const double value = joules * scale;
 
-	/* Three digits, and all before the point. */
+	/* Three significant digits, or all before the point. */
 	return g_strdup_printf("%.*f %s", value >= 100 ? 0 : value >= 10 ? 1 : 2, value, unit);
 }
 
@@ -188,7 +189,7 @@ char *chart_notes(const struct summary *summary)
 	return g_strjoinv("\n", (char **)notes->pdata);
 }
 
-/* The notes as one text; single quotes do not know \n: lines are joined in double quotes. */
+/* The notes as one text. Single quotes do not know \n, so lines are joined in double quotes. */
 static char *notes_text(const struct chart *chart, guint *ret_lines, guint *ret_longest)
 {
 	g_auto(GStrv) lines = g_strsplit(chart->notes, "\n", -1);
@@ -208,7 +209,7 @@ static char *notes_text(const struct chart *chart, guint *ret_lines, guint *ret_
 	return g_string_free(text, FALSE);
 }
 
-/* What is drawn stands in what is left between heading and notes; panels reckon from `top`. */
+/* The drawing fills the space between heading and notes; panels compute their place from `top`. */
 static char *preamble(const struct chart *chart)
 {
 	guint lines;
@@ -327,4 +328,20 @@ char *chart_draw_bare(const struct chart *chart, const char *dir, GError **error
 	g_file_get_contents(path, &text, NULL, error);
 	g_unlink(path);
 	return text;
+}
+
+char *chart_run_title(const struct summary *summary, const struct store_run *run)
+{
+	g_autofree char *name = store_get_meta(summary->store, "config_name");
+
+	return g_strdup_printf("%s%s%s, %s at %g %%, %s %u",
+			       summary->measured ? "measured" : "simulated", name ? ": " : "",
+			       name ? name : "", run->policy, 100 * run->limit,
+			       summary->measured ? "repeat" : "trial", run->repeat);
+}
+
+char *chart_run_stem(const struct store_run *run)
+{
+	return g_strdup_printf("%" G_GINT64_FORMAT "-%s-%g", run->run, run->policy,
+			       100 * run->limit);
 }

@@ -7,12 +7,12 @@
 #include "controller/report/speeds.h"
 #include "controller/report/stats.h"
 
-/* Pixels: a bar, a panel, what is around both. */
+/* Pixels: a bar, a panel, and the space around both. */
 enum { BAR_WIDTH = 24, WIDTH_MIN = 820, PANEL_HEIGHT = 230, AROUND_HEIGHT = 175 };
 
 #define LEVEL 0.95
 
-/* Bars of one type take this share of the room between two types. */
+/* The part of the distance between two types that the bars of a type fill. */
 #define GROUP_WIDTH 0.8
 
 /* The types and clusters that have estimates, in the order of the matrices. */
@@ -40,7 +40,10 @@ static guint index_of(const GPtrArray *names, const char *name)
 	return i;
 }
 
-/* What completed tasks of all runs took on one cluster, in seconds of `speed` to a real one. */
+/*
+ * The values of completed tasks of all runs on one cluster; times in seconds of which `speed` are a
+ * real one.
+ */
 static GArray *observed(GPtrArray *traces, const struct config_estimate *estimate, bool energy, double speed)
 {
 	GArray *values = g_array_new(FALSE, FALSE, sizeof(double));
@@ -61,7 +64,7 @@ static GArray *observed(GPtrArray *traces, const struct config_estimate *estimat
 	return values;
 }
 
-/* The interval of a mean that is known with its deviation; none for a single or given value. */
+/* The interval of a mean with its deviation; none for a single or given value. */
 static struct stats_interval interval_of(double mean, double sd, uint32_t count)
 {
 	if (count < 2 || !isfinite(sd))
@@ -77,7 +80,7 @@ static void put_interval(GString *csv, const struct stats_interval *interval)
 	csv_number(csv, interval->high);
 }
 
-/* The middle of a bar; type i stands at x = i. */
+/* The middle of a bar; type i is at x = i. */
 static double bar_x(const struct matrix *matrix, const struct config_estimate *estimate)
 {
 	double width = GROUP_WIDTH / matrix->clusters->len;
@@ -127,7 +130,7 @@ static char *data(const struct matrix *matrix, GPtrArray *traces)
 	return g_string_free(csv, FALSE);
 }
 
-/* One panel: bars of the estimates, and what was observed beside them as points. */
+/* A panel: bars of the estimates, and the observations beside them as points. */
 struct panel {
 	const char *label;
 	bool is_energy;                          /* else a time */
@@ -177,7 +180,7 @@ static void put_axis(GString *text, const struct matrix *matrix, const struct pa
 				    : "unset key");
 }
 
-/* Arrows with square heads: gnuplot's own error bars clear a spot in their middle. */
+/* Arrows with square heads: gnuplot's own error bars leave a gap in their middle. */
 static void put_intervals(GString *text, const char *low, const char *high, char side,
 			  const char *colour)
 {
@@ -189,7 +192,7 @@ static void put_intervals(GString *text, const char *low, const char *high, char
 		side, low, high, low, colour);
 }
 
-/* Points have a light edge, which goes below the intervals. */
+/* Points have a light edge below the intervals. */
 static void put_panel(GString *text, const struct matrix *matrix, const struct panel *panel,
 		      bool last, bool seen)
 {
@@ -218,7 +221,7 @@ static void put_panel(GString *text, const struct matrix *matrix, const struct p
 				       "title 'completed tasks of the runs', \\\n",
 				       panel->seen);
 	}
-	/* Draws nothing: something must follow the last comma. */
+	/* Draws nothing: gnuplot needs an element after the last comma. */
 	g_string_append(text, "  NaN notitle\n");
 }
 
@@ -276,7 +279,7 @@ static bool any_fast(const struct matrix *matrix)
 	return false;
 }
 
-static struct chart *draw(const struct summary *summary, const struct matrix *matrix,
+static struct chart *make_chart(const struct summary *summary, const struct matrix *matrix,
 			  GPtrArray *traces, const char *prefix)
 {
 	struct chart *chart = chart_new("%sestimates", prefix);
@@ -315,7 +318,7 @@ struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces,
 		note(matrix.clusters, estimate->cluster);
 	}
 	if (matrix.estimates->len)
-		chart = draw(summary, &matrix, traces, prefix);
+		chart = make_chart(summary, &matrix, traces, prefix);
 	json_decref(matrix.speeds);
 	g_ptr_array_unref(matrix.types);
 	g_ptr_array_unref(matrix.clusters);

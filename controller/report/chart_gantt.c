@@ -10,24 +10,24 @@
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
 
-/* Pixels: a row while there are few, all rows when there are many, and what is around them. */
+/* Pixels: a row if there are few, the most of all rows, and the space around them. */
 enum { ROW_HEIGHT = 24, ROWS_HEIGHT_MAX = 1200, AROUND_HEIGHT = 150, WIDTH = 820 };
 
-/* Rows up to which each is labelled; beyond it, the first of each cluster. */
+/* Up to so many rows each is labelled; with more, the first of each cluster. */
 enum { LABELLED_ROWS_MAX = 50 };
 
-/* The nodes of a cluster are neighbouring rows, with half a row of air to the next cluster. */
+/* The nodes of a cluster are neighbouring rows, with a gap of half a row to the next cluster. */
 struct lane {
 	char *cluster;
 	guint nodes;
 	double first; /* row of node 0 */
 };
 
-/* How a bar looks. The order is that of the key. */
+/* The look of a bar by the task's state, in the order of the key. */
 struct look {
 	const char *state;
 	const char *fill;
-	const char *title; /* NULL: the plain look that the types show */
+	const char *title; /* for the key; NULL: the plain look that the types show */
 };
 
 static const struct look looks[] = {
@@ -37,7 +37,7 @@ static const struct look looks[] = {
 	{"killed", "pattern 6", "killed"},
 };
 
-/* Below the nodes: tasks that never ran, and attempts that were lost. */
+/* Below the nodes are rows for dropped tasks and lost attempts. */
 struct chart_rows {
 	GArray *lanes;     /* struct lane */
 	GPtrArray *types;  /* const char *, borrowed from the tasks */
@@ -75,7 +75,7 @@ static void need_node(struct chart_rows *rows, const char *cluster, guint nodes)
 	g_array_append_val(rows->lanes, fresh);
 }
 
-/* Nodes that never ran anything have rows too, where the configuration is there to name them. */
+/* Nodes that never executed a task have rows too, if the configuration is there to name them. */
 static void take_configured(struct chart_rows *rows, const struct summary *summary)
 {
 	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
@@ -87,7 +87,7 @@ static void take_configured(struct chart_rows *rows, const struct summary *summa
 		need_node(rows, config->clusters[i].name, config->clusters[i].nodes);
 }
 
-/* A number of a node beyond it is none. */
+/* Larger numbers are no nodes. */
 #define NODE_MAX 999999
 
 /* The node numbers of a task, from "0,1". */
@@ -184,7 +184,7 @@ static void put_row(GString *csv, const struct store_task *task, const char *nod
 	csv_end(csv);
 }
 
-/* What of its states a bar can show; one that still ran when the run was read is unfinished. */
+/* The state that a bar shows; a task that was running when the run was read is unfinished. */
 static const char *shown_state(const char *state)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(looks); i++)
@@ -216,7 +216,7 @@ static void put_task(GString *csv, const struct chart_rows *rows, const struct r
 	}
 }
 
-/* Attempts that were lost: {"task": ., "attempt": ., "reason": .}. */
+/* Adds the lost attempts: {"task": ., "attempt": ., "reason": .}. */
 static void put_lost(GString *csv, const struct chart_rows *rows, const struct run_trace *trace)
 {
 	for (guint i = 0; i < trace->events->len; i++) {
@@ -330,7 +330,7 @@ static void put_plot(GString *text, const struct chart_rows *rows, const struct 
 	g_string_append(text, "plot \\\n");
 	for (guint i = 0; i < rows->types->len; i++)
 		put_bars(text, rows, rows->types->pdata[i], chart_colour(i));
-	/* Nothing is drawn here: these are for the key. */
+	/* These draw nothing but entries of the key. */
 	for (gsize i = 0; i < G_N_ELEMENTS(looks); i++)
 		if (looks[i].title && has_state(trace, looks[i].state))
 			g_string_append_printf(text,
@@ -361,7 +361,7 @@ static char *script(const struct chart_rows *rows, const struct run_trace *trace
 		"wide(x) = strcol('node') ne '' && t('end_s') - t('start_s') > "
 		"time_scale * %.4f * strlen(strcol('task'))\n\n"
 		"set title heading font ',9'\n"
-		/* The empty line keeps the key off the label. */
+		/* The empty line separates the key from the label. */
 		"set xlabel since.\"\\n \"\n"
 		"set xrange [0:time_scale * %.10g]\n"
 		"set yrange [%.2f:-0.75]\n",

@@ -4,10 +4,10 @@
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
 
-/* Pixels. Both panels begin and end below one another. */
+/* Pixels. Both panels have the same left and right ends. */
 enum { WIDTH = 820, SUM_HEIGHT = 190, HOSTS_HEIGHT = 230, AROUND_HEIGHT = 130, KEY_LINE = 20 };
 
-/* More points than pixels only make a drawing heavy. */
+/* More points than pixels only make the file larger. */
 #define POINTS_MAX 1000
 
 static const char all_hosts[] = "all hosts";
@@ -23,14 +23,14 @@ static void put_row(GString *csv, const char *host, double time_s, double watts,
 	csv_end(csv);
 }
 
-/* Draws every so many samples. */
+/* The samples between two drawn points. */
 static guint step_of(const struct run_trace *trace)
 {
 	return MAX(1, trace->samples->len / (trace->hosts->len * POINTS_MAX));
 }
 
 /*
- * The sum is known whenever a host has a sample: in long runs one in as many as there are hosts is
+ * The sum is known at each sample of any host, so in long runs a part of one per number of hosts is
  * enough.
  */
 static void put_rows_of_all(GString *csv, const struct run_trace *trace)
@@ -95,7 +95,7 @@ static void put_sum(GString *text)
 static void put_hosts(GString *text, const struct run_trace *trace)
 {
 	put_margins(text, 20 + SUM_HEIGHT + 30, HOSTS_HEIGHT);
-	/* The empty line keeps the key off the label. */
+	/* The empty line separates the key from the label. */
 	g_string_append(text, "set format x '%.10g'\n"
 			      "set xlabel since.\"\\n \"\n"
 			      "set ylabel unit.', each host'\n"
@@ -116,7 +116,7 @@ static void put_hosts(GString *text, const struct run_trace *trace)
 	}
 	g_string_append(
 		text,
-		/* Nothing is drawn here: these are for the key, of both panels. */
+		/* These draw nothing but entries of the key, for both panels. */
 		"  NaN with boxes fs solid 0.25 noborder lc rgb '#0072b2' "
 		"title 'above the baseline: dynamic', \\\n"
 		"  NaN with lines dt 2 lc rgb '#606060' title 'idle baseline', \\\n"
@@ -192,7 +192,7 @@ struct chart *chart_power(const struct summary *summary, const struct run_trace 
 	chart->csv = data(trace);
 	chart->script = script(trace);
 	chart->width = WIDTH;
-	/* The key has two entries of its own, and two columns at least. */
+	/* The key has two entries besides the hosts, and at least two columns. */
 	chart->height = SUM_HEIGHT + HOSTS_HEIGHT + AROUND_HEIGHT +
 			KEY_LINE * ((trace->hosts->len + 3) / 2);
 	return chart;

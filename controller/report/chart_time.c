@@ -5,27 +5,32 @@
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
 
-/* Pixels of a panel, of the air between two, and of what is around all of them. */
+/* Pixels of a panel, of the gap between two, and of the space around all. */
 enum { WIDTH = 820, PANEL_HEIGHT = 210, PANEL_AIR = 62, AROUND_HEIGHT = 88 };
-/* The height of a line of the key, of which there is room for three; the width of a character. */
+/*
+ * Pixels: the height of a line of the key, which has room for three; the width of a character and
+ * of a sample.
+ */
 enum { KEY_LINE = 16, KEY_LINES = 3, KEY_CHARACTER = 8, KEY_SAMPLE = 60 };
 
-/* More points than pixels only make the data of long runs heavy; those kept are exact. */
+/*
+ * More points than pixels only make the data of long runs larger; the remaining points are exact.
+ */
 #define POINTS_MAX 1000
 
-/* Marks on a curve, about. */
+/* The approximate number of marks on a curve. */
 #define MARKS 8
 
-/* What is drawn over time. */
+/* A quantity that is drawn over time. */
 struct quantity {
 	const char *name;    /* of the files */
 	const char *column;
 	const char *title;
-	const char *label;   /* of the axis; of energy, without its unit */
+	const char *label;   /* of the axis; for energy, without its unit */
 	const char *style;   /* gnuplot's: steps or straight lines */
 	const char *caption;
 	GArray *(*curve)(const struct run_trace *trace);
-	bool is_energy;      /* has a unit, and a limit to be drawn */
+	bool is_energy;      /* energies have a unit, and a limit that is drawn */
 };
 
 static const struct quantity utility = {
@@ -51,7 +56,7 @@ static const struct quantity energy = {
 	.is_energy = true,
 };
 
-/* Every so many points, and the last. Returns how many. */
+/* Writes every n-th point and the last. Returns their number. */
 static guint put_curve(GString *csv, const struct run_trace *trace, const GArray *points)
 {
 	guint step = 1 + points->len / POINTS_MAX;
@@ -75,12 +80,12 @@ static guint put_curve(GString *csv, const struct run_trace *trace, const GArray
 	return count;
 }
 
-/* What gnuplot is told of the data. */
+/* The data as the script describes them. */
 struct drawn {
-	GPtrArray *traces; /* those that have a curve */
-	GArray *points;    /* guint: how many points of each are drawn */
-	double end_s;      /* of the longest run */
-	double value_max;  /* at the end of a run; joules or utility */
+	GPtrArray *traces; /* the traces with a curve */
+	GArray *points;    /* guint: number of drawn points of each */
+	double end_s;      /* end of the longest run */
+	double value_max;  /* the highest value at the end of a run, in joules or utility */
 };
 
 static char *data(const struct quantity *quantity, GPtrArray *traces, struct drawn *drawn)
@@ -106,7 +111,7 @@ static char *data(const struct quantity *quantity, GPtrArray *traces, struct dra
 	return g_string_free(csv, FALSE);
 }
 
-/* A mark at every so many points of a curve. */
+/* The points of a curve between two marks. */
 static guint mark_step(const struct drawn *drawn, guint curve)
 {
 	return MAX(1, g_array_index(drawn->points, guint, curve) / MARKS);
@@ -120,7 +125,9 @@ static guint policy_index(const struct summary *summary, const char *policy)
 	return 0;
 }
 
-/* The lines of one limit; the first run of a policy names it. Returns the number of lines. */
+/*
+ * Adds the lines of a limit; the first run of a policy gets its name. Returns the number of lines.
+ */
 static guint put_lines(GString *text, const struct quantity *quantity,
 		       const struct summary *summary, const struct drawn *drawn, double limit)
 {
@@ -144,7 +151,7 @@ static guint put_lines(GString *text, const struct quantity *quantity,
 			"with %s lw %s %s notitle",
 			lines ? ", \\\n" : "", run->run, quantity->column, quantity->style,
 			first ? "1.6" : "0.8", line);
-		/* Marks, a few of them, and those of one line beside those of the next. */
+		/* Marks of different lines are at different points. */
 		if (first)
 			g_string_append_printf(
 				text,
@@ -187,7 +194,7 @@ static void put_panel(GString *text, const struct quantity *quantity,
 				      "samplen 1.5\n"
 				    : "unset key\n");
 	g_string_append(text, "plot \\\n");
-	/* Something is drawn in every panel, or a limit without curves would be an error. */
+	/* A limit without curves would be an error in gnuplot, so each panel draws something. */
 	if (put_lines(text, quantity, summary, drawn, limit))
 		g_string_append(text, ", \\\n");
 	g_string_append_printf(text, "  scale * %s with lines dt 2 lw 1.2 lc rgb '#606060' %s\n",
@@ -245,7 +252,7 @@ static char *title_of(const struct quantity *quantity, const struct summary *sum
 			       name ? name : "", summary->measured ? "" : ", trial 1");
 }
 
-/* What the lines of the key need beyond the room that there is: names in columns, and the limit. */
+/* The height of the key beyond its room of three lines: names in columns, and the limit. */
 static guint key_height(const struct summary *summary)
 {
 	gsize longest = 0;

@@ -6,20 +6,22 @@
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
 
-/* Bars of one group take this share of the room between two limits. */
+/* The part of the distance between two limits that the bars of a limit fill. */
 #define GROUP_WIDTH 0.84
 
-/* The run that is drawn as points: the simulation of the measured arrivals. */
+/* The run drawn as points: the simulation of the measured arrivals. */
 #define SAME "measured arrivals"
 
-/* What is drawn: all policies and limits that occur in any of the runs. */
+/* The contents: all policies and limits of any directory. */
 struct figure {
 	struct summary *const *summaries;
 	guint count;
 	GPtrArray *policies; /* const char *, borrowed */
 	GArray *limits;      /* double */
-	const struct summary *measured; /* with `same`: whose arrivals were simulated */
-	int same;                       /* the run that has them too, drawn as points; -1: none */
+	/* with `same`: the directory whose arrivals were simulated */
+	const struct summary *measured;
+	/* index of the simulation of these arrivals, drawn as points; -1: none */
+	int same;
 };
 
 static void add_policy(struct figure *figure, const char *policy)
@@ -38,7 +40,7 @@ static void add_limit(struct figure *figure, double limit)
 	g_array_append_val(figure->limits, limit);
 }
 
-/* The first simulation of the arrivals of the first measurement. */
+/* Finds the first simulation of the arrivals of the first measurement. */
 static void find_same(struct figure *figure)
 {
 	figure->measured = NULL;
@@ -73,25 +75,27 @@ static void figure_clear(struct figure *figure)
 	g_array_unref(figure->limits);
 }
 
-/* The width of one bar, with a little air between policies. */
+/* The width of a bar, with a small gap between policies. */
 static double bar_width(const struct figure *figure)
 {
 	return GROUP_WIDTH / (figure->policies->len * (figure->count + 0.25));
 }
 
-/* The middle of a bar; limit i stands at x = i. */
+/* The middle of a bar; limit i is at x = i. */
 static double bar_x(const struct figure *figure, guint limit, guint policy, guint run)
 {
 	double width = bar_width(figure);
 	double slot = width * (figure->count + 0.25);
 	double first = limit - GROUP_WIDTH / 2 + slot * policy + 0.125 * width;
 
-	/* To six digits, and no negative zero: for those who read the data. */
+	/* Rounded to six digits, without a negative zero, so that the CSV reads well. */
 	return rint((first + width * (run + 0.5)) * 1e6) / 1e6 + 0.0;
 }
 
-/* "measured", or the directory's name where two of a kind are drawn; its path if that is not its
- * own. */
+/*
+ * "measured", or the directory's name where several of its kind are drawn, or its path where names
+ * are equal.
+ */
 static char *run_name(const struct figure *figure, guint run)
 {
 	const struct summary *summary = figure->summaries[run];
@@ -125,7 +129,7 @@ static void put_row(GString *csv, const char *policy, const char *run, double li
 	csv_end(csv);
 }
 
-/* The last rows: what the simulation of the measured arrivals earned. */
+/* The last rows: the utility of the simulation of the measured arrivals. */
 static void put_same(GString *csv, const struct figure *figure)
 {
 	const struct summary *simulated = figure->summaries[figure->same];
@@ -169,13 +173,13 @@ static char *data(const struct figure *figure)
 	return g_string_free(csv, FALSE);
 }
 
-/* Measured bars have their full colour, the others less of it the further right they stand. */
+/* Measured bars have their full colour; the others are the lighter the further right they are. */
 static double bar_share(const struct figure *figure, guint run)
 {
 	return figure->count > 1 ? 1 - 0.55 * run / (figure->count - 1) : 1;
 }
 
-/* Patterns repeat then: bars have numbers below them, which the key explains. */
+/* Whether patterns would repeat: then bars have numbers below them, which the key explains. */
 static bool has_numbers(const struct figure *figure)
 {
 	return figure->policies->len > CHART_PATTERNS;
@@ -205,12 +209,12 @@ static void put_plot(GString *text, const struct figure *figure)
 	for (guint policy = 0; policy < figure->policies->len; policy++)
 		for (guint run = 0; run < figure->count; run++)
 			put_bars(text, figure, policy, run);
-	/* Points stand beside the deviations, with a light edge that goes below them. */
+	/* Points are beside the deviations, with a light edge below them. */
 	if (figure->same >= 0)
 		g_string_append(text,
 				"  data using (same(1)):(column('utility_mean')) with points pt 13 "
 				"ps 1.8 lc rgb '#ffffff' notitle, \\\n");
-	/* Arrows with square heads: gnuplot's own error bars clear a spot in their middle. */
+	/* Arrows with square heads: gnuplot's own error bars leave a gap in their middle. */
 	g_string_append_printf(
 		text,
 		"  data using (column('x')):(column('utility_mean') - column('utility_sd')):(0):"
@@ -224,7 +228,7 @@ static void put_plot(GString *text, const struct figure *figure)
 				"title 'simulated on the measured arrivals'\n");
 }
 
-/* A number in the middle of the bars of each policy, at each limit. */
+/* Adds a number in the middle of the bars of each policy, at each limit. */
 static void append_numbers(GString *text, const struct figure *figure)
 {
 	for (guint i = 0; has_numbers(figure) && i < figure->limits->len; i++)
@@ -260,7 +264,7 @@ static void append_tics(GString *text, const struct figure *figure)
 	g_string_append_printf(text, ") scale 0 offset 0,%d\n", has_numbers(figure) ? -1 : 0);
 }
 
-/* Names and their pixels: how many policies stand in a row of the key. */
+/* The policies per row of the key, by the pixels of their names. */
 static guint key_policies(const struct figure *figure, guint width)
 {
 	gsize longest = 0;
@@ -270,7 +274,7 @@ static guint key_policies(const struct figure *figure, guint width)
 	return MAX(1, width / (figure->count * (120 + 7 * (guint)longest)));
 }
 
-/* 34 pixels for a bar, fewer where there are very many. */
+/* 34 pixels per bar, fewer where there are very many. */
 static guint chart_width(const struct figure *figure)
 {
 	const guint bars = figure->policies->len * figure->count * figure->limits->len;
@@ -278,7 +282,7 @@ static guint chart_width(const struct figure *figure)
 	return MAX(860, MIN(300 + 34 * bars, MAX(1500, 300 + 14 * bars)));
 }
 
-/* "2.8 MJ": what 100 % is, if the runs agree on it. */
+/* The energy of 100 %, "2.8 MJ", if the runs agree on it. */
 static char *budget(const struct figure *figure)
 {
 	double budget_j = NAN;
@@ -294,7 +298,7 @@ static char *budget(const struct figure *figure)
 	return budget_j > 0 ? chart_energy_text(budget_j) : g_strdup("100 %");
 }
 
-/* A single run has none. */
+/* A single run has no deviation. */
 static bool has_deviations(const struct figure *figure)
 {
 	for (guint i = 0; i < figure->count; i++)
@@ -316,7 +320,7 @@ static char *script(const struct figure *figure)
 		"bar_width = %s\n\n"
 		"set title heading font ',9'\n"
 		"set ylabel 'utility earned%s'\n"
-		/* The empty line keeps the key off the label. */
+		/* The empty line separates the key from the label. */
 		"set xlabel \"limit of dynamic energy, %% of %s\\n \" offset 0,%d\n",
 		g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0}, G_ASCII_DTOSTR_BUF_SIZE, "%.6f",
 				bar_width(figure)),

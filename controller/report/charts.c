@@ -19,7 +19,7 @@ static const struct {
 	{"power", chart_power},
 };
 
-/* Those of all runs of a directory that follow from their traces alone. */
+/* The charts of all runs of a directory that need only their traces. */
 static const struct {
 	const char *kind;
 	struct chart *(*draw)(const struct summary *summary, GPtrArray *traces,
@@ -34,22 +34,6 @@ char *chart_kinds_known(void)
 	return g_strjoinv(" ", (char **)chart_kinds);
 }
 
-char *chart_run_title(const struct summary *summary, const struct store_run *run)
-{
-	g_autofree char *name = store_get_meta(summary->store, "config_name");
-
-	return g_strdup_printf("%s%s%s, %s at %g %%, %s %u",
-			       summary->measured ? "measured" : "simulated", name ? ": " : "",
-			       name ? name : "", run->policy, 100 * run->limit,
-			       summary->measured ? "repeat" : "trial", run->repeat);
-}
-
-char *chart_run_stem(const struct store_run *run)
-{
-	return g_strdup_printf("%" G_GINT64_FORMAT "-%s-%g", run->run, run->policy,
-			       100 * run->limit);
-}
-
 /* Choices. */
 
 static bool wants_kind(const struct charts_choice *choice, const char *kind)
@@ -58,7 +42,7 @@ static bool wants_kind(const struct charts_choice *choice, const char *kind)
 	       g_strv_contains((const char *const *)choice->kinds, kind);
 }
 
-/* Numbers of runs that an error names. */
+/* The most run numbers in an error. */
 #define RUNS_NAMED 20
 
 static bool names_run(const struct charts_choice *choice, gint64 run)
@@ -69,7 +53,7 @@ static bool names_run(const struct charts_choice *choice, gint64 run)
 	return false;
 }
 
-/* Without a choice: the first run of every policy and limit that is on record. */
+/* Whether a run is chosen; by default the first recorded run of every policy and limit. */
 static bool wants_run(const struct charts_choice *choice, const struct summary *summary,
 		      const struct store_run *run)
 {
@@ -90,7 +74,7 @@ static bool has_run(struct summary *const *summaries, guint count, gint64 id)
 	return false;
 }
 
-/* The numbers of the runs that ended, the first RUNS_NAMED of them; the caller frees. */
+/* The numbers of ended runs, at most RUNS_NAMED of them; the caller frees. */
 static char *runs_known(struct summary *const *summaries, guint count)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -135,7 +119,7 @@ bool charts_choice_check(const struct charts_choice *choice, struct summary *con
 	return true;
 }
 
-/* Making them. */
+/* Making the charts. */
 
 static void free_chart(gpointer data)
 {
@@ -170,7 +154,7 @@ static void add_chart(GPtrArray *charts, struct chart *chart)
 		g_ptr_array_add(charts, chart);
 }
 
-/* Only the first trial of a simulation has its tasks on record. */
+/* Loads the traces; only the first trial of a simulation has recorded tasks. */
 static GPtrArray *load_traces(const struct summary *summary, GError **error)
 {
 	g_autoptr(GPtrArray) traces = g_ptr_array_new_with_free_func(free_trace);
@@ -234,8 +218,10 @@ static bool fill_section(struct charts_section *section, const struct charts_cho
 	return true;
 }
 
-/* What the files of a directory begin with: nothing when alone, its kind when that tells them
- * apart. */
+/*
+ * The prefix of a directory's file names: empty for a single directory, its kind where kinds
+ * differ, else number and name.
+ */
 static char *prefix_of(struct summary *const *summaries, guint count, guint index)
 {
 	const struct summary *summary = summaries[index];

@@ -9,9 +9,8 @@
 #include "controller/report/summary.h"
 
 /*
- * The charts there are. One shows several run directories side by side, some show one directory,
- * some one run of it. Where a chart has nothing to show (a simulation has no power samples), it is
- * left out.
+ * All charts. Some show several run directories side by side, some a directory, some a run. A chart
+ * without data is left out; a simulation has no power samples, for example.
  */
 
 /* The names of all kinds, NULL-terminated: "utility", "estimates", "gantt", ... */
@@ -20,17 +19,19 @@ extern const char *const chart_kinds[];
 /* The known kinds as one line. The caller frees. */
 char *chart_kinds_known(void);
 
-/* What to draw. Zeroes: everything, of the first repeat or trial of every policy and limit. */
+/*
+ * The charts to draw. Zeroes: all kinds, for the first repeat or trial of every policy and limit.
+ */
 struct charts_choice {
 	char *const *kinds; /* NULL-terminated names; NULL: all */
 	const gint64 *runs; /* ids of the runs that get charts of their own */
 	guint runs_count;   /* 0: the first repeat or trial of every policy and limit */
 };
 
-/* Charts of one run directory, in the order in which they are to be shown. */
+/* The charts of a run directory, in display order. */
 struct charts_section {
 	const struct summary *summary; /* borrowed */
-	GPtrArray *whole;              /* struct chart: of all its runs */
+	GPtrArray *whole;              /* struct chart: about all its runs */
 	GPtrArray *runs;               /* struct charts_run */
 };
 
@@ -40,7 +41,7 @@ struct charts_run {
 	GPtrArray *charts;           /* struct chart */
 };
 
-/* All that is to be drawn. */
+/* All charts of some directories. */
 struct charts {
 	struct chart *utility; /* all directories side by side; NULL: not chosen */
 	GPtrArray *sections;   /* struct charts_section, one per directory */
@@ -48,10 +49,9 @@ struct charts {
 typedef struct charts charts_t; /* for g_autoptr() */
 
 /*
- * Makes the charts of `count` > 0 directories (borrowed for the result's life). File names begin
- * with the directory's kind or name where there are several. Returns NULL with `error` set when a
- * store cannot be read. A choice (NULL: everything) with unknown names is refused by
- * charts_choice_check().
+ * Makes the charts of `count` > 0 directories (borrowed for the result's life). With several
+ * directories, file names begin with the directory's kind or name. Returns NULL with `error` when a
+ * store cannot be read. `choice` NULL: everything; charts_choice_check() refuses unknown names.
  */
 struct charts *charts_new(struct summary *const *summaries, guint count,
 			  const struct charts_choice *choice, GError **error);
@@ -63,7 +63,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(charts_t, charts_free)
 GQuark charts_error_quark(void);
 enum charts_error { CHARTS_ERROR_KIND = 1, CHARTS_ERROR_RUN }; /* bad input */
 
-/* Whether every kind is known and every run is among those of a directory. */
+/* Whether every kind is known and every run is one of a directory's. False with `error`. */
 bool charts_choice_check(const struct charts_choice *choice, struct summary *const *summaries,
 			 guint count, GError **error);
 
@@ -71,17 +71,19 @@ bool charts_choice_check(const struct charts_choice *choice, struct summary *con
 GPtrArray *charts_list(const struct charts *charts);
 
 /*
- * The single charts, for charts_new() and tests. `prefix` begins the file names. They return a new
+ * The single charts, for charts_new() and tests. File names begin with `prefix`. They return a new
  * chart, or NULL where there is nothing to show.
  */
 
 /*
- * Utility against energy limit (Fig. 16 of Machovec 2018): for each limit a group of bars, for each
+ * Utility against energy limit (Fig. 16 of Machovec 2018): a group of bars per limit, and for each
  * policy a bar per directory (measured full, simulated light), each with its standard deviation.
  */
 struct chart *chart_utility(struct summary *const *summaries, guint count);
 
-/* ETC and EEC per type and cluster with 95 % intervals, beside what tasks of the runs took. */
+/*
+ * ETC and EEC per type and cluster with 95 % intervals, beside the observations of the runs' tasks.
+ */
 struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces,
 			      const char *prefix, GError **error);
 
@@ -91,15 +93,10 @@ struct chart *chart_utility_time(const struct summary *summary, GPtrArray *trace
 struct chart *chart_energy_time(const struct summary *summary, GPtrArray *traces,
 				const char *prefix);
 
-/* Who ran where and when: nodes as rows, tasks as bars coloured by type, the outcome visible. */
+/* The schedule: nodes as rows, tasks as bars coloured by type, with their outcome. */
 struct chart *chart_gantt(const struct summary *summary, const struct run_trace *trace,
 			  const char *prefix);
 
 /* Watts over time, of all hosts together and of each, with their idle baselines. */
 struct chart *chart_power(const struct summary *summary, const struct run_trace *trace,
 			  const char *prefix);
-
-/* "measured: demo, max-upr at 60 %, repeat 1": a run for titles. The caller frees. */
-char *chart_run_title(const struct summary *summary, const struct store_run *run);
-/* "3-max-upr-60": a run for file names. The caller frees. */
-char *chart_run_stem(const struct store_run *run);

@@ -9,7 +9,9 @@
 
 #define LEVEL 0.95
 
-/* Contradiction asks for more than clearness: one pair is enough to fail a simulation. */
+/*
+ * OPPOSITE needs a higher level than a clear difference, since a single pair decides the verdict.
+ */
 #define OPPOSITE_LEVEL 0.99
 
 G_DEFINE_QUARK(virtbed-compare, compare_error)
@@ -41,7 +43,7 @@ const char *compare_verdict_name(enum compare_verdict verdict)
 	return names[verdict];
 }
 
-/* The simulated run that a policy is judged on where the arrivals are the same, or NULL. */
+/* The simulated run of a policy with the measured arrivals, or NULL. */
 static const struct store_run *same_run(const struct compare *compare, const char *policy,
 					double limit)
 {
@@ -80,7 +82,7 @@ double compare_simulated_energy_j(const struct compare *compare, const char *pol
 	return cell ? cell->energy_j_mean : NAN;
 }
 
-/* What policies are ranked by: of a run, of a cell, and of what the simulation is judged on. */
+/* The measure by which policies are ranked, of a run. */
 
 static double run_value(const struct compare *compare, const struct summary *summary,
 			const struct store_run *run)
@@ -104,7 +106,7 @@ static double simulated_value(const struct compare *compare, const char *policy,
 /* Differences. */
 
 /*
- * Differences of utility task by task, in order of their numbers; a task that never came earned 0.
+ * Differences of utility task by task, in order of their numbers; a task that did not arrive has 0.
  */
 static GArray *utility_differences(GPtrArray *first, GPtrArray *second)
 {
@@ -126,7 +128,10 @@ static GArray *utility_differences(GPtrArray *first, GPtrArray *second)
 	return differences;
 }
 
-/* Differences of stretch of the tasks that both runs had, over their number: they sum to that of means. */
+/*
+ * Differences of stretch of the tasks that both runs had, divided by their number: their sum is the
+ * difference of the means.
+ */
 static GArray *stretch_differences(const GArray *first, const GArray *second)
 {
 	GArray *differences = g_array_new(FALSE, FALSE, sizeof(double));
@@ -147,7 +152,7 @@ static GArray *stretch_differences(const GArray *first, const GArray *second)
 	return differences;
 }
 
-/* Of either measure, task by task; NULL with `error`. */
+/* Differences of the measure task by task; NULL with `error`. */
 static GArray *task_differences(const struct compare *compare, const struct summary *summary,
 				const struct store_run *first, const struct store_run *second,
 				GError **error)
@@ -165,8 +170,8 @@ static GArray *task_differences(const struct compare *compare, const struct summ
 }
 
 /*
- * Over the tasks of one run each. The value stays the difference of the runs' own utilities or
- * stretches; the interval keeps its width around it.
+ * The difference over the tasks of one run of each policy. Its value is the difference of the runs'
+ * own utilities or stretches, with the interval's width around it.
  */
 static bool difference_of_tasks(const struct compare *compare, const struct summary *summary,
 				const struct store_run *first, const struct store_run *second,
@@ -188,7 +193,10 @@ static bool difference_of_tasks(const struct compare *compare, const struct summ
 	return true;
 }
 
-/* By the deviation of simulated repeats; the two policies' noises are independent. */
+/*
+ * The difference with the deviation of simulated repeats; the noises of the two policies are
+ * independent.
+ */
 static bool difference_by_noise(const struct compare *compare, struct compare_resampling *noise,
 				const char *first, const char *second, double limit,
 				struct compare_difference *difference)
@@ -207,7 +215,7 @@ static bool difference_by_noise(const struct compare *compare, struct compare_re
 	return true;
 }
 
-/* Runs of both policies with the same repeat number, as differences of what they are ranked by. */
+/* Differences of the measure between the runs of both policies with the same repeat number. */
 static GArray *paired_differences(const struct compare *compare, const struct summary *summary,
 				  GPtrArray *a, GPtrArray *b)
 {
@@ -228,7 +236,10 @@ static GArray *paired_differences(const struct compare *compare, const struct su
 	return differences;
 }
 
-/* Over the runs of one side: all repeats or trials, or what a single one allows. */
+/*
+ * The difference over the runs of one side: all repeats or trials, or the best basis for a single
+ * run.
+ */
 static bool difference_of_runs(const struct compare *compare, const struct summary *summary,
 			       struct compare_resampling *noise, const char *first,
 			       const char *second, double limit,
@@ -259,7 +270,10 @@ static bool difference_of_runs(const struct compare *compare, const struct summa
 	return true;
 }
 
-/* Of the one simulated run with the measured arrivals, as wide as a measurement would be. */
+/*
+ * The difference of the simulated run with the measured arrivals, with the interval of a
+ * measurement.
+ */
 static struct compare_difference difference_of_same(const struct compare *compare,
 						    struct compare_resampling *noise, const char *first,
 						    const char *second, double limit)
@@ -295,7 +309,9 @@ static bool fill_pair(const struct compare *compare, struct compare_resampling *
 	return true;
 }
 
-/* Whether the sides point in different directions, and too far apart for chance. */
+/*
+ * Whether the differences have opposite signs and are further from each other than chance allows.
+ */
 static bool contradict(const struct stats_interval *measured,
 		       const struct stats_interval *simulated)
 {
@@ -327,7 +343,7 @@ static void count_order(struct compare *compare, enum compare_order order)
 	compare->noisy += order == COMPARE_NOISY;
 }
 
-/* A limit of the measured side, with the policies that both sides ran under it. */
+/* The policies that both sides ran under a limit of the measured side. */
 static GPtrArray *common_policies(const struct compare *compare, double limit)
 {
 	GPtrArray *policies = g_ptr_array_new();
@@ -407,7 +423,7 @@ static bool compare_limits(struct compare *compare, struct compare_resampling *n
 	return true;
 }
 
-/* The whole. */
+/* The comparison. */
 
 static void note_missing(struct compare *compare, const struct summary *there,
 			 const struct summary *elsewhere)
@@ -447,7 +463,9 @@ static enum compare_verdict verdict_of(const struct compare *compare)
 	return compare->same ? COMPARE_AGREE : COMPARE_TOO_NOISY;
 }
 
-/* By stretch where all that both ran is on shared hosts and tells it. */
+/*
+ * By stretch where all runs of both sides are on shared hosts and have stretches, else by utility.
+ */
 static enum compare_measure measure_of(const struct compare *compare)
 {
 	const struct summary *measured = compare->measured;

@@ -7,31 +7,31 @@
 #include "common/json.h"
 #include "controller/report/accuracy.h"
 
-/* Limits that have a line of their own: the others of ten are taken. */
+/* The most limits with a line of their own; the other lines of the ten are taken. */
 #define LIMITS_SHOWN 4
 
-/* Policies of a limit that are named: the best ones, and the last. */
+/* The most policies named per limit: the best, and the last. */
 #define POLICIES_SHOWN 5
 
-/* Fewer repeats than these tell little of noise. */
+/* With fewer repeats than these the noise is hardly known. */
 #define REPEATS_ENOUGH 5
 
-/* Counts with their word: "1 run", "2 runs". */
+/* A count with its noun: "1 run", "2 runs". */
 static char *count_of(guint count, const char *word)
 {
 	return g_strdup_printf("%u %s%s", count, word, count == 1 ? "" : "s");
 }
 
-/* What ran. */
+/* The experiments. */
 
-/* Of all runs of a side. */
+/* Counts over all runs of a side. */
 struct tally {
 	guint runs, policies, limits;
 	guint arrived, completed;
-	guint types, clusters, hosts; /* hosts 0: not on record */
+	guint types, clusters, hosts; /* hosts 0: not recorded */
 };
 
-/* How many values of tasks there are that differ: `at` gives one, NULL: none. */
+/* The number of different values of tasks; `at` returns a task's value, NULL: none. */
 static guint count_different(const struct summary *summary, const char *(*at)(const struct store_task *))
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -55,7 +55,7 @@ static const char *type_of(const struct store_task *task)
 	return task->type;
 }
 
-/* Blades, or what other hosts there were, as the local schedulers told. */
+/* The number of blades or other hosts, as the local schedulers reported. */
 static guint count_hosts(struct store *store)
 {
 	g_autofree char *text = store_get_meta(store, "capabilities");
@@ -77,7 +77,7 @@ static guint count_clusters(struct store *store)
 	return names ? g_strv_length(names) : 0;
 }
 
-/* Of a side of either kind; of a simulated one only what there is to tell. */
+/* The counts of a side; a simulated one has only some. */
 static struct tally tally_of(const struct summary *summary)
 {
 	struct tally tally = {
@@ -100,7 +100,7 @@ static struct tally tally_of(const struct summary *summary)
 	return tally;
 }
 
-/* "easy, max-upe" as counts: "2 policies at 3 limits of energy". */
+/* The counts of policies and limits: "2 policies at 3 limits of energy". */
 static char *design_of(const struct tally *tally)
 {
 	g_autofree char *limits = count_of(tally->limits, "limit");
@@ -123,7 +123,7 @@ static char *measured_line(const struct summary *measured, const struct tally *t
 			       tally->arrived, cells);
 }
 
-/* What the measurement ran on. */
+/* The line about the hosts of the measurement. */
 static char *bed_line(const struct summary *measured, const struct tally *tally)
 {
 	static const struct {
@@ -166,7 +166,7 @@ static char *simulated_line(const struct summary *simulated, const struct compar
 /* A policy at a limit. */
 struct rank {
 	const char *policy;
-	double value; /* what it is ranked by, measured */
+	double value; /* the measured value of the measure */
 };
 
 static double value_of(const struct compare *compare, const struct summary_cell *cell)
@@ -183,7 +183,7 @@ static int by_value(const void *left, const void *right, void *data)
 	return compare->measure == COMPARE_BY_STRETCH ? -order : order;
 }
 
-/* The best first: of policies that both sides ran. */
+/* The policies that both sides ran, the best first. */
 static GArray *ranking_of(const struct compare *compare, double limit)
 {
 	GArray *ranking = g_array_new(FALSE, FALSE, sizeof(struct rank));
@@ -216,7 +216,7 @@ static const struct compare_pair *pair_of(const struct compare *compare, double 
 	return NULL;
 }
 
-/* Whether the measurement tells two policies apart. */
+/* Whether the measured difference of two policies is clear. */
 static bool is_clear(const struct compare *compare, double limit, const char *one, const char *other)
 {
 	const struct compare_pair *pair = pair_of(compare, limit, one, other);
@@ -224,7 +224,7 @@ static bool is_clear(const struct compare *compare, double limit, const char *on
 	return pair && stats_interval_sign(&pair->measured.interval) != STATS_SIGN_UNCLEAR;
 }
 
-/* How the pairs of a limit came out. */
+/* The number of pairs of a limit by outcome. */
 struct outcome {
 	guint pairs, same, opposite;
 };
@@ -285,7 +285,7 @@ static char *limit_line(const struct compare *compare, double limit)
 	return g_string_free(text, FALSE);
 }
 
-/* Limits that both sides have two policies at; double. */
+/* The limits at which both sides have two policies; double. */
 static GArray *limits_of(const struct compare *compare)
 {
 	GArray *limits = g_array_new(FALSE, FALSE, sizeof(double));
@@ -313,7 +313,7 @@ static void add_limits(GPtrArray *lines, const struct compare *compare)
 
 /* The verdict. */
 
-/* The first pair that came out the other way round. */
+/* The first pair with the opposite order. */
 static const struct compare_pair *first_opposite(const struct compare *compare)
 {
 	for (guint i = 0; i < compare->pairs->len; i++) {
@@ -346,7 +346,7 @@ static char *verdict_line(const struct compare *compare)
 			"measurement does, nor that it does not.");
 }
 
-/* "95 % intervals from repeats". */
+/* The basis in words: "95 % intervals from repeats". */
 static char *basis_words(enum compare_basis basis)
 {
 	return basis == COMPARE_BASIS_NONE ? g_strdup("no interval, as single runs tell of no noise")
@@ -365,7 +365,7 @@ static char *sure_line(const struct compare *compare)
 			       decided, compare->pairs->len, measured, simulated);
 }
 
-/* What limits it. */
+/* The limitations. */
 
 static bool has_meta(const struct summary *summary, const char *key, const char *value)
 {
@@ -396,7 +396,7 @@ static void add_unreal(GPtrArray *list, const struct summary *measured)
 											  : "modelled watts"));
 }
 
-/* The lines of a fact that is a line for each of something. */
+/* The number of lines of a fact. */
 static guint count_lines(const struct summary *summary, const char *key)
 {
 	g_autofree char *text = store_get_meta(summary->store, key);
@@ -405,7 +405,7 @@ static guint count_lines(const struct summary *summary, const char *key)
 	return lines ? g_strv_length(lines) : 0;
 }
 
-/* What of it could not be measured, and what was while the machine changed. */
+/* Adds what could not be measured, and what was measured while the machine's speed changed. */
 static void add_troubles(GPtrArray *list, const struct summary *measured)
 {
 	const guint holes = count_lines(measured, "unmeasured");
@@ -419,7 +419,7 @@ static void add_troubles(GPtrArray *list, const struct summary *measured)
 		g_ptr_array_add(list, g_strdup_printf("the machine changed its speed in %u of %s", changes, runs));
 }
 
-/* Noise, and what is too little of. */
+/* Adds doubts about noise and too few repeats or pairs. */
 static void add_doubts(GPtrArray *list, const struct summary *measured, const struct compare *compare)
 {
 	const struct accuracy *all =
@@ -464,7 +464,7 @@ static char *limitations_line(const struct summary *measured, const struct compa
 	return g_strdup_printf("What limits it: %s.", text);
 }
 
-/* All of it. */
+/* The lines. */
 
 GPtrArray *compare_brief_lines(const struct summary *measured, const struct summary *simulated,
 			       const struct compare *compare)

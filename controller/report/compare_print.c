@@ -9,7 +9,7 @@
 #include "controller/report/compare.h"
 #include "controller/report/table.h"
 
-/* "max-upe - easy". */
+/* A pair: "max-upe - easy". */
 static char *pair_name(const struct compare_pair *pair)
 {
 	return g_strdup_printf("%s - %s", pair->first, pair->second);
@@ -31,8 +31,8 @@ static void append_table(GString *text, const char *title, const struct table *t
 }
 
 /*
- * Columns: title, whether it is text, whether it is shown only where the same arrivals are judged
- * on, or only where policies are ranked by stretch.
+ * A column: title, whether it is text, and whether it is shown only with the same arrivals, or only
+ * where policies are ranked by stretch.
  */
 struct column {
 	const char *title;
@@ -89,7 +89,7 @@ static void put_cell(struct table *table, const struct compare *compare,
 	table_text(table, ended_b);
 }
 
-/* How many tasks of a side count although they did not complete. */
+/* The number of tasks of a side that count although they did not complete. */
 static guint unfinished(const struct summary *summary)
 {
 	guint count = 0;
@@ -217,7 +217,7 @@ static void append_pairs(GString *text, const struct compare *compare)
 	append_table(text, title, table);
 }
 
-/* One line for each basis that occurs. */
+/* Adds a line for each basis that occurs. */
 static void append_bases(GString *text, const struct compare *compare)
 {
 	static const char *const notes[] = {

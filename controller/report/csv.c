@@ -12,7 +12,7 @@ static void separate(GString *csv)
 		g_string_append_c(csv, ',');
 }
 
-/* An empty first field is quoted: without it the next one would look like the first. */
+/* An empty first field is quoted: otherwise the next field would look like the first. */
 void csv_text(GString *csv, const char *text)
 {
 	bool first = !csv->len || csv->str[csv->len - 1] == '\n';

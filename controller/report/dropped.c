@@ -16,7 +16,7 @@ static struct dropped *row(GArray *rows, guint i)
 	return &g_array_index(rows, struct dropped, i);
 }
 
-/* The row of a reason from `first` on, added if there is none. */
+/* The row of a reason from `first` on; added if missing. */
 static struct dropped *find(GArray *rows, guint first, const struct summary_cell *cell,
 			    const char *reason)
 {
@@ -45,7 +45,7 @@ static bool add_run(const struct summary *summary, const struct summary_cell *ce
 			continue;
 		one = find(rows, first, cell, task->reason ?: "no reason recorded");
 		one->tasks++;
-		one->chance_mean += task->chance; /* a sum so far */
+		one->chance_mean += task->chance; /* the sum until the end */
 		one->chance_max = fmax(one->chance_max, task->chance);
 	}
 	return tasks != NULL;

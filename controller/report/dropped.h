@@ -8,26 +8,26 @@
 #include "controller/report/summary.h"
 
 /*
- * Why tasks were dropped, under each policy and limit, and on machines with queues (Gentry 2019) how likely they
- * were to be on time then.
+ * The reasons for which tasks were dropped, under each policy and limit, and on queueing clusters
+ * (Gentry 2019) their chance of completing on time.
  */
 struct dropped {
 	const char *policy; /* borrowed from the summary */
 	double limit;
 	char *reason;
-	uint32_t tasks;     /* over all repeats; of a simulation those of the first trial */
-	double chance_mean; /* NAN: no chances are known, as where machines have no queues */
+	uint32_t tasks;     /* over all repeats; in a simulation those of the first trial */
+	double chance_mean; /* NAN: unknown, as without queueing clusters */
 	double chance_max;
 };
 
 /*
- * By limit and policy in the order of the summary's cells, then by reason: GArray of struct dropped, owned
- * by the caller; empty where nothing was dropped. NULL with `error` (STORE_ERROR) where the tasks cannot
- * be read.
+ * By limit and policy in the order of the summary's cells, then by reason: GArray of struct
+ * dropped, owned by the caller; empty where no task was dropped. NULL with `error` (STORE_ERROR)
+ * where the tasks cannot be read.
  */
 GArray *dropped_new(const struct summary *summary, GError **error);
 
-/* As a table with its heading, or NULL where nothing was dropped. The caller frees. */
+/* As a table with its heading, or NULL where no task was dropped. The caller frees. */
 char *dropped_text(const GArray *dropped);
 
 /* [{"policy", "limit", "reason", "tasks", "chance_mean", "chance_max"}]. New reference. */

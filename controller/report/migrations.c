@@ -34,9 +34,9 @@ void migrations_free(struct migrations *migrations)
 	g_free(migrations);
 }
 
-/* Gathering. */
+/* Reading. */
 
-/* The times that the VMs of a migration ran nowhere; `vms` are those of the run, in order. */
+/* The downtimes of a migration's VMs; `vms` are those of the run, in order. */
 static GArray *downtimes_of(const struct store_migration *migration, const GPtrArray *vms)
 {
 	GArray *downtimes_s = g_array_new(FALSE, FALSE, sizeof(double));
@@ -51,7 +51,7 @@ static GArray *downtimes_of(const struct store_migration *migration, const GPtrA
 	return downtimes_s;
 }
 
-/* The type of a task; the tasks of a run are in the order of their numbers. */
+/* The type of a task; the tasks of a run are ordered by number. */
 static const char *type_of(const GPtrArray *tasks, uint32_t number)
 {
 	for (guint i = 0; i < tasks->len; i++) {
@@ -113,7 +113,7 @@ static bool add_cell(const struct summary *summary, const struct summary_cell *c
 	return true;
 }
 
-/* Summing up. */
+/* Sums. */
 
 static const struct migrations_one *one_at(const struct migrations *migrations, guint i)
 {
@@ -125,7 +125,7 @@ static const double *values(const GArray *array)
 	return (const double *)(const void *)array->data;
 }
 
-/* Sums up the migrations from `first` on, those of a cell. */
+/* Adds the sums of the migrations from `first` on, which are those of a cell. */
 static void add_policy(struct migrations *migrations, const struct summary_cell *cell, guint first)
 {
 	g_autoptr(GArray) totals_s = g_array_new(FALSE, FALSE, sizeof(double));
@@ -194,7 +194,7 @@ static const char *by_whom(const struct migrations_one *one)
 	return one->by_person ? "person" : "policy";
 }
 
-/* "0.31 0.28", or NULL. */
+/* The downtimes in seconds, "0.31 0.28", or NULL. */
 static char *downtimes_text(const struct migrations_one *one)
 {
 	GString *text;
@@ -218,7 +218,7 @@ static void add_columns(struct table *table, const char *const *titles, gsize co
 
 struct table *migrations_list_table(const struct migrations *migrations, guint most)
 {
-	/* "<" before those that hold text. */
+	/* A "<" marks text columns. */
 	static const char *const titles[] = {
 		"limit %", "<policy", "repeat", "at s",   "task", "<type",
 		"<by",     "<from",   "<to",    "total s", "<VMs down s", "<not moved",

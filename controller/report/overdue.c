@@ -34,7 +34,10 @@ static void count_cause(struct overdue *overdue, const char *text)
 	g_ptr_array_add(overdue->causes, cause);
 }
 
-/* "starts 12.400 s later than promised: what ran on its nodes was late; a node of its place went" (engine/promises.c) */
+/*
+ * Parses "starts 12.400 s later than promised: what ran on its nodes was late; a node of its place
+ * went" (engine/reservations.c).
+ */
 static void read_reason(struct overdue *overdue, const char *reason)
 {
 	const char *causes = strstr(reason, ": ");

@@ -10,7 +10,7 @@
 
 struct overhead {
 	uint32_t samples;
-	bool profiled; /* they come from a profile */
+	bool profiled; /* the overheads come from a profile */
 	GArray *rows;  /* of struct overhead_row */
 };
 
@@ -35,7 +35,7 @@ static bool is_whole(const struct store_suspension *one)
 	       isfinite(one->resume_s);
 }
 
-/* Appends what a run recorded of its suspensions. */
+/* Appends the recorded suspensions of a run. */
 static bool collect_run(const struct summary *measured, int64_t run, GArray *list, GError **error)
 {
 	g_autoptr(GPtrArray) suspensions = store_suspensions(measured->store, run, error);
@@ -58,7 +58,7 @@ static bool collect_run(const struct summary *measured, int64_t run, GArray *lis
 	return suspensions != NULL;
 }
 
-/* Gives the configuration the overheads of the runs, which it frees with itself. */
+/* Sets the configuration's overheads to those of the runs; the configuration frees them. */
 static bool take_from_runs(const struct summary *measured, struct config *config, GError **error)
 {
 	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct config_overhead));
@@ -98,7 +98,7 @@ static double simulate(const struct experiment *experiment, const struct experim
 	return result.utility;
 }
 
-/* Mean over the runs of a cell. */
+/* The mean over the runs of a cell. */
 static bool count_measured(const struct summary *measured, const struct summary_cell *cell,
 			   double *ret_suspensions, GError **error)
 {
@@ -156,7 +156,7 @@ static bool add_rows(struct overhead *overhead, const struct summary *measured,
 	bool good = true;
 	guint count = 0;
 
-	/* Rows are of policies that this build knows. */
+	/* Only policies that this build knows have rows. */
 	for (guint i = 0; i < measured->policies->len; i++)
 		if (policy_parse(measured->policies->pdata[i], &policy, NULL, 0) == 0)
 			policies[count++] = measured->policies->pdata[i];

@@ -8,14 +8,14 @@
 #include "controller/report/summary.h"
 
 /*
- * What the overheads of preemption change: the measured experiment simulated on its own arrivals, once
- * with the overheads that were measured and once with none, as Machovec 2017 has it. Overheads are those
- * of its profile, or where there was none those that its own runs recorded.
+ * The effect of the overheads of preemption: the measured experiment is simulated on its own
+ * arrivals, once with the measured overheads and once without, as in Machovec 2017. The overheads
+ * are those of its profile, or without one those that its own runs recorded.
  */
 struct overhead;
 typedef struct overhead overhead_t; /* for g_autoptr() */
 
-/* A policy under a limit. Suspensions are those that succeeded, means over repeats. */
+/* A policy under a limit. Counts are successful suspensions, means over repeats. */
 struct overhead_row {
 	char *policy;
 	double limit;
@@ -24,8 +24,9 @@ struct overhead_row {
 };
 
 /*
- * Simulates `measured`, which is borrowed for the call. Returns NULL without `error` where nothing was
- * ever suspended and no overheads are known, or with `error` where it cannot be simulated.
+ * Simulates `measured`, which is borrowed for the call. Returns NULL without `error` where no task
+ * was suspended and no overheads are known, or with `error` where the experiment cannot be
+ * simulated.
  */
 struct overhead *overhead_new(const struct summary *measured, GError **error);
 /* NULL is allowed. */

@@ -14,12 +14,12 @@
 #include "controller/report/shares.h"
 #include "controller/report/suspensions.h"
 
-/* A table of single runs beyond this many is of no use to a reader. */
+/* More runs than these get no table of single runs. */
 #define RUNS_LISTED_MAX 200
 
 /*
- * The style. gnuplot's black, white and grey are recoloured by their attributes, which weigh less
- * than any rule of CSS; bars are transparent, so that they darken with the paper.
+ * The style. It recolours gnuplot's black, white and grey through their attributes, which have a
+ * lower precedence than any rule of CSS. Bars are transparent, so that they darken with the page.
  */
 static const char style[] =
 	":root{color-scheme:light dark;--paper:#fff;--ink:#1a1a1a;--soft:#555;--line:#d8d8d8;"
@@ -58,7 +58,7 @@ static const char style[] =
 	"pre{overflow-x:auto;font-size:.8rem;line-height:1.35}\n"
 	"details{margin:.6rem 0}summary{cursor:pointer}\n";
 
-/* A page in the making. */
+/* A page under construction. */
 struct page {
 	GString *text;
 	const char *plots;
@@ -120,7 +120,7 @@ static bool put_charts(struct page *page, const GPtrArray *charts, GError **erro
 	return true;
 }
 
-/* The first line of a heading says what ran; the others are warnings. */
+/* The first line of a heading describes the runs; the others are warnings. */
 static void put_notes(struct page *page, const struct summary *summary)
 {
 	g_autoptr(GPtrArray) heading = summary_heading(summary);
@@ -137,7 +137,10 @@ static void put_notes(struct page *page, const struct summary *summary)
 	g_string_append(page->text, "</div>\n");
 }
 
-/* Measured against simulated, where there is exactly one of each and they can be compared. */
+/*
+ * The comparison, where there is exactly one measured and one simulated directory that can be
+ * compared.
+ */
 static void put_verdict(struct page *page, struct summary *const *summaries, guint count)
 {
 	const struct summary *last = summaries[count - 1];
@@ -172,7 +175,7 @@ static void put_folded(struct page *page, const struct table *table, const char 
 			       html);
 }
 
-/* Nothing where nothing was suspended. */
+/* Empty where no task was suspended. */
 static bool put_suspensions(struct page *page, const struct summary *summary, GError **error)
 {
 	g_autoptr(suspensions_t) suspensions = suspensions_new(summary, error);
@@ -190,7 +193,7 @@ static bool put_suspensions(struct page *page, const struct summary *summary, GE
 	return true;
 }
 
-/* Nothing where nothing was migrated or shared. */
+/* Empty where no task was migrated and no host shared. */
 static bool put_moves(struct page *page, const struct summary *summary, GError **error)
 {
 	g_autoptr(migrations_t) migrations = migrations_new(summary, error);
@@ -282,7 +285,7 @@ static char *title_of(struct summary *const *summaries, guint count)
 	return g_string_free(title, FALSE);
 }
 
-static void begin(struct page *page, struct summary *const *summaries, guint count)
+static void begin_page(struct page *page, struct summary *const *summaries, guint count)
 {
 	g_autofree char *title = title_of(summaries, count);
 
@@ -301,7 +304,7 @@ char *page_html(struct summary *const *summaries, guint count, const struct char
 	struct page page = {g_string_new(NULL), plots, link};
 	bool good;
 
-	begin(&page, summaries, count);
+	begin_page(&page, summaries, count);
 	put_verdict(&page, summaries, count);
 	good = !charts->utility || put_chart(&page, charts->utility, error);
 	for (guint i = 0; good && i < charts->sections->len; i++)

@@ -7,7 +7,7 @@
 #include "common/visible.h"
 #include "controller/report/table.h"
 
-/* Facts of the whole experiment (docs/reference/store.md, "meta") and what a reader calls them. */
+/* Facts about the experiment (docs/reference/store.md, "meta") and their titles. */
 static const struct {
 	const char *key;
 	const char *title;
@@ -64,7 +64,7 @@ static char *facts_table(const struct summary *summary)
 				 "programs.");
 }
 
-/* A value of a local scheduler's words on one line. */
+/* A value of a local scheduler's capabilities on one line. */
 static char *value_text(const json_t *value)
 {
 	if (json_is_string(value))

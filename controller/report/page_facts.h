@@ -4,7 +4,7 @@
 #include "controller/report/summary.h"
 
 /*
- * Where a run comes from, as HTML: what was recorded of the machine and the programs, what every
- * local scheduler said it can do, and the configuration as resolved. The caller frees.
+ * The provenance of a run as HTML: the recorded facts about the machine and the programs, the
+ * capabilities of every local scheduler, and the configuration as resolved. The caller frees.
  */
 char *page_facts_html(const struct summary *summary);

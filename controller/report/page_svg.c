@@ -5,7 +5,7 @@
 
 #include "common/visible.h"
 
-/* `text` with every match of a pattern replaced (\1 refers to its first group). */
+/* Replaces every match of a pattern in `text` (\1 refers to its first group). */
 static char *replace(const char *text, const char *pattern, const char *by)
 {
 	g_autoptr(GRegex) regex = g_regex_new(pattern, 0, 0, NULL);
@@ -14,7 +14,7 @@ static char *replace(const char *text, const char *pattern, const char *by)
 	return g_regex_replace(regex, text, -1, 0, by, 0, NULL);
 }
 
-/* Between the head, which ends with the description, and the closing tag. */
+/* The part between the head, which ends with the description, and the closing tag. */
 static char *body_of(const char *svg)
 {
 	const char *start = strstr(svg, "</desc>");
@@ -39,9 +39,9 @@ char *page_svg(const char *svg, const char *name, const char *title)
 		return NULL;
 	box += strlen("viewBox=\"");
 	view = g_strndup(box, strcspn(box, "\""));
-	/* id="x", href="#x" and url(#x), in either kind of quotes. */
+	/* id="x", href="#x" and url(#x), with either kind of quotes. */
 	named = replace(body, "(\\bid=['\"]|href=['\"]#|url\\(#)([A-Za-z])", names);
-	/* Its own names for lines without one would pop up under the pointer. */
+	/* gnuplot's names of untitled lines would show as tooltips. */
 	plain = named ? replace(named, "<title>gnuplot_[a-z0-9_]*</title>", "") : NULL;
 	if (!plain)
 		return NULL;

@@ -58,7 +58,7 @@ bool provenance_put(const struct provenance *origin, struct store *store, GError
 	       store_set_meta(store, "probe", origin->probe, error);
 }
 
-static void add(GPtrArray *notes, bool measured, const char *text)
+static void add_note(GPtrArray *notes, bool measured, const char *text)
 {
 	g_ptr_array_add(notes, g_strconcat(measured ? "" : "estimates: ", text, NULL));
 }
@@ -69,7 +69,7 @@ void provenance_set_holes(struct provenance *origin, const struct config *config
 	origin->unmeasured = config_holes(config, true);
 }
 
-/* A line for each hole; `brief`: one for all, of what is before the reasons. */
+/* Adds a line for each hole; `brief`: a single line with the text before the reasons. */
 static void add_holes(GPtrArray *notes, const struct provenance *origin, bool measured, bool brief)
 {
 	g_auto(GStrv) lines = g_strsplit(origin->unmeasured ?: "", "\n", -1);
@@ -102,19 +102,19 @@ static void add_fit(GPtrArray *notes, bool measured, const char *document)
 	if (!probe)
 		return;
 	text = g_strdup_printf("quotas and repetitions were fitted to this machine (lab.fit): %s", had);
-	add(notes, measured, text);
+	add_note(notes, measured, text);
 }
 
-/* Of runs, which estimates are not of. */
+/* Adds the changes of speed during runs; estimates have none. */
 static void add_speed_changes(GPtrArray *notes, const char *changes)
 {
 	g_auto(GStrv) lines = g_strsplit(changes ? changes : "", "\n", -1);
 
 	for (gsize i = 0; lines[i]; i++)
-		add(notes, true, lines[i]);
+		add_note(notes, true, lines[i]);
 }
 
-/* What watts that no meter told are. */
+/* The text about watts that no meter measured. */
 static const char *words_of_watts(const struct provenance *origin)
 {
 	if (g_strcmp0(origin->meter, "simulated") == 0)
@@ -129,36 +129,38 @@ GPtrArray *provenance_notes(const struct provenance *origin, bool measured, bool
 	GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
 
 	if (g_strcmp0(origin->virt_type, "qemu") == 0)
-		add(notes, measured,
+		add_note(notes, measured,
 		    "VMs ran under TCG, QEMU's emulator: times are not those of KVM");
 	if (g_strcmp0(origin->virt_type, "simulated") == 0)
-		add(notes, measured,
+		add_note(notes, measured,
 		    "clusters were simulated behind their schedulers' API: no VM ran, nothing was metered");
 	if (g_strcmp0(origin->virt_type, "mixed") == 0)
-		add(notes, measured, "VMs did not all run alike: under KVM, TCG (QEMU's emulator), or not at all");
+		add_note(notes, measured,
+			 "VMs did not all run alike: under KVM, TCG (QEMU's emulator), or not at all");
 	if (g_strcmp0(origin->cpu_cap, "quota") == 0)
-		add(notes, measured,
+		add_note(notes, measured,
 		    "P-states are CPU quotas: caps on throughput, not frequencies");
 	if (g_strcmp0(origin->cpu_cap, "mixed") == 0)
-		add(notes, measured,
+		add_note(notes, measured,
 		    "some P-states are CPU quotas: caps on throughput, not frequencies");
 	if (g_strcmp0(origin->steady_lab, "true") == 0)
-		add(notes, measured,
+		add_note(notes, measured,
 		    "quotas and modelled watts followed this machine's own speed (lab.steady)");
 	if (g_strcmp0(origin->steady_lab, "true") == 0 &&
 	    (g_strcmp0(origin->virt_type, "kvm") == 0 || g_strcmp0(origin->virt_type, "mixed") == 0))
-		add(notes, measured,
+		add_note(notes, measured,
 		    "lab.steady measures QEMU's emulator: what it did to VMs under KVM is WRONG");
 	add_fit(notes, measured, origin->probe);
 	if (measured)
 		add_speed_changes(notes, origin->speed_changes);
 	if (g_strcmp0(origin->caps_effective, "no") == 0)
-		add(notes, measured,
+		add_note(notes, measured,
 		    "caps of CPU frequency or idle states were NOT EFFECTIVE on a host");
 	if (g_strcmp0(origin->modelled_watts, "true") == 0)
-		add(notes, measured, words_of_watts(origin));
+		add_note(notes, measured, words_of_watts(origin));
 	if (g_strcmp0(origin->meter, "rapl") == 0)
-		add(notes, measured, "watts are those of CPU packages (RAPL), not of whole hosts");
+		add_note(notes, measured,
+			 "watts are those of CPU packages (RAPL), not of whole hosts");
 	add_holes(notes, origin, measured, brief);
 	return notes;
 }

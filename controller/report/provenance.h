@@ -7,30 +7,32 @@
 #include "controller/store/store.h"
 
 /*
- * What numbers rest on that is not the real thing: emulated processors, CPU quotas in place of
- * P-states, caps that do nothing, watts from a model or of a part. A measured run knows it of
- * itself; a simulation inherits it with estimates that were measured so. Every table, plot and
- * verdict says it in its heading.
+ * What numbers rest on instead of real hardware: emulated processors, CPU quotas in place of
+ * P-states, caps without effect, watts from a model or of a part. A measured run records its own; a
+ * simulation inherits that of its measured estimates. Every table, plot and verdict says it in its
+ * heading.
  */
 struct provenance {
 	char *virt_type;      /* "kvm", "qemu" (TCG), "simulated", "mixed"; NULL: unknown */
 	char *cpu_cap;        /* "cpufreq", "quota", "none", "mixed"; NULL: unknown */
 	char *modelled_watts; /* "true", "false"; NULL: unknown */
 	char *caps_effective; /* "yes", "no", "unknown", "none"; NULL: unknown */
-	char *meter;          /* as docs/reference/store.md has it; NULL: unknown */
+	char *meter;          /* as in docs/reference/store.md; NULL: unknown */
 	char *steady_lab;     /* "true", "false"; NULL: unknown */
 	char *unmeasured;     /* config_holes() with reasons; NULL: none */
-	char *speed_changes;  /* measured: a line for each run while which the machine's speed changed; NULL: none */
-	char *probe;          /* document of what the lab was fitted to (common/machine_probe.h); NULL: it was not */
+	/* measured: a line for each run during which the machine's speed changed; NULL: none */
+	char *speed_changes;
+	/* the probe that the lab was fitted to (common/machine_probe.h), a document; NULL: none */
+	char *probe;
 };
 typedef struct provenance provenance_t; /* for g_autoptr() */
 
-/* What a store says of itself. */
+/* Reads the provenance of a store. */
 struct provenance *provenance_of_store(struct store *store);
 
 /*
- * What the estimates in file `path` rest on: told by the run directory in which the file lies.
- * Knows nothing (all NULL) where it lies in none.
+ * Reads the provenance of the estimates in file `path` from the run directory that contains it. All
+ * NULL where it is in none.
  */
 struct provenance *provenance_of_file(const char *path);
 
@@ -38,16 +40,16 @@ struct provenance *provenance_of_file(const char *path);
 void provenance_free(struct provenance *origin);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(provenance_t, provenance_free)
 
-/* Writes what is known into the store's meta. */
+/* Writes the known parts to the store's meta. */
 bool provenance_put(const struct provenance *origin, struct store *store, GError **error);
 
-/* Takes the holes of the matrix from the configuration that is used. */
+/* Sets the holes of the matrix from the configuration in use. */
 void provenance_set_holes(struct provenance *origin, const struct config *config);
 
 /*
- * One line for each thing that is not the real one; `measured`: the numbers were measured so,
- * otherwise their estimates were. And one for each pair of type and cluster without an estimate, with
- * the reason; `brief`: one for all of them, without reasons. GPtrArray of char *, owned by the caller;
- * empty when all is real or unknown.
+ * A line for each part that is not real hardware. `measured`: it applies to the numbers themselves,
+ * otherwise to their estimates. Also a line for each pair of type and cluster without an estimate,
+ * with the reason; `brief`: a single line for all of them, without reasons. GPtrArray of char *,
+ * owned by the caller; empty when all is real or unknown.
  */
 GPtrArray *provenance_notes(const struct provenance *origin, bool measured, bool brief);

@@ -37,7 +37,7 @@ static void add_cell(struct table *table, const struct summary_cell *cell,
 		     const struct summary *summary)
 {
 	g_autofree char *ended_by = summary_ended_by(cell);
-	/* Counts are whole over one run, means over several. */
+	/* Counts are integers for a single run, means for several. */
 	int decimals = cell->runs > 1;
 
 	table_row(table);
@@ -86,7 +86,7 @@ static void append_part(GString *text, char *part)
 	g_free(part);
 }
 
-/* What else the runs have on record, as far as they do. */
+/* Appends the other recorded parts of the runs. */
 static bool append_parts(GString *text, const struct summary *summary, GError **error)
 {
 	g_autoptr(suspensions_t) suspensions = suspensions_new(summary, error);
@@ -164,7 +164,7 @@ static void add_run(struct table *table, const struct store_run *run,
 	table_number(table, run->gap_s, 1);
 	table_number(table, run->host_load, 2);
 	table_integer(table, energy->samples);
-	/* A service has its own account of it, which goes on between samples. */
+	/* A service's energy is its account's, which continues between samples. */
 	table_number(table, energy->samples && !service ? energy->difference_uj : (double)NAN, 2);
 }
 
@@ -198,7 +198,7 @@ static json_t *run_json(const struct store_run *run)
 		(int)run->tasks_dropped);
 }
 
-/* Adds what the run's power samples say of its energy; a run without samples has none of it. */
+/* Adds the energy by the run's power samples; nothing for a run without samples. */
 static bool add_energy(const struct summary *summary, const struct store_run *run, json_t *object,
 		       GError **error)
 {

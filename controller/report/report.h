@@ -9,8 +9,8 @@
 #include "controller/report/table.h"
 
 /*
- * Runs as text: a table for a person, CSV for a spreadsheet, JSON for a script. All three hold one
- * row per run directory, policy and limit, in that order, under the same field names (the table's
+ * Runs as text: a table for a person, CSV for a spreadsheet, JSON for a script. All three have a
+ * row per run directory, policy and limit, in that order, with the same field names (the table's
  * titles are shorter). Every figure is a mean over the repeats or trials that the heading names.
  */
 
@@ -18,35 +18,35 @@
 struct table *report_table(const struct summary *summary);
 
 /*
- * Heading and table of one run directory, and its suspensions (suspensions.h), migrations
- * (migrations.h), shares (shares.h) and dropped tasks (dropped.h) where there were any. The caller frees; NULL
- * with `error` set (STORE_ERROR) where those cannot be read.
+ * Heading and table of a run directory, and its suspensions (suspensions.h), migrations
+ * (migrations.h), shares (shares.h) and dropped tasks (dropped.h) if there are any. The caller
+ * frees; NULL with `error` (STORE_ERROR) where those cannot be read.
  */
 char *report_text(const struct summary *summary, GError **error);
 
-/* The tables that CSV can hold, for messages and completion; the first is the default. */
+/* The names of the CSV tables, for messages and completion; the first is the default. */
 #define REPORT_CSV_TABLES "policies suspensions suspension-steps migrations migrations-by-policy shares"
 
 /* Whether `table` is one of them. */
 bool report_csv_known(const char *table);
 
 /*
- * One CSV document (RFC 4180, newlines as "\n") of several: a table that is known; unknown numbers are
- * empty. Fields are those of report_json(). The caller frees; NULL with `error` set (STORE_ERROR) where
- * the store cannot be read.
+ * A table as a CSV document (RFC 4180, newlines as "\n") of several directories; `table` must be
+ * known, and unknown numbers are empty. Fields are those of report_json(). The caller frees; NULL
+ * with `error` (STORE_ERROR) where the store cannot be read.
  */
 char *report_csv(struct summary *const *summaries, guint count, const char *table, GError **error);
 
 /*
- * An array with one object per directory: summary_json(); "runs": every run with its own figures and
+ * An array with an object per directory: summary_json(); "runs": every run with its own figures and
  * the check of its energy against its power samples (store_energy.h); "suspensions"
  * (suspensions_json()), "migrations" (migrations_json()), "shares" (shares_json()) and "dropped"
- * (dropped_json()). New reference, or NULL with `error` set when the store cannot be read.
+ * (dropped_json()). New reference, or NULL with `error` when the store cannot be read.
  */
 json_t *report_json(struct summary *const *summaries, guint count, GError **error);
 
 /*
- * A table of the single runs, with the check of each one's energy against its power samples (in
- * microjoules). The caller frees it; NULL with `error` set when samples cannot be read.
+ * A table of the single runs, with the check of each run's energy against its power samples (in
+ * microjoules). The caller frees it; NULL with `error` when samples cannot be read.
  */
 struct table *report_runs_table(const struct summary *summary, GError **error);

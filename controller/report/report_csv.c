@@ -7,14 +7,14 @@
 #include "controller/report/shares.h"
 #include "controller/report/suspensions.h"
 
-/* Makes the JSON that holds the rows of a table. New reference, or NULL with `error`. */
+/* Makes the JSON with the rows of a table. New reference, or NULL with `error`. */
 typedef json_t *(*make_f)(const struct summary *summary, GError **error);
 
 /* A table: its columns are the directory's own, then fields of the objects in its JSON. */
 struct source {
 	const char *name;
 	make_f make;
-	const char *key; /* of the array in that JSON; NULL: it is the array */
+	const char *key; /* of the array in that JSON; NULL: it is the array itself */
 	const char *fields[17];
 };
 
@@ -85,7 +85,7 @@ static void put_real(GString *text, double value)
 	g_string_append(text, g_ascii_dtostr(number, sizeof(number), value));
 }
 
-/* A list of numbers becomes one field, with blanks between them. */
+/* A list of numbers becomes a field with blanks between them. */
 static void put_list(GString *csv, const json_t *list)
 {
 	g_autoptr(GString) text = g_string_new(NULL);

@@ -10,12 +10,12 @@
 #include "controller/engine/experiment.h"
 #include "controller/report/stats.h"
 
-/* Which draws: any fixed number would do. */
+/* Selects the random draws: any fixed number would do. */
 #define RESAMPLING_SEED 2
 
 G_DEFINE_QUARK(virtbed-noise, resampling_error)
 
-/* The deviation of one policy under one limit, once it is known. */
+/* The deviation of a policy under a limit, once it was computed. */
 struct resampling_cell {
 	char *policy;
 	double limit;
@@ -24,16 +24,17 @@ struct resampling_cell {
 };
 
 struct resampling {
-	struct compare_resampling base; /* first: compare's callback gets a pointer to it */
+	struct compare_resampling base; /* first: compare.c passes a pointer to it back */
 	const struct summary *measured;
 	struct config *config;
 	struct experiment *experiment;
-	struct experiment_trial trial; /* the first, which was measured */
+	struct experiment_trial trial; /* trial 1, the measured one */
 	GPtrArray *ratios;     /* GArray of struct backend_sim_ratio, per cluster of the system */
-	GArray *paces;         /* struct backend_sim_ratio: per run, its mean over that of all */
+	/* struct backend_sim_ratio: per run, its mean ratio over that of all runs */
+	GArray *paces;
 	GArray *cells;         /* struct resampling_cell */
-	GPtrArray *unknown;    /* char *: policies of which nothing is known */
-	bool recorded;         /* the cells are those on record: nothing is simulated */
+	GPtrArray *unknown;    /* char *: policies of unknown noise */
+	bool recorded;         /* the cells are recorded ones: nothing is simulated */
 };
 
 static bool usable(const struct store_task *task)
@@ -47,8 +48,7 @@ static struct backend_sim_ratio ratio_of(const struct store_task *task)
 	double energy = task->energy_j / task->eec_j;
 
 	/*
-	 * Where energies are not known, times alone vary. A metered share below 0 is noise around
-	 * 0.
+	 * Where energies are unknown, only times vary. A metered share below 0 is noise around 0.
 	 */
 	return (struct backend_sim_ratio){
 		.time = task->exec_s / task->etc_s,
@@ -56,7 +56,7 @@ static struct backend_sim_ratio ratio_of(const struct store_task *task)
 	};
 }
 
-/* The index of a cluster of the system, or its count when there is none of that name. */
+/* The index of a cluster of the system, or the number of clusters for an unknown name. */
 static uint32_t find_cluster(const struct sched_system *system, const char *name)
 {
 	uint32_t i = 0;
@@ -66,10 +66,10 @@ static uint32_t find_cluster(const struct sched_system *system, const char *name
 	return i;
 }
 
-/* What one completed task tells. */
+/* The ratio of a completed task. */
 struct observation {
 	guint run;        /* number of its run, from 0 */
-	uint32_t cluster; /* of the system; its count: none of them */
+	uint32_t cluster; /* of the system; the number of clusters: unknown */
 	struct backend_sim_ratio ratio;
 };
 
@@ -91,7 +91,9 @@ static bool observe_run(const struct resampling *noise, guint run, GArray *obser
 	return tasks != NULL;
 }
 
-/* The mean ratio of the tasks of a run, or of all runs where `run` is G_MAXUINT; 1 where none is. */
+/*
+ * The mean ratio of the tasks of a run, or of all runs where `run` is G_MAXUINT; 1 without tasks.
+ */
 static struct backend_sim_ratio mean_ratio(const GArray *observations, guint run)
 {
 	struct backend_sim_ratio sum = {0};
@@ -111,7 +113,7 @@ static struct backend_sim_ratio mean_ratio(const GArray *observations, guint run
 	return (struct backend_sim_ratio){sum.time / count, sum.energy / count};
 }
 
-/* Keeps the pace of each run that completed anything. */
+/* Keeps the pace of each run with completed tasks. */
 static void keep_paces(struct resampling *noise, const GArray *observations,
 		       struct backend_sim_ratio *paces)
 {
@@ -131,7 +133,10 @@ static void keep_paces(struct resampling *noise, const GArray *observations,
 	}
 }
 
-/* Sorts what was observed by cluster, the pace of its run taken out; `all` gets all of it. */
+/*
+ * Sorts the observations by cluster and divides them by the pace of their run; `all` gets all of
+ * them.
+ */
 static void keep_ratios(struct resampling *noise, const GArray *observations,
 			const struct backend_sim_ratio *paces, GArray *all)
 {
@@ -174,7 +179,7 @@ static GArray *new_ratios(void)
 	return g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
 }
 
-/* Fills the lists that are too short from all clusters. */
+/* Fills lists that are too short from all clusters. */
 static bool prepare_ratios(struct resampling *noise, GError **error)
 {
 	g_autoptr(GArray) all = new_ratios();
@@ -192,7 +197,10 @@ static bool prepare_ratios(struct resampling *noise, GError **error)
 	return true;
 }
 
-/* The ratios of all clusters at a pace, one list after the other, and how to draw from them. */
+/*
+ * The ratios of all clusters at a pace, one list after the other, and the setup for drawing from
+ * them.
+ */
 struct paced {
 	struct backend_sim_ratio *pool;
 	const struct backend_sim_ratio **lists;
@@ -234,8 +242,9 @@ static void paced_init(struct paced *paced, const struct resampling *noise,
 }
 
 /*
- * Execution times of tasks with deadlines are drawn from their distributions, which were measured, too: to
- * draw from the runs' ratios as well would be to count the same noise twice. What is left is the pace.
+ * Execution times of tasks with deadlines are drawn from their distributions, which are measured
+ * too. Drawing from the runs' ratios as well would count the same noise twice. Only the pace
+ * remains.
  */
 static void paced_keep_pace(struct paced *paced, const struct resampling *noise,
 			    const struct backend_sim_ratio *pace)
@@ -255,8 +264,8 @@ static void paced_clear(struct paced *paced)
 }
 
 /*
- * One simulated repeat. Every policy and limit draws anew: their runs were apart, too; the paces take
- * turns.
+ * A simulated repeat. Every policy and limit has its own draws, since their runs were separate too;
+ * the paces take turns.
  */
 static void simulate(const struct resampling *noise, const struct policy *policy, double limit_j,
 		     uint64_t stream, struct engine_result *ret_result)
@@ -276,8 +285,8 @@ static void simulate(const struct resampling *noise, const struct policy *policy
 }
 
 /*
- * Where the draws of a cell begin. Not the order in which they are asked for, which depends on who
- * asks, and on what this build knows.
+ * The first random stream of a cell. It depends neither on the order of the cells' first uses nor
+ * on the policies of this build.
  */
 static uint64_t first_stream(const struct resampling *noise, const char *policy, double limit)
 {
@@ -293,7 +302,7 @@ static uint64_t first_stream(const struct resampling *noise, const char *policy,
 	return ((uint64_t)l * measured->policies->len + p) * RESAMPLING_REPEATS;
 }
 
-/* Returns the cell, valid until the next one, or NULL: its policy is not known. */
+/* Returns the cell, valid until the next call, or NULL: the policy is unknown. */
 static const struct resampling_cell *simulate_cell(struct resampling *noise, const char *name, double limit)
 {
 	const struct summary_cell *cell = summary_cell(noise->measured, name, limit);
@@ -343,7 +352,10 @@ static bool find_sd(struct compare_resampling *base, enum compare_measure measur
 	return isfinite(*ret_sd);
 }
 
-/* The policies that can be simulated; free the array alone. The others are noted. */
+/*
+ * The policies that can be simulated; the caller frees the array only. The others go to
+ * noise->unknown.
+ */
 static const char **known_policies(struct resampling *noise)
 {
 	const GPtrArray *names = noise->measured->policies;
@@ -380,14 +392,14 @@ static bool prepare_experiment(struct resampling *noise, GError **error)
 	       experiment_trial_init(noise->experiment, run->seed, 1, &noise->trial, error);
 }
 
-/* What is on record. */
+/* The record. */
 
 static double number_or_nan(const json_t *value)
 {
 	return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-/* Takes the cells that are on record of these very runs. Returns whether there are such. */
+/* Reads the recorded cells of these runs. Returns whether there are any. */
 static bool read_record(struct resampling *noise)
 {
 	g_autofree char *text = store_get_meta(noise->measured->store, "noise");

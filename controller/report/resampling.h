@@ -8,24 +8,26 @@
 #include "controller/report/summary.h"
 
 /*
- * The noise of a measurement that was made once: what its utility, and on shared hosts its mean
- * bounded stretch, would deviate by from one repeat to the next. The measured experiment is simulated again and
- * again: the same configuration, estimates, arrivals, policy and limit, but every task takes its ETC and EEC times a
- * pair of ratios (time, energy) drawn from those that the completed tasks of the measured runs showed on the same
- * cluster (on any cluster, where fewer than RESAMPLING_RATIOS_MIN did).
+ * The noise of a measurement that was made once: the deviation of its utility, and on shared hosts
+ * of its mean bounded stretch, from one repeat to the next. The measured experiment is simulated
+ * many times with the same configuration, estimates, arrivals, policy and limit. Each task takes
+ * its ETC and EEC times a pair of ratios (time, energy), drawn from those of the completed tasks of
+ * the measured runs on the same cluster (on any cluster, where fewer than RESAMPLING_RATIOS_MIN
+ * completed).
  *
- * What moved all tasks of a run together (a host whose speed changes) is drawn once per repeat: the
- * pace of one of the measured runs, its mean ratio over that of all runs. Where one run was measured
- * at all, nothing is known of it.
+ * Effects on all tasks of a run together (such as a host whose speed changes) are drawn once per
+ * repeat: the pace of one of the measured runs, which is its mean ratio over that of all runs. With
+ * a single measured run these effects are unknown.
  *
- * Tasks with deadlines on machines with queues (environment.pruning) take what is drawn anew from their
- * measured distributions (PET), at such a pace, in place of ETCs and ratios.
+ * Tasks with deadlines on queueing clusters (environment.pruning) draw their execution times from
+ * their measured distributions (PET) instead of ETCs and ratios, at such a pace.
  *
- * So it holds the noise of execution times and energies (launching included, which measured times
- * contain), and what follows from it: other decisions, other places, an earlier or later end.
+ * So the result contains the noise of execution times and energies (launching included, which
+ * measured times contain) and its consequences: other decisions, other nodes, an earlier or later
+ * end.
  *
- * The build that measures records it (resampling_record()), and every other one takes it from there: which
- * policies that knows, and what it makes of them, counts for nothing.
+ * The build that measures records the noise (resampling_record()), and every other build uses this
+ * record: the policies of the other build do not matter.
  */
 struct resampling;
 typedef struct resampling resampling_t; /* for g_autoptr() */
@@ -37,26 +39,26 @@ enum { RESAMPLING_REPEATS = 200, RESAMPLING_RATIOS_MIN = 5 };
 GQuark resampling_error_quark(void);
 enum resampling_error {
 	RESAMPLING_ERROR_RATIOS = 1, /* too few completed tasks to draw from */
-	RESAMPLING_ERROR_POLICIES,   /* none that this build knows */
+	RESAMPLING_ERROR_POLICIES,   /* this build knows none of the policies */
 };
 
 /*
- * Prepares the noise of `measured` (borrowed for its life): what is on record of these runs, else from
- * its `config.yaml`. Returns NULL with `error` set when it cannot be simulated: no configuration, no
- * estimates, too few completed tasks, no policy that this build knows.
+ * Prepares the noise of `measured` (borrowed for its life): the recorded noise of these runs, else
+ * a simulation by its `config.yaml`. Returns NULL with `error` when that is impossible: no
+ * configuration, no estimates, too few completed tasks, no policy that this build knows.
  */
 struct resampling *resampling_new(const struct summary *measured, GError **error);
 
 /*
- * The policies whose noise cannot be told, since it is not on record and this build does not know
- * them, as one line; NULL: none. The caller frees.
+ * The policies of unknown noise, which is neither recorded nor can be simulated by this build, as
+ * one line; NULL: none. The caller frees.
  */
 char *resampling_unknown(const struct resampling *noise);
 
 /*
- * Records the noise of all policies and limits of the measured directory `dir`, unless that of these
- * runs is on record. Returns true, also where it cannot be simulated, or false with `error`
- * (STORE_ERROR) set.
+ * Records the noise of all policies and limits of the measured directory `dir`, unless it is
+ * recorded for these runs. Returns true, also where it cannot be simulated, or false with `error`
+ * (STORE_ERROR).
  */
 bool resampling_record(const char *dir, GError **error);
 
@@ -65,7 +67,7 @@ void resampling_free(struct resampling *noise);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(resampling_t, resampling_free)
 
 /*
- * What compare_new() asks; valid until resampling_free(). Cells are simulated when they are asked for,
- * once; the same run directory gives the same figures.
+ * The callback for compare_new(); valid until resampling_free(). A cell is simulated once, at its
+ * first use; equal run directories give equal figures.
  */
 struct compare_resampling *resampling_compare(struct resampling *noise);

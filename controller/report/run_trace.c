@@ -114,7 +114,7 @@ static gint by_time(gconstpointer a, gconstpointer b)
 	return (x->time_s > y->time_s) - (x->time_s < y->time_s);
 }
 
-/* Turns what was added at each point, in any order, into the sum so far. */
+/* Turns the values added at each point, in any order, into running sums. */
 static void accumulate(GArray *points)
 {
 	double sum = 0;
@@ -182,7 +182,7 @@ static GArray *energy_of_tasks(const struct run_trace *trace)
 	return points;
 }
 
-/* What of a sample is read. */
+/* Returns a value of a sample. */
 typedef double (*sample_value_f)(const struct store_sample *sample);
 
 static double sample_uj(const struct store_sample *sample)
@@ -196,8 +196,8 @@ static double sample_w(const struct store_sample *sample)
 }
 
 /*
- * The value at a time, straight between samples; *cursor only goes forward from one call to the
- * next. Beyond the samples the nearest one is held.
+ * The value at a time, linear between samples; *cursor only moves forward from call to call.
+ * Outside of the samples the nearest value holds.
  */
 static double value_at(const struct run_host *host, double time_s, guint *cursor,
 		       sample_value_f value)
@@ -215,7 +215,10 @@ static double value_at(const struct run_host *host, double time_s, guint *cursor
 				     (to->time_s - from->time_s);
 }
 
-/* A counter goes on at the last watts where there is no later sample, as the store has it. */
+/*
+ * The counter of a host at a time. After the last sample it rises with that sample's watts, as in
+ * the store's check.
+ */
 static double counter_uj(const struct run_host *host, double time_s, guint *cursor)
 {
 	const struct store_sample *first = host->samples[0];
@@ -228,7 +231,7 @@ static double counter_uj(const struct run_host *host, double time_s, guint *curs
 	return value_at(host, time_s, cursor, sample_uj);
 }
 
-/* The times of all samples within the run, its start and its end; each once. */
+/* The times of all samples within the run, its start and its end, without duplicates. */
 static GArray *sample_times(const struct run_trace *trace)
 {
 	GArray *points = points_new();

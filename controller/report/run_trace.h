@@ -7,11 +7,11 @@
 #include "controller/report/summary.h"
 
 /*
- * One run as it went, read from its store: tasks, power samples by host, baselines; and the curves
- * that follow from them. Charts draw nothing else.
+ * A run over time, read from its store: tasks, power samples by host, baselines; and the curves
+ * computed from them. Charts draw nothing else.
  *
- * A measured run has power samples. A simulated one has none: its energy follows from its tasks,
- * each drawing its energy evenly over its execution time, as the simulation itself reckons.
+ * A measured run has power samples. A simulated run has none: its energy follows from its tasks,
+ * each of which draws its energy evenly over its execution time, as in the simulation.
  */
 
 /* A point of a curve. */
@@ -20,11 +20,11 @@ struct run_point {
 	double value;
 };
 
-/* One host's samples. */
+/* The samples of a host. */
 struct run_host {
 	const char *name;            /* borrowed from the samples */
-	double idle_w;               /* its baseline; NAN: not on record */
-	struct store_sample **samples; /* count of them, by time; borrowed */
+	double idle_w;               /* idle baseline; NAN: not recorded */
+	struct store_sample **samples; /* `count` samples by time; borrowed */
 	guint count;
 };
 
@@ -40,8 +40,8 @@ typedef struct run_trace run_trace_t; /* for g_autoptr() */
 
 /*
  * Reads a run of `summary` (borrowed for the trace's life). Returns a trace that the caller frees,
- * or NULL with `error` (STORE_ERROR) set. Trials beyond the first have no tasks on record: their
- * traces are empty.
+ * or NULL with `error` (STORE_ERROR). Trials after the first have no recorded tasks: their traces
+ * are empty.
  */
 struct run_trace *run_trace_load(const struct summary *summary, const struct store_run *run,
 				 GError **error);
@@ -49,15 +49,20 @@ struct run_trace *run_trace_load(const struct summary *summary, const struct sto
 void run_trace_free(struct run_trace *trace);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(run_trace_t, run_trace_free)
 
-/* When a bar of a task ends: its end, or that of the run if it ran on. Seconds; NAN: no start. */
+/*
+ * The end of a task's bar: its end, or the run's end for a task still running. Seconds; NAN: never
+ * started.
+ */
 double run_trace_task_end_s(const struct run_trace *trace, const struct store_task *task);
 
-/* Utility earned so far, from (0, 0) to the run's end: a step per task that earned some. The caller
- * frees (g_array_unref()), here and below. */
+/*
+ * Utility so far, from (0, 0) to the run's end: a step per task with utility. The caller frees
+ * (g_array_unref()), here and below.
+ */
 GArray *run_trace_utility(const struct run_trace *trace);
 
-/* Dynamic energy used so far in joules, from (0, 0) to the run's end; straight between points. */
+/* Dynamic energy so far in joules, from (0, 0) to the run's end; linear between points. */
 GArray *run_trace_energy(const struct run_trace *trace);
 
-/* Watts of all hosts together, straight between points; no points when simulated. */
+/* Watts of all hosts together, linear between points; no points for a simulated run. */
 GArray *run_trace_watts(const struct run_trace *trace);

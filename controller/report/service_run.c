@@ -8,7 +8,7 @@
 #include "controller/store/store_account.h"
 #include "controller/store/store_service.h"
 
-/* Until when a service is on record, seconds of its run. NAN: this is the store of none. */
+/* The last recorded time of a service, seconds of its run. NAN: the store is not a service's. */
 static double until_s_of(struct store *store)
 {
 	g_autofree char *text = store_get_meta(store, STORE_SERVICE_ACCOUNT);
@@ -26,7 +26,7 @@ static void add_task(struct store_run *run, const struct store_task *task)
 	run->tasks_dropped += g_strcmp0(task->state, "dropped") == 0;
 	if (isfinite(task->utility))
 		run->utility += task->utility;
-	/* The record's own time may be a minute older. */
+	/* The recorded time may be a minute older than a task's last change. */
 	run->ended_s = fmax(run->ended_s, fmax(task->arrival_s, fmax(task->started_s, task->ended_s)));
 }
 
@@ -54,7 +54,7 @@ bool service_run_fill(struct store *store, struct store_run *run, bool *ret_serv
 	return true;
 }
 
-/* More would make a heading long; they are in the JSON document. */
+/* With more policies the heading would be too long; the JSON document has all. */
 #define POLICIES_SHOWN 6
 
 static const struct store_service_policy *policy_at(const GPtrArray *policies, guint i)

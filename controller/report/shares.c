@@ -6,7 +6,7 @@
 #include "common/json.h"
 #include "controller/store/store.h"
 
-/* Takes in an interval; the fields that end up as means are sums so far. */
+/* Adds an interval; fields for means hold sums until the end. */
 static void add_delivery(struct shares_policy *row, const struct store_delivery *delivery)
 {
 	const double points =
@@ -52,7 +52,7 @@ static bool add_cell(const struct summary *summary, const struct summary_cell *c
 			return false;
 	if (row.yields == 0 && row.intervals == 0)
 		return true;
-	/* 0 / 0 is NAN: what no interval tells is not known. */
+	/* 0 / 0 is NAN: unknown without intervals. */
 	row.asked_cores /= row.intervals;
 	row.given_cores /= row.intervals;
 	row.difference_mean /= row.intervals;

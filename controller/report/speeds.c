@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* It is among what the local scheduler can do. */
+/* The speed is one of the local scheduler's capabilities. */
 json_t *speeds_read(struct store *store)
 {
 	g_autofree char *told = store_get_meta(store, "capabilities");

@@ -5,12 +5,12 @@
 #include "controller/store/store.h"
 
 /*
- * How many times as fast as the estimates the clusters of a measured run were. A simulated one may be, by its `speed`:
- * what its tasks took is held against estimates in simulated seconds.
+ * The speeds of the clusters of a measured run relative to the estimates. A simulated executor may
+ * have a `speed`: measured times of its tasks are compared with estimates in simulated seconds.
  */
 
-/* What a store says of that; NULL: nothing. A new reference. */
+/* The speeds recorded in a store; NULL: none. A new reference. */
 json_t *speeds_read(struct store *store);
 
-/* The speed of a cluster; 1 where nothing is said of it. `speeds` may be NULL. */
+/* The speed of a cluster; 1 where none is recorded. `speeds` may be NULL. */
 double speeds_of(const json_t *speeds, const char *cluster);

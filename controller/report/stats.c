@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Fewer values than this do not make blocks worth resampling. */
+/* With fewer values, blocks are not worth resampling. */
 #define BLOCK_VALUES_MIN 8
 
 /* Relative difference below which two values are tied. */

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 /*
- * The statistics behind tables and verdicts. Pure functions of their arguments; NAN stands for what
- * too few values cannot tell.
+ * The statistics behind tables and verdicts. Pure functions of their arguments; NAN: too few
+ * values.
  */
 
 /* A value with the bounds of its confidence interval. low = high = NAN: there is no interval. */
@@ -20,7 +20,7 @@ struct stats_interval {
 
 /* What an interval says about the sign of its value. */
 enum stats_sign {
-	STATS_SIGN_UNCLEAR = 0, /* it holds 0, or there is none */
+	STATS_SIGN_UNCLEAR = 0, /* it contains 0, or there is none */
 	STATS_SIGN_POSITIVE,
 	STATS_SIGN_NEGATIVE,
 };
@@ -35,8 +35,8 @@ double stats_sd(const double *values, size_t n);
 double stats_median(const double *values, size_t n);
 
 /*
- * The value below which the share `p` (0 .. 1) of them lies, drawn straight between the two nearest in
- * rank; 0 gives the least, 1 the greatest. NAN when n is 0.
+ * The value below which the fraction `p` (0 .. 1) of the values lies, interpolated linearly between
+ * the two nearest ranks; 0 gives the least, 1 the greatest. NAN when n is 0.
  */
 double stats_quantile(const double *values, size_t n, double p);
 
@@ -61,24 +61,24 @@ struct stats_interval stats_difference(const struct stats_interval *a,
 				       const struct stats_interval *b, double level);
 
 /*
- * The *sum* of a series whose neighbours may depend on one another, with an interval by the
- * circular block bootstrap (Politis and Romano, "A circular block-resampling procedure for
- * stationary data", 1992): blocks of ceil(n^(1/3)) neighbours are what is resampled. The variance
- * of the resampled sums is worked out rather than drawn: it is (n / block) x the variance of the n
- * circular block sums. The interval is the sum +- t x its root with n / block - 1 degrees of
- * freedom, so that few blocks give wide intervals. No interval when n < 8.
+ * The *sum* of a series whose neighbours may be correlated, with an interval by the circular block
+ * bootstrap (Politis and Romano, "A circular block-resampling procedure for stationary data",
+ * 1992), which resamples blocks of ceil(n^(1/3)) neighbours. The variance of the resampled sums is
+ * computed in closed form: it is (n / block) x the variance of the n circular block sums. The
+ * interval is the sum +- t x its root with n / block - 1 degrees of freedom, so that few blocks
+ * give wide intervals. No interval when n < 8.
  */
 struct stats_interval stats_block_interval(const double *values, size_t n, double level);
 
 /* The block length of stats_block_interval(). */
 size_t stats_block_length(size_t n);
 
-/* The sign of a value whose interval leaves no doubt. An interval of width 0 at 0 is unclear. */
+/* The sign of a value whose interval excludes 0. An interval of width 0 at 0 is unclear. */
 enum stats_sign stats_interval_sign(const struct stats_interval *interval);
 
 /*
- * Counts of pairs for Kendall's rank correlation. Several groups of items may be added to one; then
- * only pairs within a group count.
+ * Counts of pairs for Kendall's rank correlation. Several groups of items may be added; only pairs
+ * within a group count.
  */
 struct stats_kendall {
 	size_t pairs;

@@ -6,7 +6,7 @@
 
 #include "controller/workload/dfrs.h"
 
-/* The execution time alone of a type on the one cluster there is; NAN: not known. */
+/* The execution time of a type alone on the only cluster; NAN: unknown. */
 static double dedicated_s(const GPtrArray *estimates, const char *type)
 {
 	for (guint i = 0; i < estimates->len; i++) {
@@ -54,7 +54,7 @@ GArray *stretch_tasks(struct store *store, const struct store_run *run, GError *
 	return g_steal_pointer(&stretches);
 }
 
-/* What a simulated run without tasks on record says of itself in its event "stretch". */
+/* Reads the event "stretch" of a simulated run without recorded tasks. */
 static bool read_event(struct store *store, const struct store_run *run,
 		       struct stretch *ret_stretch, GError **error)
 {

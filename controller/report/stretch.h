@@ -8,38 +8,38 @@
 #include "controller/store/store.h"
 
 /*
- * How much longer tasks on shared hosts took than they would have alone: the bounded stretch of Stillwell 2010,
- * II.B, max(turn-around, 30 s) / max(dedicated time, 30 s), from what a run recorded. The dedicated time is
- * the estimate of the type on the cluster. Less is better, and 1 the least.
+ * The slowdown of tasks on shared hosts against execution alone: the bounded stretch of Stillwell
+ * 2010, II.B, max(turn-around, 30 s) / max(dedicated time, 30 s), from the records of a run. The
+ * dedicated time is the estimate of the type on the cluster. 1 is the minimum and the best.
  *
- * A task that had arrived and did not complete, for whatever reason, counts as if it had ended when
- * its run did, or once its dedicated time was over if that was later: its stretch is at least that.
+ * A task that arrived and did not complete, for any reason, counts as if it had ended with its run,
+ * or after its dedicated time if that is later: its stretch is at least that value.
  */
 
-/* Of one task. */
+/* The stretch of a task. */
 struct stretch_task {
 	uint32_t task;
 	bool completed;
 	double bounded;
 };
 
-/* Of a run. */
+/* The stretches of a run. */
 struct stretch {
-	uint32_t tasks;      /* that arrived before its end; 0: not on record */
-	uint32_t unfinished; /* those of them that did not complete */
-	double mean, max;    /* of the bounded stretches; NAN: not known */
+	uint32_t tasks;      /* number of tasks that arrived before its end; 0: not recorded */
+	uint32_t unfinished; /* those that did not complete */
+	double mean, max;    /* of the bounded stretches; NAN: unknown */
 };
 
 /*
- * The stretches of the tasks of `run`: GArray of struct stretch_task by number, which the caller unrefs. Empty
- * where no tasks are on record, or no estimate of a type. NULL with `error` (STORE_ERROR): not
- * readable.
+ * The stretches of the tasks of `run`: GArray of struct stretch_task by number, which the caller
+ * unrefs. Empty where no tasks are recorded, or a type has no estimate. NULL with `error`
+ * (STORE_ERROR): not readable.
  */
 GArray *stretch_tasks(struct store *store, const struct store_run *run, GError **error);
 
 /*
- * Fills *ret_stretch with those of `run`: from its tasks, or where a simulation recorded none from what it
- * says itself. False with `error` as above.
+ * Sets *ret_stretch for `run`: from its tasks, or for a simulation without recorded tasks from its
+ * event "stretch". False with `error` as above.
  */
 bool stretch_of_run(struct store *store, const struct store_run *run, struct stretch *ret_stretch,
 		    GError **error);

@@ -69,7 +69,7 @@ static bool fill_service(struct summary *summary, GPtrArray *all, GError **error
 	return true;
 }
 
-/* Keeps the runs that count, and notes the policies and limits that occur among them. */
+/* Keeps the runs that count, and collects their policies and limits. */
 static void keep_ended(struct summary *summary, GPtrArray *all)
 {
 	for (guint i = 0; i < all->len; i++) {
@@ -134,7 +134,7 @@ double summary_stretch(const struct summary *summary, const struct store_run *ru
 	return stretch ? stretch->mean : (double)NAN;
 }
 
-/* The stretches of those of the cell's runs that have any. */
+/* The stretches of the cell's runs, as far as known. */
 static void fill_stretches(const struct summary *summary, const GPtrArray *runs,
 			   struct summary_cell *cell)
 {
@@ -163,7 +163,7 @@ static void fill_cell(const struct summary *summary, struct summary_cell *cell)
 	g_autoptr(GPtrArray) runs = summary_cell_runs(summary, cell->policy, cell->limit);
 	g_autofree double *utility = g_new(double, runs->len + 1);
 	g_autofree double *energy_j = g_new(double, runs->len + 1);
-	/* 0 / 0 is NAN: what nothing ran for is not known. */
+	/* 0 / 0 is NAN: unknown without runs. */
 	const double n = runs->len;
 
 	for (guint i = 0; i < runs->len; i++) {
@@ -221,7 +221,7 @@ static void sum_host(struct summary *summary)
 	summary->host_load = known ? sum / known : NAN;
 }
 
-/* What the configuration says of the runs; nothing where it is gone. */
+/* Reads facts from the configuration; nothing where the file is gone. */
 static void read_config(struct summary *summary)
 {
 	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
@@ -402,7 +402,7 @@ static void add_title(const struct summary *summary, GPtrArray *lines)
 	g_ptr_array_add(lines, g_string_free(text, FALSE));
 }
 
-/* Appends "TITLE VALUE" of a fact that is known. */
+/* Appends "TITLE VALUE" for a known fact. */
 static void add_fact(const struct summary *summary, GString *text, const char *title,
 		     const char *key)
 {

@@ -11,7 +11,7 @@ enum step { STEP_FREEZE, STEP_SAVE, STEP_RESTORE, STEP_RESUME, STEP_SKEW, STEPS 
 
 static const char *const step_names[STEPS] = {"freeze", "save", "restore", "resume", "skew"};
 
-/* A count while it grows. */
+/* A count while suspensions are added. */
 struct count {
 	struct suspensions_count row;
 	GArray *still_s; /* of double */
@@ -69,14 +69,14 @@ void suspensions_free(struct suspensions *suspensions)
 	g_free(suspensions);
 }
 
-/* Gathering. */
+/* Reading. */
 
 static GArray *doubles_new(void)
 {
 	return g_array_new(FALSE, FALSE, sizeof(double));
 }
 
-/* The count of a type; those of the cell under way begin at `first`. */
+/* The count of a type; those of the present cell begin at `first`. */
 static struct count *find_count(GArray *counts, guint first, const struct summary_cell *cell,
 				const char *type)
 {
@@ -146,7 +146,7 @@ static GHashTable *types_of(const GPtrArray *tasks)
 	return types;
 }
 
-/* Takes in the suspensions of a run, which are in the order of their tasks. */
+/* Adds the suspensions of a run, which are ordered by task. */
 static bool add_run(const struct summary *summary, const struct summary_cell *cell,
 		    const struct store_run *run, GArray *counts, guint first, GArray *times,
 		    GError **error)
@@ -198,7 +198,7 @@ static bool gather(const struct summary *summary, GArray *counts, GArray *times,
 	return true;
 }
 
-/* Summing up. */
+/* Sums. */
 
 static const double *values(const GArray *array)
 {
@@ -300,7 +300,7 @@ static const struct suspensions_step *step_at(const struct suspensions *suspensi
 
 struct table *suspensions_counts_table(const struct suspensions *suspensions)
 {
-	static const char *const numbers[] = {"tasks",   "suspended", "went on",
+	static const char *const numbers[] = {"tasks",   "suspended", "resumed",
 					      "still s", "median s",  "max s"};
 	struct table *table = table_new();
 
@@ -365,7 +365,7 @@ char *suspensions_text(const struct suspensions *suspensions)
 	steps_text = table_format(steps, 2);
 	text = g_string_new(SUSPENSIONS_COUNTS_TITLE "\n");
 	g_string_append_printf(text,
-			       "%s  %s; still: from frozen until it went on, of those that did\n",
+			       "%s  %s; still: from frozen until resumed, of those that were\n",
 			       counts_text,
 			       suspensions->measured ? "sums over all runs of the policy"
 						     : "of the first trial, whose tasks are on record");

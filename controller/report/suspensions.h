@@ -9,30 +9,31 @@
 #include "controller/report/table.h"
 
 /*
- * What the runs of a directory recorded of suspended tasks (docs/reference/store.md, suspension): how often the
- * tasks of each type gave way and for how long, and what the steps of it took on each cluster.
+ * The recorded suspensions of a directory's runs (docs/reference/store.md, suspension): how often
+ * the tasks of each type were suspended and for how long, and the time of each step on each
+ * cluster.
  */
 struct suspensions;
 typedef struct suspensions suspensions_t; /* for g_autoptr() */
 
 /*
- * The tasks of one type, under one policy and limit; sums over its repeats, or of the first trial, which
- * is the one whose tasks a simulation records. A task stands
- * still from the moment when all of its VMs were frozen until they go on; one that did not go on
- * before its run ended counts for none of the times.
+ * The tasks of a type under a policy and limit; sums over its repeats, or for a simulation the
+ * first trial, the only one with recorded tasks. A task stands still from the moment when all of
+ * its VMs are frozen until they are resumed; a task that was not resumed before its run ended does
+ * not count in the times.
  */
 struct suspensions_count {
 	const char *policy; /* borrowed from the summary */
 	double limit;
 	char *type;
-	uint32_t tasks;     /* that were suspended, an attempt each */
-	uint32_t suspended; /* how often, rolled back ones left out */
-	uint32_t resumed;   /* those of them that went on */
-	double still_s;     /* sum of the times that they stood still */
-	double still_median_s, still_max_s; /* NAN: none went on */
+	uint32_t tasks;     /* number of suspended tasks, by attempt */
+	uint32_t suspended; /* number of suspensions, without those rolled back */
+	uint32_t resumed;   /* number of suspensions that were resumed */
+	double still_s;     /* sum of the times that the tasks stood still */
+	double still_median_s, still_max_s; /* NAN: none was resumed */
 };
 
-/* What a step took where the tasks of one type ran on one cluster, over all runs. */
+/* The time of a step for the tasks of a type on a cluster, over all runs. */
 struct suspensions_step {
 	char *type, *cluster;
 	const char *step; /* "freeze", "save", "restore", "resume", "skew": as the columns of the store */
@@ -50,9 +51,9 @@ void suspensions_free(struct suspensions *suspensions);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(suspensions_t, suspensions_free)
 
 /*
- * By limit, policy and type in the order of the summary's cells; by type, cluster and step. Borrowed
- * GArrays of the structs above; empty where nothing was suspended. A step that took no time anywhere
- * is left out.
+ * By limit, policy and type in the order of the summary's cells; by type, cluster and step.
+ * Borrowed GArrays of the structs above; empty where no task was suspended. A step that took no
+ * time anywhere is left out.
  */
 const GArray *suspensions_counts(const struct suspensions *suspensions);
 const GArray *suspensions_steps(const struct suspensions *suspensions);
@@ -61,7 +62,7 @@ const GArray *suspensions_steps(const struct suspensions *suspensions);
 struct table *suspensions_counts_table(const struct suspensions *suspensions);
 struct table *suspensions_steps_table(const struct suspensions *suspensions);
 
-/* Both with their headings, or NULL where nothing was suspended. The caller frees. */
+/* Both with their headings, or NULL where no task was suspended. The caller frees. */
 char *suspensions_text(const struct suspensions *suspensions);
 
 /*
@@ -71,6 +72,6 @@ char *suspensions_text(const struct suspensions *suspensions);
  */
 json_t *suspensions_json(const struct suspensions *suspensions);
 
-/* What the two tables are, for captions. */
+/* Titles of the two tables, for captions. */
 #define SUSPENSIONS_COUNTS_TITLE "Suspended tasks, by type"
 #define SUSPENSIONS_STEPS_TITLE "What suspending and resuming took, ms"

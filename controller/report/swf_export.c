@@ -10,23 +10,25 @@
 #include "controller/config/config_controller.h"
 #include "controller/store/store_service.h"
 
-/* What a trace is made of. */
+/* The data of a trace. */
 struct export {
 	const struct summary *summary;
 	const struct store_run *run;
-	struct config *config; /* NULL: the directory has none that can be read */
+	struct config *config; /* NULL: the directory has no readable configuration */
 	GPtrArray *tasks;      /* of struct store_task */
 	GPtrArray *types;      /* names, borrowed from the tasks: number = index + 1 */
 	GPtrArray *clusters;
-	GPtrArray *submissions; /* of struct store_submission by task; empty: not of a service */
+	GPtrArray *submissions; /* of struct store_submission by task; empty: no service */
 	GPtrArray *users;
-	guint at;              /* the next submission; tasks come by number, too */
+	/* index of the next submission, since tasks are visited by number too */
+	guint at;
 	GPtrArray *suspensions; /* of struct store_suspension by task, attempt and n */
 	guint at_suspension;
 	GPtrArray *lost;        /* of struct store_lost by task and attempt */
 	guint at_lost;
-	guint suspended, again; /* tasks that were suspended, and started more than once */
-	guint unknown;          /* tasks of which earlier attempts are not on record */
+	/* number of tasks that were suspended, and that started more than once */
+	guint suspended, again;
+	guint unknown;          /* number of tasks whose earlier attempts are not recorded */
 };
 
 /* The number of a name, from 1; -1 for none. */
@@ -54,13 +56,13 @@ static int64_t count_nodes(const char *nodes)
 	return count;
 }
 
-/* Whole seconds; -1: not known. */
+/* Whole seconds; -1: unknown. */
 static int64_t seconds(double s)
 {
 	return isfinite(s) && s >= 0 ? (int64_t)llround(s) : -1;
 }
 
-/* Between two times in whole seconds, at least `least`. */
+/* The time between two times in whole seconds, at least `least`. */
 static int64_t between(double from_s, double to_s, int64_t least)
 {
 	if (seconds(from_s) < 0 || seconds(to_s) < 0)
@@ -68,7 +70,7 @@ static int64_t between(double from_s, double to_s, int64_t least)
 	return MAX(seconds(to_s) - seconds(from_s), least);
 }
 
-/* Field 11. */
+/* Field 11: the status. */
 static int status_of(const struct export *export, const struct store_task *task)
 {
 	if (g_strcmp0(task->state, "completed") == 0)
@@ -77,10 +79,10 @@ static int status_of(const struct export *export, const struct store_task *task)
 		return 0;
 	return isfinite(task->ended_s) || !export->summary->service
 		       ? 5   /* cancelled: dropped, killed, or by the end of the run */
-		       : -1; /* has not come to its end */
+		       : -1; /* not ended */
 }
 
-/* Field 12: whose it is. */
+/* Field 12: the user. */
 static int user_of(struct export *export, const struct store_task *task)
 {
 	for (; export->at < export->submissions->len; export->at++) {
@@ -94,19 +96,19 @@ static int user_of(struct export *export, const struct store_task *task)
 	return -1;
 }
 
-/* What became of a task, over all of its attempts. */
+/* The history of a task over all of its attempts. */
 struct course {
-	double started_s;  /* first; NAN: never */
-	double ended_s;    /* the last attempt; NAN: it did not start, or has not ended */
-	double executed_s; /* NAN: likewise */
+	double started_s;  /* first start; NAN: never */
+	double ended_s;    /* end of the last attempt; NAN: not started, or not ended */
+	double executed_s; /* NAN: not started, or not ended */
 	bool suspended;
-	uint32_t attempts; /* that started */
+	uint32_t attempts; /* number of attempts that started */
 	const char *nodes; /* of the last of these */
 };
 
 /*
- * Adds what an attempt executed from its start to its end: without the time that it was suspended. One that was
- * rolled back took none.
+ * Adds the execution time of an attempt: from its start to its end without its suspensions. A
+ * suspension that was rolled back took no time.
  */
 static void add_attempt(struct export *export, struct course *course, const struct store_lost *attempt)
 {
@@ -133,7 +135,7 @@ static void add_attempt(struct export *export, struct course *course, const stru
 	course->attempts++;
 }
 
-/* Tasks come by number, and what is told of them, too. */
+/* Tasks are visited by number, and their records are in that order too. */
 static struct course course_of(struct export *export, const struct store_task *task)
 {
 	const struct store_lost last = { .task = task->task, .attempt = task->attempts, .nodes = task->nodes,
@@ -158,7 +160,10 @@ static struct course course_of(struct export *export, const struct store_task *t
 	return course;
 }
 
-/* Field 4. What ran in one go lies between its times, so that what followed it on its nodes still does. */
+/*
+ * Field 4: the run time. A job without interruptions fills the time between its rounded start and
+ * end, so that the next job on its nodes still follows it.
+ */
 static int64_t run_of(const struct course *course)
 {
 	if (course->attempts == 1 && !course->suspended)
@@ -166,7 +171,10 @@ static int64_t run_of(const struct course *course)
 	return isfinite(course->executed_s) ? MAX(seconds(course->executed_s), 1) : -1;
 }
 
-/* Field 9. Rounding, by half a second at most, makes nothing run longer than was asked for. */
+/*
+ * Field 9: the requested time. Rounding, by half a second at most, makes no job run longer than
+ * requested.
+ */
 static int64_t asked_of(const struct course *course, const struct store_task *task, int64_t run_s)
 {
 	const int64_t asked_s = seconds(task->etc_s);
@@ -201,7 +209,7 @@ static void see_nodes(GHashTable *seen, const char *cluster, const char *nodes)
 		g_hash_table_add(seen, g_strdup_printf("%s/%s", cluster, *word));
 }
 
-/* The nodes of all clusters, as far as is known: at least those that tasks were on. */
+/* The number of nodes of all clusters, as far as known: at least those that tasks used. */
 static int64_t count_processors(const struct export *export)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -237,7 +245,7 @@ static void add_start(GString *swf, const struct store_run *run)
 			       g_date_time_to_unix(start));
 }
 
-/* What numbers stand for. */
+/* Header comments that explain the numbers. */
 static void add_names(GString *swf, const char *numbers, const char *kind, const GPtrArray *names)
 {
 	for (guint i = 0; i < names->len; i++) {
@@ -268,7 +276,7 @@ static void add_header(GString *swf, const struct export *export)
 			       "; Note: requested times are the estimates of where the task ran, and no limits: replay "
 			       "with --overrun\n",
 			       run->run, run->measured ? "measured" : "simulated", policy,
-			       export->summary->service ? "a service that goes on" : limit);
+			       export->summary->service ? "a service without an end" : limit);
 	if (export->suspended > 0)
 		g_string_append_printf(swf,
 				       "; Note: run times are what was executed: of %u job%s that were suspended, without "

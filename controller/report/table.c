@@ -16,7 +16,7 @@ struct column {
 	enum table_align align;
 };
 
-/* A row of at most columns->len cells; NULL stands for a rule. */
+/* A row has at most columns->len cells; a NULL row is a rule. */
 struct table {
 	GArray *columns;  /* struct column */
 	GPtrArray *rows;  /* GPtrArray of char *, or NULL */

@@ -3,12 +3,11 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "common/read_file.h"
 
-/* A reader waits this long for a writer's commit, and the other way round. */
+/* How long a reader waits for a writer's commit, and a writer for a reader. */
 #define BUSY_TIMEOUT_MS 5000
 
 G_DEFINE_QUARK(virtbed-store, store_error)
@@ -20,64 +19,7 @@ bool store_error_is_input(const GError *error)
 	       g_error_matches(error, STORE_ERROR, STORE_ERROR_CORRUPT);
 }
 
-/* What one of SQLite's result codes means to our callers. */
-static enum store_error translate(sqlite3 *db, int code)
-{
-	switch (code & 0xff) {
-	case SQLITE_FULL:
-		return STORE_ERROR_FULL;
-	case SQLITE_NOTADB:
-	case SQLITE_CANTOPEN:
-	case SQLITE_PERM:
-		return STORE_ERROR_OPEN;
-	case SQLITE_CORRUPT:
-		return STORE_ERROR_CORRUPT;
-	case SQLITE_IOERR:
-		if (code == SQLITE_IOERR_SHORT_READ)
-			return STORE_ERROR_CORRUPT;
-		/* A quota is a full disk to SQLite's callers, but not to SQLite. */
-		return db && sqlite3_system_errno(db) == EDQUOT ? STORE_ERROR_FULL
-								: STORE_ERROR_SQL;
-	default:
-		return STORE_ERROR_SQL;
-	}
-}
-
-void store_fail(struct store *store, int code, const char *doing, GError **error)
-{
-	enum store_error translated = translate(store->db, code);
-
-	switch (translated) {
-	case STORE_ERROR_FULL:
-		g_set_error(error, STORE_ERROR, translated,
-			    "%s: cannot %s: the disk is full; make room", store->path, doing);
-		break;
-	case STORE_ERROR_CORRUPT:
-		g_set_error(error, STORE_ERROR, translated,
-			    "%s: damaged or truncated: %s" STORE_CURE, store->path,
-			    sqlite3_errmsg(store->db));
-		break;
-	default:
-		if ((code & 0xff) == SQLITE_NOTADB)
-			g_set_error(error, STORE_ERROR, translated, "%s: not a store of virtbed",
-				    store->path);
-		else
-			g_set_error(error, STORE_ERROR, translated, "%s: cannot %s: %s",
-				    store->path, doing, sqlite3_errmsg(store->db));
-	}
-}
-
-bool store_exec(struct store *store, const char *sql, const char *doing, GError **error)
-{
-	int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
-
-	if (code == SQLITE_OK)
-		return true;
-	store_fail(store, sqlite3_extended_errcode(store->db), doing, error);
-	return false;
-}
-
-/* Says in one line why there is no store in `dir`; true when there is one. */
+/* Whether `dir` has a store; else sets a one-line error. */
 static bool find_file(const char *dir, const char *path, GError **error)
 {
 	GStatBuf status;
@@ -136,7 +78,10 @@ void store_wait_for_others(struct store *store, bool wait)
 	sqlite3_busy_timeout(store->db, wait ? BUSY_TIMEOUT_MS : 0);
 }
 
-/* Of one thread: SQLite would lock for each value that is bound, a tenth of what storing a task takes. */
+/*
+ * Opens the file for a single thread: SQLite's mutex would be locked for each bound value, a tenth
+ * of the time of storing a task.
+ */
 static int open_file(struct store *store, const char *name, int flags)
 {
 	int code;
@@ -154,8 +99,8 @@ static int open_file(struct store *store, const char *name, int flags)
 }
 
 /*
- * A finished store in a directory that we cannot write: WAL mode would want to make its files
- * there. Without a WAL beside it, it can be read as it is.
+ * Opens a finished store in a directory without write permission, where WAL mode cannot make its
+ * files. Without a WAL file the database can be read as it is.
  */
 static int open_immutable(struct store *store)
 {
@@ -182,8 +127,8 @@ static bool open_database(struct store *store, bool create, GError **error)
 }
 
 /*
- * Every commit survives the death of this process; NORMAL gives up no more than the last commits,
- * and never the file's integrity, when the machine itself loses power.
+ * Every commit survives the death of this process. When the machine loses power, NORMAL may lose
+ * the last commits, but never the file's integrity.
  */
 static bool set_journal(struct store *store, GError **error)
 {
@@ -235,34 +180,4 @@ void store_close(struct store *store)
 	sqlite3_close(store->db);
 	g_free(store->path);
 	g_free(store);
-}
-
-bool store_begin(struct store *store, GError **error)
-{
-	return store_exec(store, "BEGIN IMMEDIATE", "begin a transaction", error);
-}
-
-bool store_check_begun(const struct store *store, GError **error)
-{
-	if (!sqlite3_get_autocommit(store->db))
-		return true;
-	g_set_error(error, STORE_ERROR, STORE_ERROR_SQL, "%s: an earlier failure undid the transaction",
-		    store->path);
-	return false;
-}
-
-bool store_commit(struct store *store, GError **error)
-{
-	if (!store_check_begun(store, error))
-		return false;
-	if (store_exec(store, "COMMIT", "commit", error))
-		return true;
-	store_rollback(store);
-	return false;
-}
-
-void store_rollback(struct store *store)
-{
-	if (!sqlite3_get_autocommit(store->db))
-		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }

@@ -9,13 +9,13 @@
 
 /*
  * The store: one SQLite file (`run.sqlite`, WAL) that holds an experiment: its runs, and for each
- * run the tasks, events, decisions with their reasons, power samples, and where all of it comes
- * from. Measured and simulated experiments have the same schema, which docs/reference/store.md describes.
- * Everything is written in the order it happened; a run that was interrupted can be read up to its
- * last committed row.
+ * run the tasks, events, decisions with their reasons, power samples, and the provenance of all of
+ * it. Measured and simulated experiments have the same schema, which docs/reference/store.md
+ * describes. Everything is written in the order in which it happened; an interrupted run can be
+ * read up to its last committed row.
  *
  * All functions that return bool or a pointer set `error` (STORE_ERROR) on failure; a failed write
- * leaves the store as it was. A store belongs to one thread; several processes may read one while
+ * leaves the store as it was. A store belongs to one thread; several processes may read it while
  * another writes.
  */
 struct store;
@@ -37,25 +37,25 @@ enum store_error {
 	STORE_ERROR_FULL,     /* the disk or a quota is full */
 };
 
-/* Whether `error` is one of those that a program answers with exit status 2. */
+/* Whether a program answers `error` with exit status 2, bad input. */
 bool store_error_is_input(const GError *error);
 
 /*
- * The file's name within a run directory, and the schema's version that this program writes. Files
- * of an older version can be read; opened with `create` they are brought up to this one.
+ * The file's name within a run directory, and the schema version that this program writes. Files of
+ * an older version can be read; with `create` they are upgraded.
  */
 #define STORE_FILE "run.sqlite"
 #define STORE_SCHEMA_VERSION 10
 
 /*
- * One run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
+ * A run: a policy under a limit, one repeat (measured) or trial (simulated). Strings may be NULL.
  */
 struct store_run {
 	int64_t run;        /* row id, from 1; 0 when not stored yet */
 	char *policy;
 	double limit;       /* fraction of the budget */
 	double limit_j;
-	uint32_t repeat;    /* from 1: which repeat of one workload, or which trial */
+	uint32_t repeat;    /* from 1: the repeat of the workload, or the trial */
 	uint64_t seed;      /* of the workload */
 	bool measured;
 	char *started_utc;
@@ -64,14 +64,18 @@ struct store_run {
 	char *ended_by;     /* NULL: not ended; "limit", "time", "done", "aborted" */
 	double ended_s;
 	double utility;
-	double energy_j;    /* dynamic */
-	double idle_w;      /* measured baseline, sum over hosts */
+	double energy_j;    /* dynamic energy */
+	double idle_w;      /* measured idle baseline, sum over hosts */
 	double gap_s;       /* metering gaps within the run, summed over hosts */
-	double host_load;   /* mean busy cores of this machine meanwhile; NAN: unknown */
+	/* mean number of busy cores of this machine during the run; NAN: unknown */
+	double host_load;
 	uint32_t tasks_arrived, tasks_completed, tasks_failed, tasks_dropped;
 };
 
-/* One task of a run. Times in seconds since the start of the run, NAN where it never came to it. */
+/*
+ * A task of a run. Times in seconds since the start of the run, NAN where the task did not get so
+ * far.
+ */
 struct store_task {
 	int64_t run;
 	uint32_t task;
@@ -83,39 +87,42 @@ struct store_task {
 	char *cluster;    /* NULL: never placed */
 	char *nodes;      /* "0,1" */
 	uint32_t pstate;
-	bool reservation; /* planned: a reservation that stays; otherwise a place-holder */
+	bool reservation; /* of a planned task: true for a reservation, false for a place-holder */
 	uint32_t attempts;
 	double planned_start_s, started_s, ended_s;
 	double exec_s, etc_s, energy_j, eec_j;
 	double utility;   /* earned */
 	char *reason;
-	/* Where machines have queues; all of it is missing in files of version 2. */
+	/* For queueing clusters; missing in files of version 2. */
 	double deadline_s;
-	double chance;     /* to be on time, when it was last queued or dropped */
-	double threshold;  /* that it was held against then */
-	uint32_t queued_n; /* how many of the run had been queued with it; 0: it was not queued */
+	double chance;     /* of completing on time, when the task was last queued or dropped */
+	double threshold;  /* the threshold that `chance` was compared with */
+	/* how many tasks of the run had been queued, including it; 0: it was not queued */
+	uint32_t queued_n;
 };
 
 /*
- * One suspension of a task: when it was asked for, left its nodes, and went on. Times in seconds
- * since the start of the run; NAN: it did not come to that, or is not known. See docs/reference/store.md.
+ * A suspension of a task: when it was requested, when the task left its nodes, and when it was
+ * resumed. Times in seconds since the start of the run; NAN: not reached, or unknown. See
+ * docs/reference/store.md.
  */
 struct store_suspension {
 	int64_t run;
 	uint32_t task, attempt;
-	uint32_t n;       /* which suspension of the attempt, from 1 */
+	uint32_t n;       /* number of the suspension in its attempt, from 1 */
 	char *cluster;
-	char *nodes;      /* that it left: "0,1" */
-	char *to_nodes;   /* that it went to; NULL: it was not to go on */
+	char *nodes;      /* the nodes that it left: "0,1" */
+	char *to_nodes;   /* the nodes on which it was resumed; NULL: no resumption was requested */
 	bool by_person;
-	bool held;        /* until a person resumes it; of a window's limit, until it went on */
+	/* kept by a user until they resume it; by an energy window until it was resumed */
+	bool held;
 	double requested_s, suspended_s;
-	double exec_s;    /* execution time of the stretch before it */
+	double exec_s;    /* execution time of the interval before it */
 	double resume_requested_s, resumed_s, since_s;
 	double freeze_s, save_s, restore_s, resume_s, skew_s; /* as in backend.h */
 };
 
-/* What one VM of the task had in it. */
+/* The part of one VM of the task in a suspension. */
 struct store_suspension_vm {
 	int64_t run;
 	uint32_t task, attempt, n;
@@ -124,57 +131,61 @@ struct store_suspension_vm {
 };
 
 /*
- * One migration of a task that ran: when it was asked for, and where its VMs were after it. Times as
+ * A migration of a running task: when it was requested, and where its VMs were after it. Times as
  * above.
  */
 struct store_migration {
 	int64_t run;
 	uint32_t task, attempt;
-	uint32_t n;       /* which one that was asked for in the attempt, from 1 */
+	uint32_t n;       /* number of the migration in its attempt, from 1 */
 	char *cluster;
-	char *nodes;      /* where its VMs were: "0,1"; on shared hosts the host of each */
-	char *to_nodes;   /* where they were to go; once it is over where they are */
+	char *nodes;      /* the nodes before: "0,1"; on shared hosts the host of each VM */
+	char *to_nodes;   /* the requested nodes; after the end the actual ones */
 	bool by_person;
 	double requested_s, ended_s;
-	char *reason;     /* why a VM was not moved; NULL: all were, or it is under way */
+	/* why a VM was not moved; NULL: all were, or the migration is under way */
+	char *reason;
 };
 
-/* What became of one VM of the task in it. */
+/* The part of one VM of the task in a migration. */
 struct store_migration_vm {
 	int64_t run;
 	uint32_t task, attempt, n;
 	uint32_t vm; /* from 0 */
 	uint32_t from_node, to_node;
-	double total_s, downtime_s; /* NAN: not known, or it did not change its host */
+	double total_s, downtime_s; /* NAN: unknown, or the VM did not change its host */
 };
 
-/* An attempt of a task that was lost, upon which the task waited again. Its later ones have rows, or are the task's. */
+/*
+ * An attempt that was lost, after which the task waited again. Later attempts have rows too, or are
+ * in the task's row.
+ */
 struct store_lost {
 	int64_t run;
 	uint32_t task, attempt;
 	char *cluster;
-	char *nodes;      /* where it ended: "0,1" */
+	char *nodes;      /* its last nodes: "0,1" */
 	double started_s, ended_s;
 	char *reason;
 };
 
-/* The yield of a task on shared hosts from time_s on, and its virtual time then. */
+/* The yield of a task on shared hosts from time_s on, and its virtual time at time_s. */
 struct store_share {
 	int64_t run;
 	uint32_t task, attempt;
 	double time_s, yield, virtual_s;
 };
 
-/* What the VMs of a task together used of what their share lets them use, at time_s. */
+/* The CPU that the VMs of a task used together, as a part of what their share allows, at time_s. */
 struct store_delivery {
 	int64_t run;
 	uint32_t task, attempt;
 	double time_s;
-	double share; /* of what its nodes may use */
+	double share; /* of the CPU that its nodes may use */
 	double asked_cores, given_cores;
 };
 
-/* Something that happened in a run. */
+/* An event of a run. */
 struct store_event {
 	int64_t id;   /* from 1, ascending over all runs of a store */
 	int64_t run;
@@ -189,19 +200,20 @@ struct store_sample {
 	int64_t seq;
 	double time_s;     /* since the start of the run; negative before it */
 	int64_t mw;
-	int64_t energy_uj; /* the host's counter just after the sample */
-	bool gap;          /* the stretch before it was estimated */
+	int64_t energy_uj; /* the host's counter right after the sample */
+	bool gap;          /* the time before it was estimated */
 };
 
 /*
- * Opens (`create`: and creates, with the directory) the store of run directory `dir`. Without
- * `create` the file must be there and is checked; reading needs write permission only while
- * another process writes. Returns NULL with `error` set.
+ * Opens the store of run directory `dir`; with `create`, makes the directory and the file if
+ * missing. Without `create` the file must exist and is checked; reading needs write permission only
+ * while another process writes. Returns NULL with `error`.
  */
 struct store *store_open(const char *dir, bool create, GError **error);
 /*
- * The same with `create`, for a service, whose file grows for months: of the tables that store_prune() removes old
- * rows from, which no start reads, the pages are not looked over here; store_check_new() does that beside serving.
+ * As store_open() with `create`, for a service, whose file grows for months: it does not check the
+ * pages of the tables that store_prune() shortens, which no start reads. store_check_new() does so
+ * while the service runs.
  */
 struct store *store_open_to_serve(const char *dir, GError **error);
 /* Rolls an open transaction back. NULL is allowed. */
@@ -209,24 +221,23 @@ void store_close(struct store *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_t, store_close)
 
 /*
- * What the policy that was called `name` when the file was made is called now
- * (docs/reference/store.md, `run`): another name for policies of Pair in a file before version 10.
- * The caller frees; NULL with `error` set.
+ * The present name of the policy that was called `name` when the file was made
+ * (docs/reference/store.md, `run`): policies of Pair have other names in files before version 10.
+ * The caller frees; NULL with `error`.
  */
 char *store_policy_now(struct store *store, const char *name, GError **error);
 
 /*
- * Key-value facts about the experiment; docs/reference/store.md lists the keys. `value` NULL removes the key.
+ * Sets a fact about the experiment; docs/reference/store.md lists the keys. `value` NULL removes
+ * it.
  */
 bool store_set_meta(struct store *store, const char *key, const char *value, GError **error);
-/* The value (the caller frees) or NULL when there is none. */
+/* The value, which the caller frees, or NULL where there is none. */
 char *store_get_meta(struct store *store, const char *key);
 
-/*
- * Adds a run and sets run->run; updates it by run->run; marks it ended through store_update_run().
- */
+/* Adds a run and sets run->run, for store_update_run(), which also marks it as ended. */
 bool store_add_run(struct store *store, struct store_run *run, GError **error);
-/* Writes all of `run` to the row that run->run names. False with `error`: not written. */
+/* Writes all of `run` to the row run->run. False with `error`: nothing was written. */
 bool store_update_run(struct store *store, const struct store_run *run, GError **error);
 /* All runs in order of row id: GPtrArray of struct store_run, owned by the caller. */
 GPtrArray *store_runs(struct store *store, GError **error);
@@ -248,7 +259,7 @@ bool store_put_lost(struct store *store, const struct store_lost *lost, GError *
  * before version 10.
  */
 GPtrArray *store_lost(struct store *store, int64_t run, GError **error);
-/* Those of one task. */
+/* The lost attempts of one task. */
 GPtrArray *store_task_lost(struct store *store, int64_t run, uint32_t task, GError **error);
 void store_lost_free(struct store_lost *lost);
 
@@ -260,27 +271,30 @@ bool store_put_suspension(struct store *store, const struct store_suspension *su
  * by the caller. None in files of version 1.
  */
 GPtrArray *store_suspensions(struct store *store, int64_t run, GError **error);
-/* Those of one attempt of a task, by number. */
+/* The suspensions of one attempt of a task, by number. */
 GPtrArray *store_task_suspensions(struct store *store, int64_t run, uint32_t task, uint32_t attempt,
 				  GError **error);
 void store_suspension_free(struct store_suspension *suspension);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_suspension_t, store_suspension_free)
 
-/* Inserts the row (run, task, attempt, n, vm), or replaces what is known of it. */
+/* Inserts the row (run, task, attempt, n, vm), or updates its known values. */
 bool store_put_suspension_vm(struct store *store, const struct store_suspension_vm *vm,
 			     GError **error);
-/* As above: GPtrArray of struct store_suspension_vm, to be freed with g_free() each. */
+/*
+ * By task, attempt, number and VM: GPtrArray of struct store_suspension_vm, to be freed with
+ * g_free() each.
+ */
 GPtrArray *store_suspension_vms(struct store *store, int64_t run, GError **error);
 
 /* Inserts or replaces the row (run, task, attempt, n). */
 bool store_put_migration(struct store *store, const struct store_migration *migration,
 			 GError **error);
 /*
- * The migrations of a run by task, attempt and number: GPtrArray of struct store_migration, owned by
- * the caller. None in files before version 4; nor of the three below.
+ * The migrations of a run by task, attempt and number: GPtrArray of struct store_migration, owned
+ * by the caller. Files before version 4 have none, nor any rows of the next three kinds.
  */
 GPtrArray *store_migrations(struct store *store, int64_t run, GError **error);
-/* Those of one attempt of a task, by number. */
+/* The migrations of one attempt of a task, by number. */
 GPtrArray *store_task_migrations(struct store *store, int64_t run, uint32_t task, uint32_t attempt,
 				 GError **error);
 void store_migration_free(struct store_migration *migration);
@@ -289,7 +303,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_migration_t, store_migration_free)
 /* Inserts or replaces the row (run, task, attempt, n, vm). */
 bool store_put_migration_vm(struct store *store, const struct store_migration_vm *vm,
 			    GError **error);
-/* As above: GPtrArray of struct store_migration_vm, to be freed with g_free() each. */
+/*
+ * By task, attempt, number and VM: GPtrArray of struct store_migration_vm, to be freed with
+ * g_free() each.
+ */
 GPtrArray *store_migration_vms(struct store *store, int64_t run, GError **error);
 
 /* Inserts or replaces the row (run, task, attempt, time). */
@@ -302,8 +319,8 @@ bool store_put_delivery(struct store *store, const struct store_delivery *delive
 /* By task, attempt and time: GPtrArray of struct store_delivery, to be freed with g_free() each. */
 GPtrArray *store_deliveries(struct store *store, int64_t run, GError **error);
 /*
- * The last one of an attempt of a task, to be freed with g_free(). NULL: there is none, or with `error` it
- * cannot be read.
+ * The last delivery of an attempt of a task, to be freed with g_free(). NULL: there is none, or
+ * with `error` a failure.
  */
 struct store_delivery *store_last_delivery(struct store *store, int64_t run, uint32_t task,
 					   uint32_t attempt, GError **error);
@@ -312,43 +329,45 @@ struct store_delivery *store_last_delivery(struct store *store, int64_t run, uin
 bool store_add_event(struct store *store, int64_t run, double time_s, const char *kind,
 		     const char *detail, GError **error);
 /*
- * The events of a run as they were appended: GPtrArray of struct store_event, owned by the caller.
+ * The events of a run in the order of their ids: GPtrArray of struct store_event, owned by the
+ * caller.
  */
 GPtrArray *store_events(struct store *store, int64_t run, GError **error);
-/* The same of ids above `after`, the first `most` of them; of all runs where `run` is 0. */
+/* As store_events(), only ids above `after`, at most `most` events; `run` 0: of all runs. */
 GPtrArray *store_events_after(struct store *store, int64_t run, int64_t after, uint32_t most,
 			      GError **error);
 void store_event_free(struct store_event *event);
 /*
- * Calls `event` for each event of a kind of a run, in their order, with its detail (JSON or NULL, borrowed for the
- * call). Returns false with `error` set. O(events of the run).
+ * Calls `event` for each event of a kind of a run, in order, with its detail (JSON or NULL,
+ * borrowed for the call). Returns false with `error`. O(events of the run).
  */
 bool store_each_event(struct store *store, int64_t run, const char *kind,
 		      void (*event)(const char *detail, void *data), void *data, GError **error);
-/* The id of the last event; 0: there is none, or it cannot be read. */
+/* The id of the last event; 0: there is none, or a failure. */
 int64_t store_last_event(struct store *store);
 /*
- * Has `added` called after each store_add_event(), NULL: nothing. What it is told of may be rolled back
- * still. It must not write to the store.
+ * Sets a function that is called after each store_add_event(); NULL: none. The event may still be
+ * rolled back. The function must not write to the store.
  */
 void store_watch_events(struct store *store, void (*added)(void *data), void *data);
 
 /*
- * Appends a decision: the snapshot the policy saw and the actions it gave, both as the JSON of
- * docs/reference/snapshot.md (actions carry their reasons).
+ * Appends a decision: the snapshot that the policy got and the actions that it returned, both as
+ * the JSON of docs/reference/snapshot.md (actions have their reasons).
  */
 bool store_add_decision(struct store *store, int64_t run, double time_s, const char *snapshot,
 			const char *actions, GError **error);
-/* Calls `row` for each decision of a run in order; stops early when it returns false. */
+/* Calls `row` for each decision of a run in order, until it returns false. */
 bool store_each_decision(struct store *store, int64_t run,
 			 bool (*row)(double time_s, const char *snapshot, const char *actions,
 				     void *data),
 			 void *data, GError **error);
 
 /*
- * One power sample as published by a local scheduler. The same number of the same host at the same
- * time (to 50 ms: clocks of other machines are translated) is a repeat and ignored; a local
- * scheduler that lost its state counts from 1 again, and its samples are kept.
+ * Adds a power sample as published by a local scheduler. A sample of the same host with the same
+ * number and time is ignored as a repetition; times are compared to 50 ms, since clocks of other
+ * machines are translated. A local scheduler that lost its state counts from 1 again, and its
+ * samples are kept.
  */
 bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,
 		      double time_s, int64_t mw, int64_t energy_uj, bool gap, GError **error);
@@ -358,23 +377,26 @@ bool store_add_sample(struct store *store, int64_t run, const char *host, int64_
 GPtrArray *store_samples(struct store *store, int64_t run, GError **error);
 void store_sample_free(struct store_sample *sample);
 
-/* Replaces the estimates the experiment used (given or profiled). */
+/* Replaces the estimates that the experiment used (given or profiled). */
 bool store_put_estimates(struct store *store, const struct config_estimate *estimates,
 			 uint32_t count, GError **error);
 /*
  * The estimates by type, then cluster: GPtrArray of struct config_estimate, owned by the caller.
- * Deviations that are not known are NAN.
+ * Unknown deviations are NAN.
  */
 GPtrArray *store_estimates(struct store *store, GError **error);
 
 /*
- * Groups writes: everything between begin and commit is one transaction. Without them every write
- * is one of its own. A failed commit is rolled back.
+ * Begins a transaction that groups the writes until store_commit(). Without it every write is a
+ * transaction. A failed commit is rolled back.
  */
 bool store_begin(struct store *store, GError **error);
 /* Ends the transaction of store_begin(). False with `error`: it was rolled back. */
 bool store_commit(struct store *store, GError **error);
-/* Whether what store_begin() began is still there. False with `error`: a write that failed undid it as a whole. */
+/*
+ * Whether the transaction of store_begin() is still open. False with `error`: a failed write rolled
+ * it back as a whole.
+ */
 bool store_check_begun(const struct store *store, GError **error);
 /* Undoes everything since store_begin(); no effect outside a transaction. */
 void store_rollback(struct store *store);

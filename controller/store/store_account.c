@@ -5,10 +5,10 @@
 
 #include "controller/store/store_cursor.h"
 
-/* The first version that has them. */
+/* The first version with these tables. */
 #define VERSION_ACCOUNT 6
 
-/* ... and that tells counters apart. */
+/* The first version that identifies a host's counter. */
 #define VERSION_COUNTER 8
 
 const char *const store_account_keys[] = {"user", "task", "type", "cluster",
@@ -61,7 +61,7 @@ static bool add_interval(struct store *store, const struct store_account_meter *
 	return store_run_statement(store, statement, "store an interval of energy", error);
 }
 
-/* What the interval adds to its day. */
+/* Adds the interval to the sums of its day. */
 static bool add_to_day(struct store *store, const struct store_account_meter *meter,
 		       const struct store_account_interval *interval, GError **error)
 {
@@ -149,7 +149,7 @@ bool store_end_account(struct store *store, bool good, GError **error)
 {
 	if (good)
 		return store_exec(store, "RELEASE account", "account", error);
-	/* A failure that undid the whole transaction has taken the savepoint along. */
+	/* A failure that rolled the whole transaction back also removed the savepoint. */
 	if (!sqlite3_get_autocommit(store->db))
 		store_exec(store, "ROLLBACK TO account; RELEASE account", "undo an account", NULL);
 	return false;
@@ -196,7 +196,7 @@ void store_account_meter_free(struct store_account_meter *meter)
 	g_free(meter);
 }
 
-/* Sums of what days have a column for, which stands in energy_task as well. */
+/* Sums of columns of energy_day that exist in energy_task too. */
 #define SUM_OF_DAYS(key)                                                                          \
 	"SELECT d." key ", coalesce(t.tasks, 0), coalesce(t.uj, 0), sum(d.idle_uj),"              \
 	" sum(d.management_uj), sum(d.unattributed_uj), sum(d.unserved_uj), sum(d.meter_uj)"      \
@@ -204,7 +204,7 @@ void store_account_meter_free(struct store_account_meter *meter)
 	" sum(uj) AS uj FROM energy_task WHERE run = ?1 GROUP BY 1) AS t ON t." key " = d." key   \
 	" WHERE d.run = ?1 GROUP BY d." key " ORDER BY d." key
 
-/* Sums of tasks, by what is known of them. */
+/* Sums of tasks, by a column of the task or its submission. */
 #define SUM_OF_TASKS(key, join)                                                                   \
 	"SELECT " key ", count(DISTINCT e.task), sum(e.uj), 0, 0, 0, 0, 0 FROM energy_task AS e"  \
 	" " join " WHERE e.run = ?1 GROUP BY 1 ORDER BY 3 DESC, 1"
@@ -224,7 +224,7 @@ static const struct {
 	{"day", SUM_OF_DAYS("day")},
 };
 
-/* By policy, in a file before STORE_VERSION_PAIR. */
+/* Sums by policy, for a file before STORE_VERSION_PAIR. */
 static const char sum_of_policies_9[] =
 	"WITH s (policy, tasks, uj, idle_uj, management_uj, unattributed_uj, unserved_uj, meter_uj)"
 	" AS (" SUM_OF_DAYS("policy") ") SELECT " STORE_POLICY_SINCE_10 ", tasks, uj, idle_uj,"

@@ -7,14 +7,17 @@
 #include "common/handoff.h"
 #include "controller/store/store_private.h"
 
-/* Nobody writes for longer than it takes to begin the journal anew (store_sync.c). */
+/* No writer holds a lock for longer than a reset of the journal takes (store_sync.c). */
 #define BUSY_MS 5000
 
-/* An interruption that comes before the check has begun is lost: it is interrupted again after that. */
+/* An interruption before the check has begun has no effect, so it is repeated after this time. */
 #define INTERRUPT_AGAIN_US 10000
 
-/* Behind whoever wants the CPU, but not for hours: while it reads, the journal is not begun anew. On Linux a thread
- * has that for itself (setpriority(2), "Thread-directed"). */
+/*
+ * The thread's low priority lets others use the CPU first. It must not starve for hours, since the
+ * journal cannot be reset while it reads. On Linux the nice value belongs to the thread
+ * (setpriority(2), "Thread-directed").
+ */
 #define NICE 10
 
 struct store_check {
@@ -23,16 +26,16 @@ struct store_check {
 	store_check_done_f done;
 	void *data;
 	GThread *thread;
-	GError *error; /* the thread's, then that of done() */
+	GError *error; /* of the thread, then passed to done() */
 	GMutex mutex;
 	GCond closed;
-	struct store *store; /* under the mutex: while the thread reads it; else NULL */
-	bool closing;        /* under the mutex: nobody waits any longer */
+	struct store *store; /* under the mutex: the store while the thread reads it; else NULL */
+	bool closing;        /* under the mutex: the owner wants the check to end */
 };
 
 /* On the owner's thread. */
 
-static gboolean tell(gpointer data)
+static gboolean report_result(gpointer data)
 {
 	struct store_check *check = data;
 
@@ -41,10 +44,13 @@ static gboolean tell(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* On the other. */
+/* On the check's thread. */
 
-/* False: it is not wanted any more, and `store` is closed. */
-static bool lend(struct store_check *check, struct store *store)
+/*
+ * Publishes the store, so that the owner can interrupt the check. False: the owner wants the check
+ * to end, and `store` was closed.
+ */
+static bool lend_store(struct store_check *check, struct store *store)
 {
 	bool wanted;
 
@@ -66,7 +72,7 @@ static void take_back(struct store_check *check)
 	handoff_unlock(&check->mutex);
 }
 
-static gpointer work(gpointer data)
+static gpointer run_check(gpointer data)
 {
 	struct store_check *check = data;
 	struct store *store;
@@ -74,13 +80,13 @@ static gpointer work(gpointer data)
 	HANDOFF_TAKE(check);
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	store = store_open_beside(check->path, check->version, BUSY_MS, &check->error);
-	if (store && !lend(check, store))
+	if (store && !lend_store(check, store))
 		return NULL;
 	if (store)
 		store_check_pages(store, true, &check->error);
 	take_back(check);
 	HANDOFF_GIVE(check);
-	g_idle_add(tell, check);
+	g_idle_add(report_result, check);
 	return NULL;
 }
 
@@ -97,7 +103,7 @@ struct store_check *store_check_new(const struct store *store, store_check_done_
 	g_mutex_init(&check->mutex);
 	g_cond_init(&check->closed);
 	HANDOFF_GIVE(check);
-	check->thread = g_thread_new("store-check", work, check);
+	check->thread = g_thread_new("store-check", run_check, check);
 	return check;
 }
 

@@ -6,8 +6,8 @@
 #include "controller/store/store_private.h"
 
 /*
- * Values are bound and read in the order of the columns: a cursor counts them. NAN is NULL in SQL,
- * as a missing string is.
+ * Binds and reads values in the order of the columns: the cursor counts them. NAN is NULL in SQL,
+ * as is a missing string.
  */
 struct cursor {
 	sqlite3_stmt *statement;
@@ -24,7 +24,7 @@ static inline struct cursor reading(sqlite3_stmt *statement)
 	return (struct cursor){statement, 0};
 }
 
-/* The text must stay until the statement has run. */
+/* The text must stay valid until the statement has run. */
 static inline void put_text(struct cursor *cursor, const char *text)
 {
 	sqlite3_bind_text(cursor->statement, cursor->next++, text, -1, SQLITE_STATIC);
@@ -46,7 +46,7 @@ static inline const char *peek_text(struct cursor *cursor)
 	return (const char *)sqlite3_column_text(cursor->statement, cursor->next++);
 }
 
-/* Whatever the file holds, callers get UTF-8: the text goes into JSON and onto terminals. */
+/* Makes the text valid UTF-8, since it goes into JSON and onto terminals. */
 static inline char *copy_text(const char *text)
 {
 	return text ? g_utf8_make_valid(text, -1) : NULL;
@@ -62,7 +62,7 @@ static inline int64_t get_integer(struct cursor *cursor)
 	return sqlite3_column_int64(cursor->statement, cursor->next++);
 }
 
-/* What is no count becomes UINT32_MAX, and no other row's number. */
+/* A value that is no count becomes UINT32_MAX, which is no row's number. */
 static inline uint32_t get_count(struct cursor *cursor)
 {
 	const int64_t value = get_integer(cursor);
@@ -113,7 +113,7 @@ static inline GPtrArray *list_of_run(struct store *store, enum store_statement w
 	return list_rows(store, statement, read_row, free_row, doing, error);
 }
 
-/* The same, or none where the file is older than `version`, the first one that has the table. */
+/* As list_of_run(); empty where the file is older than `version`, the first one with the table. */
 static inline GPtrArray *list_of_run_since(struct store *store, int version,
 					   enum store_statement which, int64_t run,
 					   read_row_f read_row, GDestroyNotify free_row,
@@ -124,7 +124,7 @@ static inline GPtrArray *list_of_run_since(struct store *store, int version,
 	return list_of_run(store, which, run, read_row, free_row, doing, error);
 }
 
-/* The same of a statement that takes a run, a task and an attempt. */
+/* As list_of_run_since(), for a statement with the arguments run, task and attempt. */
 static inline GPtrArray *list_of_attempt_since(struct store *store, int version,
 					       enum store_statement which, int64_t run,
 					       uint32_t task, uint32_t attempt,

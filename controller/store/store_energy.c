@@ -4,13 +4,13 @@
 #include <math.h>
 
 /*
- * Energy is reckoned in half picojoules: (mW + mW) x ns is twice the trapezoid in units of 1e-12 J,
- * and 2e6 of them make a microjoule. 128 bits, as a day's gap at a kilowatt overflows 64.
+ * Energy is computed in half picojoules: (mW + mW) x ns is twice the trapezoid in units of 1e-12 J,
+ * and 2e6 of them are a microjoule. 128 bits, since a day's gap at a kilowatt overflows 64.
  */
 typedef __int128 halfpico;
 #define HALFPICO_PER_UJ 2000000
 
-/* To the nanosecond again: exact for runs of up to 104 days. */
+/* Rounds to the nanosecond: exact for runs of up to 104 days. */
 static int64_t sample_ns(const struct store_sample *sample)
 {
 	return (int64_t)llround(sample->time_s * 1e9);
@@ -26,13 +26,13 @@ static halfpico step_energy(const struct store_sample *from, const struct store_
 }
 
 /*
- * Counts the samples of one host (`count` of them, in order) whose counters no inherited remainder
- * explains. After a mismatch the account begins anew at that sample.
+ * Counts the samples of a host (`count` of them, in order) whose counters cannot be explained by
+ * any inherited remainder. After a mismatch the reckoning starts again at that sample.
  */
 static uint32_t count_mismatches(struct store_sample *const *samples, guint count)
 {
 	halfpico sum = 0;                 /* integral since `base` */
-	halfpico low = 0;                 /* the remainder inherited lies in [low, high) */
+	halfpico low = 0;                 /* the inherited remainder lies in [low, high) */
 	halfpico high = HALFPICO_PER_UJ;
 	uint32_t mismatches = 0;
 	guint base = 0;
@@ -61,7 +61,7 @@ static double held_uj(const struct store_sample *sample, int64_t t_ns)
 	       (double)sample->mw * (double)(t_ns - sample_ns(sample)) * 1e-6;
 }
 
-/* The counter of one host at a time of the run. */
+/* The counter of a host at a time of the run, in microjoules. */
 static double counter_uj(struct store_sample *const *samples, guint count, int64_t t_ns)
 {
 	guint i = 0;

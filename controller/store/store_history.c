@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What happens in a run, one row after the other: events, decisions, power samples. */
+/* The history of a run: events, decisions, power samples. */
 #include "controller/store/store_cursor.h"
 
 bool store_add_event(struct store *store, int64_t run, double time_s, const char *kind,

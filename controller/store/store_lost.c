@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Attempts of tasks that were lost. */
+/* Lost attempts of tasks. */
 #include "controller/store/store_cursor.h"
 
-/* The first version that has them. */
+/* The first version with this table. */
 #define VERSION_LOST 10
 
 #define DOING "read the lost attempts"

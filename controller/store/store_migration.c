@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Migrations of tasks that run, and what tasks got of hosts that they shared. */
+/* Migrations of running tasks, and the CPU shares of tasks on shared hosts. */
 #include "controller/store/store_cursor.h"
 
-/* The first version that has them. */
+/* The first version with these tables. */
 #define VERSION_MIGRATIONS 4
 
 bool store_put_migration(struct store *store, const struct store_migration *migration,

@@ -6,7 +6,7 @@
 #include "controller/store/store.h"
 
 /*
- * What the files of the store share; for them and their tests alone. Statements are prepared once
+ * The common part of the store's files, for them and their tests only. Statements are prepared once
  * and kept, named by what they do.
  */
 enum store_statement {
@@ -16,11 +16,11 @@ enum store_statement {
 	STORE_ADD_RUN,
 	STORE_UPDATE_RUN,
 	STORE_LIST_RUNS,
-	STORE_LIST_RUNS_9, /* the same in a file of version 9 or before */
-	STORE_POLICY_NOW,  /* what a file of version 9 or before calls a policy now */
+	STORE_LIST_RUNS_9, /* for a file of version 9 or before */
+	STORE_POLICY_NOW,  /* the present name of a policy of a file of version 9 or before */
 	STORE_PUT_TASK,
 	STORE_LIST_TASKS,
-	STORE_LIST_TASKS_2, /* the same in a file of version 2 or 1 */
+	STORE_LIST_TASKS_2, /* for a file of version 2 or 1 */
 	STORE_ADD_EVENT,
 	STORE_LIST_EVENTS,
 	STORE_LAST_EVENT,
@@ -54,8 +54,8 @@ enum store_statement {
 	STORE_LIST_TASK_DECISIONS,
 	STORE_PUT_SUBMISSION,
 	STORE_LIST_SUBMISSIONS,
-	STORE_LIST_SUBMISSIONS_9, /* the same in a file of version 9 to 7 */
-	STORE_LIST_SUBMISSIONS_6, /* the same in a file of version 6 or 5 */
+	STORE_LIST_SUBMISSIONS_9, /* for a file of version 9 to 7 */
+	STORE_LIST_SUBMISSIONS_6, /* for a file of version 6 or 5 */
 	STORE_PUT_DRAIN,
 	STORE_DROP_DRAIN,
 	STORE_LIST_DRAINS,
@@ -87,52 +87,62 @@ struct store {
 	void *event_data;
 };
 
-/* The first version in which the policies of Pair have the names that they have now. */
+/* The first version in which the policies of Pair have their present names. */
 #define STORE_VERSION_PAIR 10
 
 /*
- * What a file before that calls `policy` now, in SQL: the policies of Pair decided by Algorithm 3, and by the
- * paper's text with +no-wait.
+ * SQL for the present name of `policy` in older files: their policies of Pair decided by Algorithm
+ * 3, and with +no-wait by the paper's text.
  */
 #define STORE_POLICY_SINCE_10                                                                       \
 	"CASE WHEN instr(policy, '-preempt-pair') = 0 THEN policy"                                  \
 	" WHEN instr(policy, '+no-wait') > 0 THEN replace(policy, '+no-wait', '')"                  \
 	" ELSE replace(policy, '-preempt-pair', '-preempt-pair+algorithm-3') END"
 
-/* What to do about a file that is damaged. */
+/* The advice in errors about a damaged file. */
 #define STORE_CURE                                                                                 \
 	"; put a copy of it back, or save what can be read of it as docs/explanation/reliability.md says"
 
-/* Sets `error` from the connection's last failure of `code`; `doing` says what was attempted. */
+/*
+ * Sets `error` from the connection's last failure, whose result code is `code`; `doing` says what
+ * was attempted.
+ */
 void store_fail(struct store *store, int code, const char *doing, GError **error);
 
 /*
- * Another connection to the file `path` of a store of `version` that is open already, for another thread.
- * The file was looked over when it was opened first. It waits for others for at most `busy_ms`. store_close() ends it.
+ * Opens another connection, for another thread, to the file `path` of an open store of `version`.
+ * The file is not checked again. The connection waits for locks for at most `busy_ms` milliseconds.
+ * store_close() closes it.
  */
 struct store *store_open_beside(const char *path, int version, int busy_ms, GError **error);
 
-/* Whether a store of store_open() waits for others who use it, as it does at first, or fails at once. */
+/*
+ * Sets whether a store of store_open() waits for locks of others, as it does at first, or fails at
+ * once.
+ */
 void store_wait_for_others(struct store *store, bool wait);
 
 /* Runs SQL text that returns no rows. */
 bool store_exec(struct store *store, const char *sql, const char *doing, GError **error);
 
 /*
- * The statement, reset and without bindings; borrowed. Returns NULL with `error` set when it cannot
- * be prepared.
+ * The statement, reset and without bindings; borrowed. Returns NULL with `error` when it cannot be
+ * prepared.
  */
 sqlite3_stmt *store_statement(struct store *store, enum store_statement which, GError **error);
 
-/* Steps a statement that returns no rows, and resets it. */
+/* Executes a statement that returns no rows, and resets it. */
 bool store_run_statement(struct store *store, sqlite3_stmt *statement, const char *doing,
 			 GError **error);
 
 /*
- * Makes the tables of a new file and checks those of an old one, `whole` or as store_open_to_serve() says;
- * `create`: completes them.
+ * Makes the tables of a new file, and checks those of an old one: all pages if `whole`, else as
+ * store_open_to_serve() says. `create`: upgrades an old file.
  */
 bool store_schema_apply(struct store *store, bool create, bool whole, GError **error);
 
-/* Whether SQLite finds the file sound, as above; false with `error` where it is not, or cannot be read. */
+/*
+ * Whether SQLite's check finds no damage (`whole` as above); false with `error` for damage or a
+ * failure.
+ */
 bool store_check_pages(struct store *store, bool whole, GError **error);

@@ -3,7 +3,7 @@
 
 #include "controller/store/store_cursor.h"
 
-/* The first version that has them. */
+/* The first version with these tables. */
 #define VERSION_PROFILE 10
 
 bool store_set_durable(struct store *store, bool durable, GError **error)
@@ -13,7 +13,7 @@ bool store_set_durable(struct store *store, bool durable, GError **error)
 			  "set up the journal", error);
 }
 
-/* All rows, or none where the file is too old to have any. */
+/* All rows, or none for a file that is too old for the table. */
 static GPtrArray *list(struct store *store, enum store_statement which, read_row_f read_row,
 		       GDestroyNotify free_row, GError **error)
 {
@@ -38,7 +38,7 @@ bool store_add_measurement(struct store *store, const struct store_measurement *
 	put_text(&cursor, measurement->type);
 	put_text(&cursor, measurement->cluster);
 	if (measurement->round == STORE_NO_ROUND)
-		cursor.next++; /* NULL: any number of them */
+		cursor.next++; /* NULL, which SQL's UNIQUE does not compare */
 	else
 		put_integer(&cursor, measurement->round);
 	put_text(&cursor, measurement->work);

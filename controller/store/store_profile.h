@@ -4,17 +4,26 @@
 #include "controller/store/store.h"
 
 /*
- * What a profile has done so far, so that one that was interrupted goes on with the rest: every
- * measurement as it was made, the pairs of type and cluster that were given up, and what suspending took.
+ * The progress of a profile, so that an interrupted profile can continue: its measurements, the
+ * pairs of type and cluster that it gave up, and the overheads of suspending.
  */
 
 /* A task of a profile whose execution time counts. */
 struct store_measurement {
-	int64_t n;       /* row id, ascending in the order of their ends; 0 when not stored yet */
+	/* row id, ascending in the order of the tasks' ends; 0 when not stored yet */
+	int64_t n;
 	char *type;
 	char *cluster;
-	int64_t round;   /* of its measurements on the cluster; STORE_NO_ROUND: it kept nodes busy */
-	char *work;      /* what was executed, where: another configuration has other measurements */
+	/*
+	 * round of the type's measurements on the cluster; STORE_NO_ROUND: a task that only kept
+	 * nodes busy
+	 */
+	int64_t round;
+	/*
+	 * identifies what was executed and where: measurements of another configuration do not
+	 * count
+	 */
+	char *work;
 	double exec_s;
 	double energy_j; /* NAN: not known */
 };
@@ -25,10 +34,10 @@ struct store_unmeasured {
 	char *type;
 	char *cluster;
 	char *reason;
-	double task_deadline_s; /* as configured then; 0: not */
+	double task_deadline_s; /* the configured deadline at that time; 0: none */
 };
 
-/* A suspension that was measured. */
+/* A measured suspension. */
 struct store_overhead {
 	char *cluster;
 	char *keep;   /* "memory", "disk" */
@@ -36,17 +45,20 @@ struct store_overhead {
 };
 
 /*
- * Whether a commit is on the disk, and survives a loss of power, before it returns; as SQLite does it
- * otherwise it survives the death of the process alone. Outside of a transaction.
+ * Sets whether a commit returns only when it is on disk and survives a loss of power; by default it
+ * survives only the death of the process. Outside of a transaction.
  */
 bool store_set_durable(struct store *store, bool durable, GError **error);
 
-/* Appends a measurement; a pair is measured once in a round. */
+/* Appends a measurement; a pair has one per round. */
 bool store_add_measurement(struct store *store, const struct store_measurement *measurement,
 			   GError **error);
-/* All of them in order: GPtrArray of struct store_measurement, owned by the caller. None before version 10. */
+/*
+ * All measurements in order: GPtrArray of struct store_measurement, owned by the caller. None
+ * before version 10.
+ */
 GPtrArray *store_measurements(struct store *store, GError **error);
-/* Forgets the measurement of row id `n`. */
+/* Removes the measurement of row id `n`. */
 bool store_drop_measurement(struct store *store, int64_t n, GError **error);
 
 /* Inserts or replaces the row (type, cluster). */
@@ -54,11 +66,11 @@ bool store_put_unmeasured(struct store *store, const struct store_unmeasured *un
 			  GError **error);
 /* By type and cluster: GPtrArray of struct store_unmeasured, owned by the caller. None before version 10. */
 GPtrArray *store_unmeasured(struct store *store, GError **error);
-/* Forgets that the pair could not be measured. */
+/* Removes the pair's row. */
 bool store_drop_unmeasured(struct store *store, const char *type, const char *cluster,
 			   GError **error);
 
-/* Appends what a suspension took. */
+/* Appends a measured suspension. */
 bool store_add_overhead(struct store *store, const struct store_overhead *overhead,
 			GError **error);
 /* In order: GPtrArray of struct store_overhead, owned by the caller. None before version 10. */

@@ -4,10 +4,10 @@
 #include "common/handoff.h"
 #include "controller/store/store_private.h"
 
-/* Nobody writes for longer than it takes to begin the journal anew (store_sync.c). */
+/* No writer holds a lock for longer than a reset of the journal takes (store_sync.c). */
 #define BUSY_MS 5000
 
-/* One question, and what came of it. */
+/* A question and its answer. */
 struct store_reading {
 	char *path;
 	int version;
@@ -15,16 +15,16 @@ struct store_reading {
 	const void *question;
 	store_read_done_f done;
 	void *data;
-	gint forgotten; /* atomic: nobody wants to know */
+	gint forgotten; /* atomic: the caller withdrew the question */
 	void *answer;
 	GError *error;
 };
 
 struct store_reader {
-	gatomicrefcount count; /* the owner's, and one for each call of tell() under way */
-	GThreadPool *pool;     /* of one thread */
+	gatomicrefcount count; /* one of the owner, and one per pending call of report_answers() */
+	GThreadPool *pool;     /* with a single thread */
 	GAsyncQueue *answered; /* struct store_reading */
-	gint closing;          /* atomic: nobody waits any longer */
+	gint closing;          /* atomic: questions that have not begun fail */
 };
 
 static void reading_free(struct store_reading *reading)
@@ -46,7 +46,7 @@ static void unref(gpointer data)
 
 /* On the owner's thread. */
 
-static void tell_all(struct store_reader *reader)
+static void call_done_of_all(struct store_reader *reader)
 {
 	struct store_reading *reading;
 
@@ -57,15 +57,15 @@ static void tell_all(struct store_reader *reader)
 	}
 }
 
-static gboolean tell(gpointer data)
+static gboolean report_answers(gpointer data)
 {
-	tell_all(data);
+	call_done_of_all(data);
 	return G_SOURCE_REMOVE;
 }
 
-/* On the other. */
+/* On the reader's thread. */
 
-static void *answer(const struct store_reading *reading, GError **error)
+static void *read_answer(const struct store_reading *reading, GError **error)
 {
 	g_autoptr(store_t) store =
 		store_open_beside(reading->path, reading->version, BUSY_MS, error);
@@ -75,7 +75,7 @@ static void *answer(const struct store_reading *reading, GError **error)
 		       NULL;
 }
 
-static void work(gpointer data, gpointer user_data)
+static void answer_reading(gpointer data, gpointer user_data)
 {
 	struct store_reading *reading = data;
 	struct store_reader *reader = user_data;
@@ -86,13 +86,13 @@ static void work(gpointer data, gpointer user_data)
 			    "%s: it is being closed", reading->path);
 	else if (g_atomic_int_get(&reading->forgotten))
 		g_set_error(&reading->error, STORE_ERROR, STORE_ERROR_SQL,
-			    "%s: nobody wants to know any more", reading->path);
+			    "%s: the question was withdrawn", reading->path);
 	else
-		reading->answer = answer(reading, &reading->error);
+		reading->answer = read_answer(reading, &reading->error);
 	HANDOFF_GIVE(reading);
 	g_async_queue_push(reader->answered, reading);
 	g_atomic_ref_count_inc(&reader->count);
-	g_idle_add_full(G_PRIORITY_DEFAULT, tell, reader, unref);
+	g_idle_add_full(G_PRIORITY_DEFAULT, report_answers, reader, unref);
 }
 
 /* Life. */
@@ -103,7 +103,7 @@ struct store_reader *store_reader_new(void)
 
 	g_atomic_ref_count_init(&reader->count);
 	reader->answered = g_async_queue_new();
-	reader->pool = g_thread_pool_new(work, reader, 1, TRUE, NULL);
+	reader->pool = g_thread_pool_new(answer_reading, reader, 1, TRUE, NULL);
 	return reader;
 }
 
@@ -136,6 +136,6 @@ void store_reader_free(struct store_reader *reader)
 		return;
 	g_atomic_int_set(&reader->closing, 1);
 	g_thread_pool_free(reader->pool, FALSE, TRUE);
-	tell_all(reader);
+	call_done_of_all(reader);
 	unref(reader);
 }

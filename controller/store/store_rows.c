@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Facts, runs, tasks and estimates. */
+/* Meta facts, runs, tasks and estimates. */
 #include "controller/store/store_cursor.h"
 
 /* The first version whose tasks have deadlines. */
@@ -54,7 +54,7 @@ char *store_policy_now(struct store *store, const char *name, GError **error)
 	return now;
 }
 
-/* The columns of a run but for its id, in the order of the statements. */
+/* Binds the columns of a run except its id, in the order of the statements. */
 static void put_run(struct cursor *cursor, const struct store_run *run)
 {
 	put_text(cursor, run->policy);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* "vbrd": what `file` and we know a store by (PRAGMA application_id). */
+/* "vbrd": the magic number of a store (PRAGMA application_id), also for `file`. */
 #define APPLICATION_ID 0x76627264
 
 #define CREATE_SAMPLE                                                                              \
@@ -18,8 +18,8 @@
 	" PRIMARY KEY (run, host, time_s, seq)) WITHOUT ROWID;"
 
 /*
- * The schema; docs/reference/store.md explains every column. `task` and `sample` are keyed by what identifies
- * their rows, so that writing one twice does no harm.
+ * The schema; docs/reference/store.md explains every column. `task` and `sample` have natural keys,
+ * so that a row may be written twice.
  */
 static const char schema[] =
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
@@ -92,7 +92,7 @@ static const char schema[] =
 	" count INTEGER NOT NULL,"
 	" PRIMARY KEY (type, cluster)) WITHOUT ROWID;";
 
-/* What version 2 added to version 1. */
+/* Version 2: suspensions. */
 static const char schema_suspensions[] =
 	"CREATE TABLE suspension ("
 	" run INTEGER NOT NULL REFERENCES run,"
@@ -129,8 +129,8 @@ static const char schema_suspensions[] =
 	" PRIMARY KEY (run, task, attempt, n, vm)) WITHOUT ROWID;";
 
 /*
- * What version 3 added. Snapshots of machines with queues name their matrix of execution times, which
- * is large, by its key in meta; the view has them complete.
+ * Version 3. Snapshots of queueing clusters refer to their large matrix of execution times by its
+ * key in meta; the view inserts it.
  */
 static const char schema_queues[] =
 	"ALTER TABLE task ADD COLUMN deadline_s REAL;"
@@ -143,7 +143,7 @@ static const char schema_queues[] =
 	" WHERE key = json_extract(snapshot, '$.system.queueing.pet'))))"
 	" ELSE snapshot END AS snapshot, actions FROM decision;";
 
-/* What version 4 added: migrations of tasks that run, and shares of hosts. */
+/* Version 4: migrations of running tasks, and shares of hosts. */
 static const char schema_migrations[] =
 	"CREATE TABLE migration ("
 	" run INTEGER NOT NULL REFERENCES run,"
@@ -187,7 +187,7 @@ static const char schema_migrations[] =
 	" given_cores REAL,"
 	" PRIMARY KEY (run, task, attempt, time_s)) WITHOUT ROWID;";
 
-/* What version 5 added: what people submitted to a service, and nodes that they took out of use. */
+/* Version 5: submissions to a service, and drained nodes. */
 static const char schema_service[] =
 	"CREATE TABLE submission ("
 	" run INTEGER NOT NULL REFERENCES run,"
@@ -217,7 +217,7 @@ static const char schema_service[] =
 	" since_utc TEXT NOT NULL,"
 	" PRIMARY KEY (run, cluster, node)) WITHOUT ROWID;";
 
-/* What version 6 added: whose energy it was that the meters of a service counted. */
+/* Version 6: the energy account of a service. */
 static const char schema_account[] =
 	"CREATE TABLE energy_meter ("
 	" run INTEGER NOT NULL REFERENCES run,"
@@ -277,16 +277,16 @@ static const char schema_account[] =
 	" uj INTEGER NOT NULL,"
 	" PRIMARY KEY (run, task, day, host, policy)) WITHOUT ROWID;";
 
-/* What version 7 added: how urgent what was submitted is beside the rest. */
+/* Version 7: the priority of a submission. */
 static const char schema_priority[] =
 	"ALTER TABLE submission ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;";
 
-/* What version 8 added: which of a host's counters its account stands at. */
+/* Version 8: the counter that a host's account refers to. */
 static const char schema_counter[] = "ALTER TABLE energy_meter ADD COLUMN counter TEXT;";
 
 /*
- * What version 9 set right: the first files of version 1 keyed samples by their number alone, so that those
- * of a local scheduler that counted from 1 again were lost. All other files had the key before.
+ * Version 9: the first files of version 1 had only the sample's number as its key, so that samples
+ * were lost when a local scheduler counted from 1 again. All later files have the right key.
  */
 static const char schema_sample_key[] =
 	"ALTER TABLE sample RENAME TO sample_by_seq;" CREATE_SAMPLE
@@ -294,8 +294,8 @@ static const char schema_sample_key[] =
 	"DROP TABLE sample_by_seq;";
 
 /*
- * Sums by policy, whose keys are the columns up to the policy: two spellings of a policy of Pair may have one name now,
- * and are one row then. Rows of other policies stay.
+ * Renames policies in sums by policy; `key` has the columns before the policy. Two names of a
+ * policy of Pair may become the same name, whose rows are added up. Rows of other policies stay.
  */
 #define RENAME_PAIRS_OF_SUMS(table, key, sums)                                                       \
 	"CREATE TEMP TABLE renamed AS SELECT * FROM " table " WHERE instr(policy, '-preempt-pair') > 0;" \
@@ -305,9 +305,9 @@ static const char schema_sample_key[] =
 	"DROP TABLE temp.renamed;"
 
 /*
- * What version 10 added: what a profile has measured, and what it gave up; the rest of what was asked for under a key,
- * which must be the same when the key is used again; where attempts were that are not a task's last
- * one. It names the policies of Pair otherwise; snapshots have the names that they were recorded with.
+ * Version 10: the measurements of a profile and the pairs that it gave up; those parts of a request
+ * that must be equal when its key is used again; the nodes of a task's earlier attempts. It renames
+ * the policies of Pair, but snapshots keep the names that they were recorded with.
  */
 static const char schema_10[] =
 	"ALTER TABLE submission ADD COLUMN asked_held INTEGER;"
@@ -348,10 +348,11 @@ static const char schema_10[] =
 			     " sum(unserved_uj)")
 	RENAME_PAIRS_OF_SUMS("energy_task", "run, task, day, host", "sum(uj)");
 
-/* What brings a file of the version before to this one. */
+/* The steps from each version to the next. */
 static const struct {
 	const char *sql;
-	const char *wanted; /* asks the file how often it is needed, 0 or 1; NULL: always */
+	/* a query whose result, 0 or 1, says whether the step is needed; NULL: always */
+	const char *wanted;
 } steps[] = {
 	[1] = {schema, NULL},
 	[2] = {schema_suspensions, NULL},
@@ -367,7 +368,7 @@ static const struct {
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(steps) == STORE_SCHEMA_VERSION + 1);
 
-/* Reads a PRAGMA that is one integer. Returns a result code. */
+/* Reads an integer with a PRAGMA or query. Returns a result code of SQLite. */
 static int pragma_integer(struct store *store, const char *sql, int64_t *ret_value)
 {
 	sqlite3_stmt *statement = NULL;
@@ -384,18 +385,18 @@ static int pragma_integer(struct store *store, const char *sql, int64_t *ret_val
 	return code;
 }
 
-/* Whether a file needs the step to `version`, too. */
+/* Whether a file needs the step to `version`. */
 static bool is_wanted(struct store *store, int version)
 {
 	int64_t wanted = 1;
 
 	if (steps[version].wanted &&
 	    pragma_integer(store, steps[version].wanted, &wanted) != SQLITE_OK)
-		return true; /* what cannot be asked cannot be changed: that says why */
+		return true; /* the step will fail too, with the reason */
 	return wanted > 0;
 }
 
-/* Adds to a file of version `store->version`, 0 for a new one, what this version has. */
+/* Upgrades a file of version `store->version` (0: new) to the present one. */
 static bool complete_tables(struct store *store, GError **error)
 {
 	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
@@ -413,13 +414,16 @@ static bool complete_tables(struct store *store, GError **error)
 	return false;
 }
 
-/* SQLite's own check of all tables but those that store_prune() keeps short, which may be a thousand times as long. */
+/*
+ * SQLite's check of all tables except those that store_prune() shortens, which may be a thousand
+ * times as large.
+ */
 static const char check_most[] =
 	"SELECT c.quick_check FROM sqlite_master m, pragma_quick_check(m.name) c WHERE m.type = 'table'"
 	" AND c.quick_check <> 'ok' AND m.name NOT IN ('sample', 'event', 'decision', 'delivery', 'share',"
 	" 'energy_interval', 'energy_part') LIMIT 1";
 
-/* A file is damaged when SQLite's own check finds anything, and sound where it says "ok" or nothing. */
+/* A file is damaged if SQLite's check reports anything but "ok" or no row. */
 static bool check_pages(struct store *store, const char *sql, GError **error)
 {
 	sqlite3_stmt *statement = NULL;

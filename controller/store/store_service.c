@@ -6,7 +6,7 @@
 #include "common/read_number.h"
 #include "controller/store/store_cursor.h"
 
-/* The first version that has them. */
+/* The first version with these tables. */
 #define VERSION_SERVICE 5
 #define VERSION_PRIORITY 7
 #define VERSION_ASKED 10
@@ -109,7 +109,7 @@ GPtrArray *store_submissions(struct store *store, int64_t run, GError **error)
 				 "read the submissions", error);
 }
 
-/* The numbers of all tasks that rows speak of, and those of them that a task can have. */
+/* The numbers of all tasks in either table, and the same restricted to valid numbers. */
 #define TASK_NUMBERS                                                                               \
 	"(SELECT task FROM task WHERE run = ?1 UNION SELECT task FROM submission WHERE run = ?1)"
 #define IS_TASK_NUMBER "typeof(task) = 'integer' AND task >= 0 AND task < ?2"
@@ -171,7 +171,7 @@ void store_submission_free(struct store_submission *submission)
 	g_free(submission);
 }
 
-/* Nodes out of use. */
+/* Drained nodes. */
 
 bool store_put_drain(struct store *store, const struct store_drain *drain, GError **error)
 {
@@ -233,7 +233,7 @@ void store_drain_free(struct store_drain *drain)
 	g_free(drain);
 }
 
-/* Decisions of one task. */
+/* Decisions about a task. */
 
 static gpointer read_action(struct cursor *cursor)
 {
@@ -269,8 +269,9 @@ GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, d
 }
 
 /*
- * Pruning, so many rows (?3) of a table at a time. Keyed so that only what goes is looked at: samples and intervals by
- * host and time, decisions and events by the order in which they were written, which is that of their times.
+ * Pruning, ?3 rows of a table at a time. The conditions follow the keys, so that only rows to be
+ * removed are visited: samples and intervals by host and time, decisions and events in the order of
+ * writing, which is that of their times.
  */
 #define KEYED_BY_HOST(table, time, key, hosts)                                                    \
 	" DELETE FROM " table " WHERE run = ?1 AND (" key ") IN (SELECT " key " FROM " table                  \
@@ -289,7 +290,7 @@ static const char *const prunings[] = {
 		      "SELECT host FROM of WHERE host IS NOT NULL"),
 	KEYED_BY_HOST("energy_part", "to_s", "host, to_s, n, task, attempt", METERS),
 	KEYED_BY_HOST("energy_interval", "to_s", "host, to_s, n", METERS),
-	/* Of shared hosts, which no service has: few. */
+	/* Only shared hosts have these rows, and a service has none: few. */
 	"DELETE FROM delivery WHERE run = ?1 AND time_s < ?2 AND ?3",
 	"DELETE FROM share WHERE run = ?1 AND time_s < ?2 AND ?3",
 	IN_ORDER("decision", ""),

@@ -2,13 +2,13 @@
 /* The SQL of the store, in one table. */
 #include "controller/store/store_private.h"
 
-/* Those that there were from the beginning. */
+/* The columns of version 1. */
 #define TASK_COLUMNS                                                                               \
 	"run, task, type, arrival_s, utility_max, state, cluster, nodes, pstate, reservation,"     \
 	" attempts, planned_start_s, started_s, ended_s, exec_s, etc_s, energy_j, eec_j, utility," \
 	" reason"
 
-/* The columns of rows that are read in two ways. */
+/* Column lists that several statements share. */
 #define SUSPENSION                                                                                 \
 	"run, task, attempt, n, cluster, nodes, to_nodes, by_person, held, requested_s,"           \
 	" suspended_s, exec_s, resume_requested_s, resumed_s, since_s, freeze_s, save_s,"          \

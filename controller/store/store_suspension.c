@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/store/store_cursor.h"
 
-/* The first version that has them. */
+/* The first version with these tables. */
 #define VERSION_SUSPENSIONS 2
 
 bool store_put_suspension(struct store *store, const struct store_suspension *suspension,

@@ -9,40 +9,44 @@
 #include "common/handoff.h"
 #include "controller/store/store_private.h"
 
-/* After so many pages more the journal is moved into the file: SQLite's own measure ... */
+/* The journal is moved into the file after so many more pages, as SQLite does itself. */
 #define JOURNAL_PAGES 1000
 
 /*
- * ... and from so many on it is begun anew, which the owner waits for: seldom, but for one that has become very long.
+ * From so many pages on the journal is also reset, for which the owner has to wait; it is done at
+ * most every RESET_EVERY_US, or RESET_EVERY_LONG_US for a journal of JOURNAL_LONG_PAGES.
  */
 #define JOURNAL_MOST_PAGES 4000
 #define JOURNAL_LONG_PAGES 65536
-#define ANEW_APART_US (10 * G_USEC_PER_SEC)
-#define ANEW_APART_LONG_US G_USEC_PER_SEC
+#define RESET_EVERY_US (10 * G_USEC_PER_SEC)
+#define RESET_EVERY_LONG_US G_USEC_PER_SEC
 
-/* The thread waits for others when it begins, and not after that. */
+/* How long the thread waits for locks of others: only while it opens the store. */
 #define BUSY_MS 20
 
-/* Somebody who wants to know; `done` NULL: the end. */
-struct wish {
+/* A request for a callback once everything is on disk; `done` NULL: end of the thread. */
+struct request {
 	store_sync_done_f done;
 	void *data;
-	GError *error; /* what came of it */
+	GError *error; /* the outcome */
 };
 
 struct store_sync {
-	gatomicrefcount count;  /* the owner's, and one for each call of tell() under way */
+	/* one of the owner, and one per pending call of report_answered() */
+	gatomicrefcount count;
 	struct store *store;
 	struct store *journal;  /* the thread's own connection */
-	gint pages;             /* atomic: of the journal, with the last commit */
-	gint moved;             /* how many there were when it was last moved into the file */
-	gint64 anew_us;         /* when it was last to be begun anew */
-	gint anew;              /* atomic: the owner is to do that after its next commit */
-	char *path;             /* of its file */
-	int fd;                 /* of that; -1: not opened yet */
-	GError *failure;        /* the first one: what was not written then is on no disk later either */
-	GAsyncQueue *wishes;    /* struct wish */
-	GAsyncQueue *granted;   /* likewise */
+	gint pages;             /* atomic: length of the journal at the last commit */
+	gint moved;             /* its length when it was last moved into the file */
+	gint64 reset_us;        /* when the last reset was requested */
+	/* atomic: the owner has to reset the journal after its next commit */
+	gint reset_due;
+	char *path;             /* of the journal's file */
+	int fd;                 /* of the journal's file; -1: not opened yet */
+	/* the first failure: what was not written then will not be written later */
+	GError *failure;
+	GAsyncQueue *requests;    /* struct request */
+	GAsyncQueue *answered;  /* struct request */
 	GThread *thread;
 };
 
@@ -52,15 +56,15 @@ static void unref(gpointer data)
 
 	if (!g_atomic_ref_count_dec(&sync->count))
 		return;
-	g_async_queue_unref(sync->wishes);
-	g_async_queue_unref(sync->granted);
+	g_async_queue_unref(sync->requests);
+	g_async_queue_unref(sync->answered);
 	g_free(sync->path);
 	g_free(sync);
 }
 
 /* On the thread. */
 
-static bool fail(const struct store_sync *sync, const char *doing, GError **error)
+static bool fail_write(const struct store_sync *sync, const char *doing, GError **error)
 {
 	const int code = errno;
 
@@ -70,7 +74,7 @@ static bool fail(const struct store_sync *sync, const char *doing, GError **erro
 	return false;
 }
 
-/* The journal's name has to be on disk, too. */
+/* Opens the journal's file and syncs its directory, so that its name is on disk too. */
 static bool open_journal(struct store_sync *sync, GError **error)
 {
 	g_autofree char *dir = g_path_get_dirname(sync->path);
@@ -78,13 +82,13 @@ static bool open_journal(struct store_sync *sync, GError **error)
 
 	sync->fd = open(sync->path, O_RDONLY | O_CLOEXEC);
 	if (sync->fd < 0)
-		return fail(sync, "open the journal", error);
+		return fail_write(sync, "open the journal", error);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 && fsync(fd) == 0) {
 		close(fd);
 		return true;
 	}
-	fail(sync, "bring its directory onto the disk", error);
+	fail_write(sync, "bring its directory onto the disk", error);
 	if (fd >= 0)
 		close(fd);
 	close(sync->fd);
@@ -96,12 +100,11 @@ static bool bring_to_disk(struct store_sync *sync, GError **error)
 {
 	if (sync->fd < 0 && !open_journal(sync, error))
 		return false;
-	return fdatasync(sync->fd) == 0 || fail(sync, "bring the journal onto the disk", error);
+	return fdatasync(sync->fd) == 0 || fail_write(sync, "bring the journal onto the disk",
+						      error);
 }
 
-/*
- * What the file has got is on disk only now: SQLite waits for that when nothing is left in the journal, and not before.
- */
+/* Syncs the database file. SQLite itself does so only once the journal is empty. */
 static bool bring_file_to_disk(struct store_sync *sync, GError **error)
 {
 	sqlite3_file *file = NULL;
@@ -109,14 +112,15 @@ static bool bring_file_to_disk(struct store_sync *sync, GError **error)
 
 	if (code == SQLITE_OK)
 		code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
-	return code == SQLITE_OK || fail(sync, "bring the file that it was moved to onto the disk", error);
+	return code == SQLITE_OK || fail_write(sync,
+					       "bring the file that it was moved to onto the disk", error);
 }
 
 /*
- * Moves what was committed by now into the file. Somebody reading older pages is no failure: what is in use stays in
- * the journal until the next time (`ret_all`: nothing was).
+ * Moves all commits so far into the file. A reader of older pages is no failure: its pages stay in
+ * the journal until the next time. *ret_all: everything was moved.
  */
-static bool move(struct store_sync *sync, bool *ret_all, GError **error)
+static bool move_journal(struct store_sync *sync, bool *ret_all, GError **error)
 {
 	int pages = 0;
 	int moved = 0;
@@ -132,19 +136,20 @@ static bool move(struct store_sync *sync, bool *ret_all, GError **error)
 
 static bool is_due(const struct store_sync *sync, gint pages)
 {
-	const gint64 apart_us =
-		pages < JOURNAL_LONG_PAGES ? ANEW_APART_US : ANEW_APART_LONG_US;
+	const gint64 every_us =
+		pages < JOURNAL_LONG_PAGES ? RESET_EVERY_US : RESET_EVERY_LONG_US;
 
-	return pages >= JOURNAL_MOST_PAGES && g_get_monotonic_time() >= sync->anew_us + apart_us;
+	return pages >= JOURNAL_MOST_PAGES && g_get_monotonic_time() >= sync->reset_us + every_us;
 }
 
 /*
- * The first commit after all was moved begins the journal anew, in the place that it has: a file that does not grow
- * is on disk sooner. Of a writer that goes on all was never moved, but for a moment between two transactions: when it
- * is due, what came while the most was moved is moved, and the owner is asked to move the rest when it has committed
- * next: only it knows when that is, and nobody waits for a lock.
+ * A commit after everything was moved writes to the beginning of the journal, whose file then does
+ * not grow and reaches the disk sooner. While a writer is active, everything is moved only for a
+ * moment between two transactions. So when a reset is due, the pages that came during the first
+ * move are moved too, and the owner is asked to reset the journal after its next commit: only the
+ * owner knows that moment, and no thread waits for a lock.
  */
-static bool shorten(struct store_sync *sync, GError **error)
+static bool shorten_journal(struct store_sync *sync, GError **error)
 {
 	const gint pages = g_atomic_int_get(&sync->pages);
 	bool all;
@@ -154,87 +159,87 @@ static bool shorten(struct store_sync *sync, GError **error)
 	if (pages - sync->moved < JOURNAL_PAGES)
 		return true;
 	sync->moved = pages;
-	if (!move(sync, &all, error))
+	if (!move_journal(sync, &all, error))
 		return false;
 	if (!all || !is_due(sync, pages))
 		return true;
-	if (!move(sync, &all, error))
+	if (!move_journal(sync, &all, error))
 		return false;
-	sync->anew_us = g_get_monotonic_time();
-	g_atomic_int_set(&sync->anew, 1);
+	sync->reset_us = g_get_monotonic_time();
+	g_atomic_int_set(&sync->reset_due, 1);
 	return true;
 }
 
-/* On the owner's. */
+/* On the owner's thread. */
 
-static void tell_all(struct store_sync *sync)
+static void call_done_of_all(struct store_sync *sync)
 {
-	struct wish *wish;
+	struct request *request;
 
-	while ((wish = g_async_queue_try_pop(sync->granted))) {
-		HANDOFF_TAKE(wish);
-		wish->done(wish->error, wish->data);
-		g_clear_error(&wish->error);
-		g_free(wish);
+	while ((request = g_async_queue_try_pop(sync->answered))) {
+		HANDOFF_TAKE(request);
+		request->done(request->error, request->data);
+		g_clear_error(&request->error);
+		g_free(request);
 	}
 }
 
-static gboolean tell(gpointer data)
+static gboolean report_answered(gpointer data)
 {
-	tell_all(data);
+	call_done_of_all(data);
 	return G_SOURCE_REMOVE;
 }
 
 /* On the thread again. */
 
-/* Grants a wish and all that came meanwhile; true: that was the end. */
-static bool grant(struct store_sync *sync, struct wish *first)
+/* Answers a request and all that came in the meantime; true: the thread has to end. */
+static bool answer_all(struct store_sync *sync, struct request *first)
 {
-	g_autoptr(GPtrArray) wishes = g_ptr_array_new();
+	g_autoptr(GPtrArray) requests = g_ptr_array_new();
 	bool end = false;
 
-	for (struct wish *wish = first; wish; wish = g_async_queue_try_pop(sync->wishes))
-		g_ptr_array_add(wishes, wish);
+	for (struct request *request = first; request; request = g_async_queue_try_pop(sync->requests))
+		g_ptr_array_add(requests, request);
 	if (!sync->failure)
 		bring_to_disk(sync, &sync->failure);
-	for (guint i = 0; i < wishes->len; i++) {
-		struct wish *wish = g_ptr_array_index(wishes, i);
+	for (guint i = 0; i < requests->len; i++) {
+		struct request *request = g_ptr_array_index(requests, i);
 
-		HANDOFF_TAKE(wish);
-		if (!wish->done) {
+		HANDOFF_TAKE(request);
+		if (!request->done) {
 			end = true;
-			g_free(wish);
+			g_free(request);
 			continue;
 		}
-		wish->error = sync->failure ? g_error_copy(sync->failure) : NULL;
-		HANDOFF_GIVE(wish);
-		g_async_queue_push(sync->granted, wish);
+		request->error = sync->failure ? g_error_copy(sync->failure) : NULL;
+		HANDOFF_GIVE(request);
+		g_async_queue_push(sync->answered, request);
 	}
 	if (!end) {
 		g_atomic_ref_count_inc(&sync->count);
-		g_idle_add_full(G_PRIORITY_DEFAULT, tell, sync, unref);
+		g_idle_add_full(G_PRIORITY_DEFAULT, report_answered, sync, unref);
 		if (!sync->failure)
-			shorten(sync, &sync->failure);
+			shorten_journal(sync, &sync->failure);
 	}
 	return end;
 }
 
-static gpointer work(gpointer data)
+static gpointer run_thread(gpointer data)
 {
 	struct store_sync *sync = data;
 
-	while (!grant(sync, g_async_queue_pop(sync->wishes)))
+	while (!answer_all(sync, g_async_queue_pop(sync->requests)))
 		;
 	return NULL;
 }
 
-/* On the owner's, after each commit, when nobody holds a lock of the store. */
+/* On the owner's thread, after each commit, when no lock of the store is held. */
 
 /*
- * Nobody waits for those who read just now: then it is the next time. Nor is another failure one: what was not moved
- * stays in the journal, and the thread will say so.
+ * Does not wait for present readers: the next reset will do. Any other failure is ignored too: the
+ * pages stay in the journal, and the thread will report it.
  */
-static void begin_anew(struct store_sync *sync)
+static void reset_journal(struct store_sync *sync)
 {
 	store_wait_for_others(sync->store, false);
 	sqlite3_wal_checkpoint_v2(sync->store->db, "main", SQLITE_CHECKPOINT_RESTART, NULL, NULL);
@@ -246,14 +251,14 @@ static int committed(void *data, sqlite3 *db, const char *name, int pages)
 	struct store_sync *sync = data;
 
 	g_atomic_int_set(&sync->pages, pages);
-	if (g_atomic_int_compare_and_exchange(&sync->anew, 1, 0))
-		begin_anew(sync);
+	if (g_atomic_int_compare_and_exchange(&sync->reset_due, 1, 0))
+		reset_journal(sync);
 	return SQLITE_OK;
 }
 
 /* Life. */
 
-/* What is read here makes SQLite open the journal. */
+/* The query makes SQLite open the journal. */
 static struct store *open_again(const struct store *store, GError **error)
 {
 	g_autoptr(store_t) journal = store_open_beside(store->path, store->version, BUSY_MS, error);
@@ -282,30 +287,30 @@ struct store_sync *store_sync_new(struct store *store, GError **error)
 	g_atomic_ref_count_init(&sync->count);
 	sync->store = store;
 	sync->journal = journal;
-	/* Not always beside `path`, which may be a link. */
+	/* The journal is not always beside `path`, which may be a link. */
 	sync->path = g_strdup(sqlite3_filename_wal(sqlite3_db_filename(journal->db, "main")));
-	sync->anew_us = -ANEW_APART_US;
+	sync->reset_us = -RESET_EVERY_US;
 	sync->fd = -1;
-	sync->wishes = g_async_queue_new();
-	sync->granted = g_async_queue_new();
+	sync->requests = g_async_queue_new();
+	sync->answered = g_async_queue_new();
 	sqlite3_wal_hook(store->db, committed, sync);
-	sync->thread = g_thread_new("store", work, sync);
+	sync->thread = g_thread_new("store", run_thread, sync);
 	return sync;
 }
 
-static void ask(struct store_sync *sync, store_sync_done_f done, void *data)
+static void push_request(struct store_sync *sync, store_sync_done_f done, void *data)
 {
-	struct wish *wish = g_new0(struct wish, 1);
+	struct request *request = g_new0(struct request, 1);
 
-	wish->done = done;
-	wish->data = data;
-	HANDOFF_GIVE(wish);
-	g_async_queue_push(sync->wishes, wish);
+	request->done = done;
+	request->data = data;
+	HANDOFF_GIVE(request);
+	g_async_queue_push(sync->requests, request);
 }
 
 void store_sync_ask(struct store_sync *sync, store_sync_done_f done, void *data)
 {
-	ask(sync, done, data);
+	push_request(sync, done, data);
 }
 
 bool store_sync_free(struct store_sync *sync, GError **error)
@@ -314,10 +319,10 @@ bool store_sync_free(struct store_sync *sync, GError **error)
 
 	if (!sync)
 		return true;
-	ask(sync, NULL, NULL);
+	push_request(sync, NULL, NULL);
 	g_thread_join(sync->thread);
 	sqlite3_wal_hook(sync->store->db, NULL, NULL);
-	tell_all(sync);
+	call_done_of_all(sync);
 	if (sync->fd >= 0)
 		close(sync->fd);
 	store_close(sync->journal);

@@ -8,30 +8,30 @@
 #include "controller/config/config_study.h"
 #include "controller/config/config_sweep.h"
 
-/* Results of another version do not go together with these: raise it when decisions or rows change. */
+/* Results of different versions cannot be combined: to be raised when decisions or rows change. */
 #define RESULTS_VERSION 8
 
-/* How long the main thread waits for news before it looks up. */
+/* How long the main thread waits for messages before it checks for an interruption. */
 #define PATIENCE_US (200 * G_TIME_SPAN_MILLISECOND)
 
-/* A trial at a point that lacks results. */
+/* A trial at a point with missing results. */
 struct unit {
-	uint32_t point; /* index */
+	uint32_t point; /* index of the point */
 	uint32_t trial;
 	bool *missing; /* per policy */
-	gint next;     /* policy to take, by whichever thread works on it */
+	gint next;     /* the next policy, for any thread */
 };
 
-/* What the threads share. */
+/* The data that the threads share. */
 struct work {
 	const struct study *study;
 	GArray *units;      /* of struct unit */
-	gint next;          /* unit to take */
+	gint next;          /* the next unit */
 	gint stop;
 	GAsyncQueue *news;  /* of struct news */
 };
 
-/* From a thread: the results of one policy on one trial, or that the thread is done. */
+/* A message from a thread: the results of a policy on a trial, or the end of the thread. */
 struct news {
 	bool ended;
 	GError *error;
@@ -61,7 +61,7 @@ struct study_point *study_points_new(const struct config *config, uint32_t *ret_
 		g_autofree char *wrong = NULL;
 
 		points[i].size = study->sizes[i / values];
-		/* config_controller_load() has verified it. */
+		/* config_controller_load() has checked the value. */
 		if (sweep && !config_sweep_read(sweep, study->values[i % values],
 						&points[i].value, &wrong))
 			g_error("study.values: %s", wrong);
@@ -119,7 +119,7 @@ static void clear_unit(gpointer data)
 	g_free(((struct unit *)data)->missing);
 }
 
-/* Adds a trial to `units` if it lacks results. Returns how many runs it lacks. */
+/* Adds a trial to `units` if results are missing. Returns the number of missing runs. */
 static uint32_t add_unit(const struct study *study, GHashTable *stored, uint32_t point,
 			 uint32_t trial, GArray *units)
 {
@@ -136,7 +136,7 @@ static uint32_t add_unit(const struct study *study, GHashTable *stored, uint32_t
 	return missing;
 }
 
-/* The trials of this shard that lack results, and how many runs they lack. */
+/* The trials of this shard with missing results, and the number of missing runs. */
 static GArray *find_units(const struct study *study, uint32_t *ret_missing, uint32_t *ret_total,
 			  GError **error)
 {
@@ -157,7 +157,7 @@ static GArray *find_units(const struct study *study, uint32_t *ret_missing, uint
 	return units;
 }
 
-/* Runs one policy on a trial under all limits. */
+/* Runs a policy on a trial under all limits. */
 static void run_policy(struct work *work, const struct experiment_trial *drawn,
 		       const struct unit *unit, uint32_t policy)
 {
@@ -179,7 +179,7 @@ static void run_policy(struct work *work, const struct experiment_trial *drawn,
 	g_async_queue_push(work->news, news);
 }
 
-/* Takes a policy that the trial lacks and nobody has taken; false if there is none. */
+/* Takes a missing policy of the trial that no thread has taken; false if there is none. */
 static bool take_policy(struct work *work, struct unit *unit, uint32_t *ret_policy)
 {
 	const gint policies = (gint)work->study->experiments[0]->policies_count;
@@ -197,7 +197,7 @@ static bool take_policy(struct work *work, struct unit *unit, uint32_t *ret_poli
 	return false;
 }
 
-/* Runs what is left of a trial, if anything. */
+/* Runs the remaining policies of a trial, if any. */
 static bool run_unit(struct work *work, struct unit *unit, GError **error)
 {
 	const struct study *study = work->study;
@@ -217,8 +217,8 @@ static bool run_unit(struct work *work, struct unit *unit, GError **error)
 }
 
 /*
- * Trials that nobody works on come first, for each is drawn only once then. At the end the threads
- * share the ones under way, so that none waits for another's whole trial.
+ * Trials without a thread come first, since each thread has to draw its trial. At the end the
+ * threads share the remaining trials, so that none waits for another's whole trial.
  */
 static gpointer run_thread(gpointer data)
 {
@@ -258,7 +258,7 @@ static bool store_news(const struct study *study, const struct news *news, GErro
 	return study_store_add(study->store, rows, study->limits_count, error);
 }
 
-/* Takes in what the threads say until the last one has ended. The first error stops them all. */
+/* Handles messages until the last thread has ended. The first error stops all threads. */
 static void listen(struct work *work, uint32_t threads, uint32_t done, uint32_t total,
 		   GError **first_error)
 {

@@ -14,9 +14,9 @@
 #include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
 
-/* A drawing takes well under a second. */
+/* gnuplot draws in well under a second. */
 #define GNUPLOT_TIMEOUT_S 60
-/* Of the intervals. */
+/* Confidence level of the intervals. */
 #define LEVEL 0.95
 
 G_DEFINE_QUARK(virtbed-study-figure, study_figure_error)
@@ -36,7 +36,7 @@ enum quantity {
 static const char *const file_names[] = { "utility", "energy", "completed", "degradation",
 					  "stretch", "robustness", "variance", "cost" };
 
-/* One mean with its interval. */
+/* A mean with its interval. */
 struct point {
 	uint32_t series;
 	double x;
@@ -45,15 +45,15 @@ struct point {
 
 struct figure {
 	const char *by;     /* config_study(config)->x */
-	const struct config_sweep *sweep; /* of that name, or NULL */
+	const struct config_sweep *sweep; /* the sweep `by`, or NULL */
 	const struct config_study *study;
 	GPtrArray *series;  /* char *: names, in the order of the policies */
-	GPtrArray *shared;  /* char *: modifiers of all policies */
+	GPtrArray *shared;  /* char *: modifiers that all policies have */
 	GArray *points;     /* struct point */
 	GHashTable *policies; /* name as stored -> index + 1 in `order` */
 	GPtrArray *order;   /* char *, borrowed: the policies that are drawn */
-	bool percent;       /* the most that could be earned is known */
-	const struct study_best *best; /* of shared hosts; else NULL */
+	bool percent;       /* the highest possible utility is known */
+	const struct study_best *best; /* on shared hosts; else NULL */
 };
 
 static bool is_serial(const struct config *config)
@@ -89,7 +89,7 @@ static bool is_bar(const struct figure *figure)
 	return g_str_equal(figure->by, "policy");
 }
 
-/* Whether a modifier holds the value that the figure has on its x axis. */
+/* Whether a modifier has the value of the x axis. */
 static bool is_x(const struct figure *figure, const char *modifier)
 {
 	return (g_str_equal(figure->by, "drop") && g_str_has_prefix(modifier, "drop:")) ||
@@ -114,7 +114,7 @@ static bool is_shared(const struct figure *figure, const char *modifier)
 	return false;
 }
 
-/* A policy's name as the key of the figure has it. The caller frees. */
+/* A policy's name in the key of the figure. The caller frees. */
 static char *label(const struct figure *figure, const char *policy)
 {
 	g_auto(GStrv) parts = g_strsplit(policy, "+", -1);
@@ -130,7 +130,7 @@ static char *label(const struct figure *figure, const char *policy)
 	return g_string_free(text, FALSE);
 }
 
-/* Finds the modifiers that every policy has, other than the one on the x axis. */
+/* Finds the modifiers that every policy has, except that of the x axis. */
 static void find_shared(struct figure *figure)
 {
 	g_auto(GStrv) first = g_strsplit(figure->order->pdata[0], "+", -1);
@@ -148,7 +148,7 @@ static void find_shared(struct figure *figure)
 	}
 }
 
-/* The index of a series, added when it is new. */
+/* The index of a series, which is added if new. */
 static uint32_t find_series(struct figure *figure, const char *policy)
 {
 	g_autofree char *name = label(figure, policy);
@@ -160,7 +160,7 @@ static uint32_t find_series(struct figure *figure, const char *policy)
 	return figure->series->len - 1;
 }
 
-/* Where a value of the sweep stands: words in the order in which they are configured. */
+/* The x of a value of the sweep: words have their index in the configuration. */
 static double find_swept(const struct figure *figure, double value)
 {
 	for (uint32_t i = 0; config_sweep_words(figure->sweep) && i < figure->study->values_count; i++)
@@ -169,7 +169,7 @@ static double find_swept(const struct figure *figure, double value)
 	return value * figure->sweep->scale;
 }
 
-/* The value of the modifier that is on the x axis. Returns whether the policy has it. */
+/* Reads the value of the x axis's modifier. Returns whether the policy has it. */
 static bool read_modifier(const char *by, const char *name, double *ret_value)
 {
 	struct policy policy;
@@ -197,7 +197,7 @@ bool study_figure_check(const struct config *config, const char *const *policies
 	return true;
 }
 
-/* Where a row stands on the x axis. */
+/* The x of a row. */
 static double find_x(const struct figure *figure, const struct study_row *row, uint32_t index)
 {
 	double value = NAN;
@@ -230,7 +230,7 @@ static struct point *find_point(struct figure *figure, uint32_t series, double x
 	return &g_array_index(figure->points, struct point, figure->points->len - 1);
 }
 
-/* Of tasks with deadlines; what is not known is left out. */
+/* Adds the quantities of tasks with deadlines, except unknown ones. */
 static void add_pruning(struct point *point, const struct engine_result *result)
 {
 	static const struct {
@@ -301,7 +301,7 @@ static void append_number(GString *text, double value, const char *none)
 				      : none);
 }
 
-/* What is drawn, a block per series. */
+/* The data of the figure, a block per series. */
 static char *data_text(const struct figure *figure, enum quantity quantity)
 {
 	GString *text = g_string_new("series,x,trials,mean,low,high\n");
@@ -375,7 +375,7 @@ static double find_max(const struct figure *figure, enum quantity quantity, bool
 	return max;
 }
 
-/* The scales of both axes and their labels; energies, in joules as they are read, have a unit. */
+/* The scales and labels of both axes; energies, in joules in the data, get a unit. */
 static void append_axes(GString *text, const struct figure *figure, enum quantity quantity)
 {
 	const bool energies[] = { g_str_equal(figure->by, "limit"), quantity == QUANTITY_ENERGY };
@@ -448,7 +448,7 @@ static void append_lines(GString *text, const struct figure *figure, const char 
 	}
 }
 
-/* Words: a group of bars for each, a bar per series in it. */
+/* Words: a group of bars each, with a bar per series. */
 static void append_groups(GString *text, const struct figure *figure, const char *name)
 {
 	const guint count = figure->series->len;
@@ -549,7 +549,7 @@ static bool write_file(const char *dir, const char *name, const char *end, const
 	return g_file_set_contents(path, content, -1, error);
 }
 
-static bool draw(const char *dir, const char *name, const char *format, GError **error)
+static bool draw_with_gnuplot(const char *dir, const char *name, const char *format, GError **error)
 {
 	g_autofree char *folder = chart_quoted(dir);
 	g_autofree char *variables = g_strdup_printf("folder=%s; format='%s'", folder, format);
@@ -573,12 +573,13 @@ static bool write_figure(const struct figure *figure, const struct config *confi
 	g_autofree char *script = script_text(figure, config, quantity);
 
 	return write_file(dir, name, ".csv", data, error) &&
-	       write_file(dir, name, ".gp", script, error) && draw(dir, name, "png", error) &&
-	       draw(dir, name, "svg", error);
+	       write_file(dir, name, ".gp", script, error) && draw_with_gnuplot(dir, name, "png",
+										error) &&
+	       draw_with_gnuplot(dir, name, "svg", error);
 }
 
 /* Series are numbered in the order of the policies. */
-static void begin(struct figure *figure, const char *const *policies)
+static void begin_figure(struct figure *figure, const char *const *policies)
 {
 	for (guint i = 0; policies[i]; i++) {
 		g_ptr_array_add(figure->order, (char *)policies[i]);
@@ -607,7 +608,7 @@ static bool has_values(const struct figure *figure, enum quantity quantity)
 	return false;
 }
 
-/* The names of what was drawn are added to `drawn`. */
+/* Draws all figures, and adds their names to `drawn`. */
 static bool draw_all(const struct figure *figure, const struct config *config, const char *dir,
 		     GStrvBuilder *drawn, GError **error)
 {
@@ -644,7 +645,7 @@ char **study_figure_draw(struct study_store *store, const struct config *config,
 	figure.points = g_array_new(FALSE, FALSE, sizeof(struct point));
 	figure.policies = g_hash_table_new(g_str_hash, g_str_equal);
 	g_array_set_clear_func(figure.points, clear_point);
-	begin(&figure, policies);
+	begin_figure(&figure, policies);
 	good = study_store_each_of(store, policies, add_row, &figure, error);
 	g_array_sort(figure.points, compare_points);
 	good = good && draw_all(&figure, config, dir, drawn, error);

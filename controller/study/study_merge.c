@@ -8,22 +8,22 @@
 #include "controller/config/config_study.h"
 #include "controller/study/study.h"
 
-/* Ranges of trials, and parts, that one line names. */
+/* The most ranges of trials, or parts, on a line. */
 #define NAMED_MAX 20
 
-/* What the whole will have. */
+/* The contents of the whole. */
 struct whole {
-	GHashTable *rows;     /* key -> the directory that it is from, borrowed */
+	GHashTable *rows;     /* key -> directory of the row, borrowed */
 	GHashTable *policies; /* set of names */
 	GArray *counts;	      /* of guint32: rows of trial i + 1 */
 	GArray *parts;	      /* of struct study_part */
 };
 
-/* One directory that is looked at. */
+/* A directory being read. */
 struct look {
 	struct whole *whole;
 	const char *dir;
-	const char *overlaps; /* the directory that has one of its rows already; NULL: none */
+	const char *overlaps; /* the directory that already has one of its rows; NULL: none */
 };
 
 static void whole_clear(struct whole *whole)
@@ -88,7 +88,7 @@ static bool check_part(struct whole *whole, struct study_store *first, const cha
 	return !overlaps;
 }
 
-/* What is in `dir` already may be in the parts, too: they were put together before. */
+/* The results in `dir` may come from the parts of an earlier merge. */
 static bool check_before(struct whole *whole, const struct study_store *first, const char *dir, GError **error)
 {
 	g_autofree char *file = g_build_filename(dir, STUDY_FILE, NULL);
@@ -101,7 +101,7 @@ static bool check_before(struct whole *whole, const struct study_store *first, c
 	return store && look_at(whole, store, dir, &overlaps, error);
 }
 
-/* The configuration that a store holds; the caller frees. */
+/* The configuration in a store; the caller frees. */
 static struct config *config_of(const struct study_store *store, GError **error)
 {
 	g_autofree char *path = NULL;
@@ -116,7 +116,7 @@ static struct config *config_of(const struct study_store *store, GError **error)
 	return config;
 }
 
-/* Of the trials that there are to be. */
+/* The number of trials that the whole needs. */
 static uint32_t count_trials(const struct whole *whole, const struct config *config)
 {
 	uint32_t trials = whole->counts->len;
@@ -126,7 +126,9 @@ static uint32_t count_trials(const struct whole *whole, const struct config *con
 	return whole->parts->len > 0 ? trials : MAX(trials, config_study(config)->trials);
 }
 
-/* Parts of which nothing was asked, of the finest division; "" where none or not known. */
+/*
+ * The missing shards of the finest division; "" where none is missing or the division is unknown.
+ */
 static char *missing_parts(const struct whole *whole)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -151,7 +153,7 @@ static char *missing_parts(const struct whole *whole)
 	return g_strdup_printf(" (part%s %s%s)", named == 1 ? "" : "s", text->str, named > NAMED_MAX ? " ..." : "");
 }
 
-/* Trials that lack results, as ranges; NULL: none does. */
+/* The trials with missing results, as ranges; NULL: none. */
 static char *missing_trials(const struct whole *whole, const struct config *config)
 {
 	const uint32_t trials = count_trials(whole, config);

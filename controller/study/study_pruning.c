@@ -8,7 +8,7 @@
 #include "controller/config/config_sweep.h"
 #include "controller/report/stats.h"
 
-/* Of the intervals. */
+/* Confidence level of the intervals. */
 #define LEVEL 0.95
 
 bool study_prunes(const struct config *config)
@@ -38,7 +38,7 @@ static const enum study_pruning quantities[] = { STUDY_PRUNING_ROBUSTNESS, STUDY
 
 #define QUANTITIES G_N_ELEMENTS(quantities)
 
-/* The table in the making, and the policy at a point that is being summed up. */
+/* The table under construction, and the present policy and point. */
 struct tables {
 	GString *text;
 	const struct config_sweep *sweep;
@@ -48,7 +48,7 @@ struct tables {
 	GArray *busy_s;
 };
 
-static void put(GString *text, double value)
+static void put_number(GString *text, double value)
 {
 	char number[G_ASCII_DTOSTR_BUF_SIZE];
 
@@ -57,17 +57,20 @@ static void put(GString *text, double value)
 		g_string_append(text, g_ascii_dtostr(number, sizeof(number), value));
 }
 
-/* Writes the line of the policy at the point, and forgets it. */
+/* Writes the line of the present policy and point, and clears them. */
 static void end_cell(struct tables *tables)
 {
 	if (!tables->policy)
 		return;
 	g_string_append(tables->text, tables->policy);
-	put(tables->text, tables->sweep ? tables->point.value : (double)NAN);
+	put_number(tables->text, tables->sweep ? tables->point.value : (double)NAN);
 	g_string_append_printf(tables->text, ",%u", tables->busy_s->len);
 	for (size_t q = 0; q < QUANTITIES; q++) {
 		const struct stats_interval unknown = { .value = NAN, .low = NAN, .high = NAN };
-		/* A mean over some of the trials is no match for another policy's over all. */
+		/*
+		 * A mean over only some trials could not be compared with another policy's over
+		 * all.
+		 */
 		const struct stats_interval interval =
 			tables->values[q]->len < tables->busy_s->len
 				? unknown
@@ -75,12 +78,12 @@ static void end_cell(struct tables *tables)
 					  (const double *)(const void *)tables->values[q]->data,
 					  tables->values[q]->len, LEVEL);
 
-		put(tables->text, interval.value);
-		put(tables->text, interval.low);
-		put(tables->text, interval.high);
+		put_number(tables->text, interval.value);
+		put_number(tables->text, interval.low);
+		put_number(tables->text, interval.high);
 		g_array_set_size(tables->values[q], 0);
 	}
-	put(tables->text, stats_mean((const double *)(const void *)tables->busy_s->data,
+	put_number(tables->text, stats_mean((const double *)(const void *)tables->busy_s->data,
 				     tables->busy_s->len));
 	g_string_append_c(tables->text, '\n');
 	g_array_set_size(tables->busy_s, 0);

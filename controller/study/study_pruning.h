@@ -8,26 +8,28 @@
 #include "controller/study/study_store.h"
 
 /*
- * Studies of tasks with deadlines on machines with queues (Gentry 2019, section VII): what its figures
- * show of every policy (controller/engine/robustness.h has the terms).
+ * Studies of tasks with deadlines on queueing clusters (Gentry 2019, section VII): the quantities
+ * of its figures for every policy (controller/engine/robustness.h defines the terms).
  */
 
 /* Whether the tasks of a study have deadlines and queues. */
 bool study_prunes(const struct config *config);
 
-/* The quantities of a run, percent but for the cost. */
+/* The quantities of a run, in percent except for the cost. */
 enum study_pruning {
-	STUDY_PRUNING_ROBUSTNESS, /* tasks on time, of those that count */
-	STUDY_PRUNING_VARIANCE,   /* over the types, of their shares of tasks on time (Fig. 6) */
-	STUDY_PRUNING_COST,       /* of what counts, per percent on time (VII.F) */
+	STUDY_PRUNING_ROBUSTNESS, /* tasks on time, in percent of those that count */
+	/* variance over the types of their percentages of tasks on time (Fig. 6) */
+	STUDY_PRUNING_VARIANCE,
+	STUDY_PRUNING_COST,       /* cost of the tasks that count, per percent on time (VII.F) */
 };
 
-/* One of them; NAN where it is not known, as the cost is where no task was on time. */
+/* A quantity of a run; NAN where it is unknown, as the cost is where no task was on time. */
 double study_pruning_value(const struct engine_result *result, enum study_pruning quantity);
 
 /*
- * Writes DIR/pruning.csv: for every policy and point the means of the three with 95 % intervals over
- * the trials, and the mean of the machines' busy seconds. Returns true, or false with `error` set.
+ * Writes DIR/pruning.csv: for every policy and point the means of the three quantities with 95 %
+ * intervals over the trials, and the mean of the clusters' busy seconds. Returns true, or false
+ * with `error`.
  */
 bool study_write_pruning(struct study_store *store, const struct config *config,
 			 const char *const *policies, const char *dir, GError **error);

@@ -13,10 +13,10 @@ bool study_shares(const struct config *config)
 	return config_environment(config) && config_environment(config)->sharing;
 }
 
-/* One trial at one point. */
+/* A trial at a point. */
 struct trial {
-	double stretch;    /* the least of the policies' largest */
-	uint32_t policies; /* configured ones with a result */
+	double stretch;    /* the least of the policies' largest stretches */
+	uint32_t policies; /* number of configured policies with a result */
 };
 
 struct study_best {
@@ -107,7 +107,7 @@ static double migrations(const struct engine_result *result)
 	return (double)result->migrations;
 }
 
-/* Written, and read back. */
+/* The memory of suspended VMs, written and read back. */
 static double paused_memory(const struct engine_result *result)
 {
 	return 2 * result->paused_memory;
@@ -118,14 +118,14 @@ static double moved_memory(const struct engine_result *result)
 	return result->moved_memory;
 }
 
-/* What a value is divided by. */
+/* The divisor of a metric. */
 enum per { PER_RUN, PER_JOB, PER_HOUR, PER_SECOND };
 
-/* The first is the degradation factor, which takes more than the result. */
+/* The first one, the degradation factor, needs more than the result. */
 static const struct metric {
 	const char *name;
 	double (*value)(const struct engine_result *result);
-	enum per per; /* per second: hosts' memory as GiB */
+	enum per per; /* per second: memory relative to the hosts', as GiB */
 } metrics[] = {
 	{ "degradation", NULL, PER_RUN },
 	{ "stretch_max", stretch_max, PER_RUN },
@@ -147,7 +147,7 @@ struct cell {
 	GArray *values[METRICS]; /* double, per trial */
 };
 
-/* The table in the making. */
+/* The table under construction. */
 struct tables {
 	const struct study_best *best;
 	double host_gib;
@@ -177,7 +177,7 @@ static struct cell *cell_add(GPtrArray *cells, const struct study_row *row)
 	return cell;
 }
 
-/* The cell of a row at its point: the last one, for rows come in order. */
+/* The cell of a row at its point: the last one, since rows come in order. */
 static struct cell *find_cell(GPtrArray *cells, const struct study_row *row)
 {
 	struct cell *last = cells->len > 0 ? cells->pdata[cells->len - 1] : NULL;
@@ -235,7 +235,7 @@ static void add_row(const struct study_row *row, void *data)
 	}
 }
 
-static void put(GString *text, double value)
+static void put_number(GString *text, double value)
 {
 	char number[G_ASCII_DTOSTR_BUF_SIZE];
 
@@ -253,9 +253,9 @@ static void put_values(GString *text, const struct cell *cell)
 
 		for (guint i = 0; i < count; i++)
 			max = fmax(max, values[i]);
-		put(text, stats_mean(values, count));
-		put(text, stats_sd(values, count));
-		put(text, max);
+		put_number(text, stats_mean(values, count));
+		put_number(text, stats_sd(values, count));
+		put_number(text, max);
 	}
 	g_string_append_c(text, '\n');
 }
@@ -273,8 +273,8 @@ static char *tables_text(const struct tables *tables, const struct config *confi
 		const struct cell *cell = tables->cells->pdata[i];
 
 		g_string_append(text, cell->policy);
-		put(text, cell->point.size);
-		put(text, sweep ? cell->point.value : (double)NAN);
+		put_number(text, cell->point.size);
+		put_number(text, sweep ? cell->point.value : (double)NAN);
 		g_string_append_printf(text, ",%u", cell->values[1]->len);
 		put_values(text, cell);
 	}

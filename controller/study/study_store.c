@@ -7,7 +7,7 @@
 
 #include "common/read_file.h"
 
-/* How long another process may hold the file. */
+/* How long another process may lock the file. */
 #define BUSY_TIMEOUT_MS 30000
 
 struct study_store {
@@ -36,14 +36,14 @@ static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS part (shards INTEGER NOT NULL, shard INTEGER NOT NULL, trials INTEGER NOT NULL,"
 	" PRIMARY KEY (shards, shard, trials)) STRICT, WITHOUT ROWID;";
 
-static bool fail(const struct study_store *store, enum study_error code, GError **error)
+static bool fail_sqlite(const struct study_store *store, enum study_error code, GError **error)
 {
 	g_set_error(error, STUDY_ERROR, code, "%s: %s", store->path,
 		    store->db ? sqlite3_errmsg(store->db) : "out of memory");
 	return false;
 }
 
-/* Reads the identity into the store; NULL when there is none yet. */
+/* Reads the identity into the store; NULL: there is none yet. */
 static bool read_identity(struct study_store *store, GError **error)
 {
 	sqlite3_stmt *statement = NULL;
@@ -60,7 +60,8 @@ static bool read_identity(struct study_store *store, GError **error)
 		}
 	}
 	sqlite3_finalize(statement);
-	return code == SQLITE_ROW || code == SQLITE_DONE || fail(store, STUDY_ERROR_OPEN, error);
+	return code == SQLITE_ROW || code == SQLITE_DONE || fail_sqlite(store, STUDY_ERROR_OPEN,
+									error);
 }
 
 static bool write_identity(struct study_store *store, const char *identity, const char *config,
@@ -78,15 +79,15 @@ static bool write_identity(struct study_store *store, const char *identity, cons
 	sqlite3_finalize(statement);
 	store->identity = g_strdup(identity);
 	store->config = g_strdup(config);
-	return code == SQLITE_DONE || fail(store, STUDY_ERROR_WRITE, error);
+	return code == SQLITE_DONE || fail_sqlite(store, STUDY_ERROR_WRITE, error);
 }
 
-/* Makes sure that the file is a study, and the one that is meant. */
+/* Checks that the file is a study with the expected identity. */
 static bool identify(struct study_store *store, const char *identity, const char *config,
 		     GError **error)
 {
 	if (identity && sqlite3_exec(store->db, schema, NULL, NULL, NULL) != SQLITE_OK)
-		return fail(store, STUDY_ERROR_OPEN, error);
+		return fail_sqlite(store, STUDY_ERROR_OPEN, error);
 	if (!read_identity(store, error))
 		return false;
 	if (!store->identity && identity)
@@ -126,7 +127,7 @@ struct study_store *study_store_open(const char *dir, const char *identity, cons
 		return NULL;
 	}
 	if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK) {
-		fail(store, STUDY_ERROR_OPEN, error);
+		fail_sqlite(store, STUDY_ERROR_OPEN, error);
 		return NULL;
 	}
 	sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
@@ -205,7 +206,7 @@ bool study_store_add(struct study_store *store, const struct study_row *rows, si
 	sqlite3_finalize(statement);
 	if (good && sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
 		return true;
-	fail(store, STUDY_ERROR_WRITE, error);
+	fail_sqlite(store, STUDY_ERROR_WRITE, error);
 	sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 	return false;
 }
@@ -270,10 +271,10 @@ bool study_store_each(struct study_store *store, study_row_f each, void *data, G
 			each(&row, data);
 	}
 	sqlite3_finalize(statement);
-	return code == SQLITE_DONE || fail(store, STUDY_ERROR_WRITE, error);
+	return code == SQLITE_DONE || fail_sqlite(store, STUDY_ERROR_WRITE, error);
 }
 
-/* Passes on the rows of the chosen policies. */
+/* Passes the rows of the chosen policies on. */
 struct choice {
 	const char *const *policies;
 	study_row_f each;
@@ -301,7 +302,8 @@ bool study_store_add_part(struct study_store *store, const struct study_part *pa
 	g_autofree char *sql = g_strdup_printf("INSERT OR IGNORE INTO part VALUES (%u, %u, %u)", part->shards,
 					       part->shard, part->trials);
 
-	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail(store, STUDY_ERROR_WRITE, error);
+	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail_sqlite(store,
+											  STUDY_ERROR_WRITE, error);
 }
 
 GArray *study_store_parts(struct study_store *store)
@@ -309,7 +311,7 @@ GArray *study_store_parts(struct study_store *store)
 	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct study_part));
 	sqlite3_stmt *statement = NULL;
 
-	/* Fails where there is no such table. */
+	/* Fails for a file without the table. */
 	if (sqlite3_prepare_v2(store->db, "SELECT shards, shard, trials FROM part ORDER BY shards, shard, trials", -1,
 			       &statement, NULL) != SQLITE_OK)
 		return parts;

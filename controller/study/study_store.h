@@ -8,9 +8,9 @@
 #include "controller/engine/engine.h"
 
 /*
- * The results of a study in one SQLite file, DIR/study.sqlite: a row per point, trial, policy and
- * limit. Rows are independent of each other, so a study can be interrupted and gone on with, and shards of
- * it can be put together. Every row is the same whoever computes it.
+ * The results of a study in an SQLite file, DIR/study.sqlite: a row per point, trial, policy and
+ * limit. Rows are independent of each other, so an interrupted study can be continued, and shards
+ * can be merged. A row has the same values in whichever process it is computed.
  */
 struct study_store;
 
@@ -23,16 +23,16 @@ enum study_error {
 	STUDY_ERROR_OPEN = 1, /* cannot be opened, or is no study: bad input */
 	STUDY_ERROR_OTHER,    /* a study of another configuration, seed or version: bad input */
 	STUDY_ERROR_WRITE,    /* a row could not be read or written */
-	STUDY_ERROR_PARTS,    /* parts that are not those of a whole: bad input */
+	STUDY_ERROR_PARTS,    /* parts that do not make a whole: bad input */
 };
 
-/* What a study varies beside trials, policies and limits. */
+/* The variable of a study beside trials, policies and limits. */
 struct study_point {
-	double size;  /* share of every cluster's nodes */
-	double value; /* of what study.x sweeps (config_sweep.h); 0 where it sweeps nothing */
+	double size;  /* part of every cluster's nodes */
+	double value; /* of the sweep study.x (config_sweep.h); 0: no sweep */
 };
 
-/* One row. */
+/* A row of results. */
 struct study_row {
 	struct study_point point;
 	uint32_t trial;     /* from 1 */
@@ -42,9 +42,9 @@ struct study_row {
 };
 
 /*
- * Opens the study in `dir`. With `identity` (a text that names configuration, seed and version) it
- * is made when missing, with the configuration `config` (YAML) in it, and one with another identity
- * is refused; with NULL it must be there. Returns a new store, or NULL with `error` set.
+ * Opens the study in `dir`. With `identity` (a text that identifies configuration, seed and
+ * version) it is made if missing, with the configuration `config` (YAML), and a study with another
+ * identity is refused; with NULL it must exist. Returns a new store, or NULL with `error`.
  */
 struct study_store *study_store_open(const char *dir, const char *identity, const char *config,
 				     GError **error);
@@ -59,7 +59,7 @@ const char *study_store_identity(const struct study_store *store);
 /* The configuration as YAML; valid until the store is closed. */
 const char *study_store_config(const struct study_store *store);
 
-/* Adds rows, all or none; one that is there already stays. Returns true, or false with `error`. */
+/* Adds all rows or none; existing rows stay. Returns true, or false with `error`. */
 bool study_store_add(struct study_store *store, const struct study_row *rows, size_t count,
 		     GError **error);
 
@@ -69,21 +69,21 @@ typedef void (*study_row_f)(const struct study_row *row, void *data);
 /* Calls `each` for all rows. Returns true, or false with `error` set. */
 bool study_store_each(struct study_store *store, study_row_f each, void *data, GError **error);
 
-/* The same for the rows of some policies: NULL-terminated names. */
+/* As study_store_each(), for the rows of some policies: NULL-terminated names. */
 bool study_store_each_of(struct study_store *store, const char *const *policies, study_row_f each,
 			 void *data, GError **error);
 
-/* What was asked for when results were computed: trials with (trial - 1) mod shards = shard - 1, up to `trials`. */
+/* The extent of a computation: trials with (trial - 1) mod shards = shard - 1, up to `trials`. */
 struct study_part {
 	uint32_t shard, shards; /* from 1 to shards, > 0 */
 	uint32_t trials;	/* of the whole study, > 0 */
 };
 
-/* Keeps what was asked for; once, however often it is. Returns true, or false with `error` set. */
+/* Records an extent, unless it is recorded already. Returns true, or false with `error`. */
 bool study_store_add_part(struct study_store *store, const struct study_part *part, GError **error);
 
 /*
- * All that was asked for: an array of struct study_part, by shards, shard and trials, that the caller frees. It is
- * empty where the store was made before that was kept.
+ * The recorded extents: an array of struct study_part, by shards, shard and trials, that the caller
+ * frees. Empty for stores of versions that did not record them.
  */
 GArray *study_store_parts(struct study_store *store);

@@ -8,14 +8,14 @@
 #include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
 
-/* Of the intervals. */
+/* Confidence level of the intervals. */
 #define LEVEL 0.95
 
-/* The tables in the making. */
+/* The tables under construction. */
 struct tables {
 	GString *results;
 	GString *summary;
-	char *policy;      /* of the cell that is being summed up; NULL: none yet */
+	char *policy;      /* of the present cell; NULL: none yet */
 	struct study_point point;
 	double limit_j;
 	GArray *utility;   /* double, a value per trial */
@@ -23,14 +23,14 @@ struct tables {
 	GArray *energy_j;
 	GArray *completed;
 	GArray *dropped;
-	GArray *completed_percent; /* of the tasks that arrived */
+	GArray *completed_percent; /* in percent of the tasks that arrived */
 	const struct config_sweep *sweep; /* NULL: none */
-	bool shares;       /* hosts */
+	bool shares;       /* hosts are shared */
 	bool prunes;       /* tasks have deadlines and queues */
 };
 
-/* A number that reads back equal; nothing for one that is not finite. */
-static void put(GString *text, double value)
+/* A number with all its digits; empty where it is not finite. */
+static void put_number(GString *text, double value)
 {
 	char number[G_ASCII_DTOSTR_BUF_SIZE];
 
@@ -44,16 +44,16 @@ static void put_interval(GString *text, const GArray *values)
 	const struct stats_interval interval = stats_t_interval(
 		(const double *)(const void *)values->data, values->len, LEVEL);
 
-	put(text, interval.value);
-	put(text, interval.low);
-	put(text, interval.high);
+	put_number(text, interval.value);
+	put_number(text, interval.low);
+	put_number(text, interval.high);
 }
 
-/* The value of the sweep, if there is one: a word as a word. */
+/* The value of the sweep, if there is one, as a word if it is one. */
 static void put_value(GString *text, const struct tables *tables, double value)
 {
 	if (tables->sweep && !config_sweep_words(tables->sweep))
-		put(text, value);
+		put_number(text, value);
 	else
 		g_string_append_printf(text, ",%s",
 				       tables->sweep ? config_sweep_words(tables->sweep)[(gsize)value] : "");
@@ -61,10 +61,10 @@ static void put_value(GString *text, const struct tables *tables, double value)
 
 static void put_mean(GString *text, const GArray *values)
 {
-	put(text, stats_mean((const double *)(const void *)values->data, values->len));
+	put_number(text, stats_mean((const double *)(const void *)values->data, values->len));
 }
 
-/* Sums up the cell and empties it. */
+/* Writes the sums of the cell and empties it. */
 static void end_cell(struct tables *tables)
 {
 	GArray *const values[] = { tables->utility, tables->percent, tables->energy_j,
@@ -74,8 +74,8 @@ static void end_cell(struct tables *tables)
 	if (!tables->policy)
 		return;
 	g_string_append_printf(tables->summary, "%s", tables->policy);
-	put(tables->summary, tables->point.size);
-	put(tables->summary, tables->limit_j);
+	put_number(tables->summary, tables->point.size);
+	put_number(tables->summary, tables->limit_j);
 	g_string_append_printf(tables->summary, ",%u", tables->utility->len);
 	put_interval(tables->summary, tables->utility);
 	put_interval(tables->summary, tables->percent);
@@ -95,25 +95,25 @@ static void append(GArray *values, double value)
 	g_array_append_val(values, value);
 }
 
-/* What is known of runs on shared hosts alone. */
+/* The columns of shared hosts. */
 static void put_sharing(GString *text, const struct engine_result *result)
 {
-	put(text, result->stretch_max);
-	put(text, result->stretch_mean);
-	put(text, result->span_s);
+	put_number(text, result->stretch_max);
+	put_number(text, result->stretch_mean);
+	put_number(text, result->span_s);
 	g_string_append_printf(text, ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT, result->pauses,
 			       result->migrations);
-	put(text, result->paused_memory);
-	put(text, result->moved_memory);
+	put_number(text, result->paused_memory);
+	put_number(text, result->moved_memory);
 }
 
-/* What is known of runs on machines with queues alone. */
+/* The columns of queueing clusters. */
 static void put_pruning(GString *text, const struct engine_result *result)
 {
 	g_string_append_printf(text, ",%u,%u", result->tasks_counted, result->tasks_on_time);
-	put(text, result->type_variance);
-	put(text, result->busy_s);
-	put(text, result->cost);
+	put_number(text, result->type_variance);
+	put_number(text, result->busy_s);
+	put_number(text, result->cost);
 }
 
 static void add_row(const struct study_row *row, void *data)
@@ -137,14 +137,14 @@ static void add_row(const struct study_row *row, void *data)
 	append(tables->dropped, result->tasks_dropped);
 	append(tables->completed_percent, 100.0 * result->tasks_completed / result->tasks_arrived);
 	g_string_append_printf(tables->results, "%s", row->policy);
-	put(tables->results, row->point.size);
-	put(tables->results, row->limit_j);
+	put_number(tables->results, row->point.size);
+	put_number(tables->results, row->limit_j);
 	g_string_append_printf(tables->results, ",%u", row->trial);
-	put(tables->results, result->utility);
-	put(tables->results, result->utility_max);
-	put(tables->results, result->energy_j);
+	put_number(tables->results, result->utility);
+	put_number(tables->results, result->utility_max);
+	put_number(tables->results, result->energy_j);
 	g_string_append_printf(tables->results, ",%s", engine_end_name(result->ended_by));
-	put(tables->results, result->ended_s);
+	put_number(tables->results, result->ended_s);
 	g_string_append_printf(tables->results, ",%u,%u,%u,%u", result->tasks_arrived,
 			       result->tasks_completed, result->tasks_failed,
 			       result->tasks_dropped);

@@ -127,15 +127,15 @@ static void what_makes_no_sense_is_refused(struct fixture *fixture, gconstpointe
 	g_autoptr(token_t) token = NULL;
 	g_autoptr(GError) error = NULL;
 
-	g_assert_cmpint(tokens_role_parse("root"), ==, HTTP_ROLE_NONE);
-	g_assert_cmpint(tokens_role_parse(""), ==, HTTP_ROLE_NONE);
-	g_assert_cmpint(tokens_role_parse("anybody"), ==, HTTP_ROLE_NONE);
+	g_assert_cmpint(token_role_parse("root"), ==, HTTP_ROLE_NONE);
+	g_assert_cmpint(token_role_parse(""), ==, HTTP_ROLE_NONE);
+	g_assert_cmpint(token_role_parse("anybody"), ==, HTTP_ROLE_NONE);
 	g_assert_null(tokens_create(fixture->dir, HTTP_ROLE_USER, "no-such-user-here", 1, &token,
 				    &error));
-	g_assert_error(error, TOKENS_ERROR, TOKENS_ERROR_INPUT);
+	g_assert_error(error, TOKEN_ERROR, TOKEN_ERROR_INPUT);
 	g_clear_error(&error);
 	g_assert_null(tokens_create("/nonexistent", HTTP_ROLE_USER, my_name(), 1, &token, &error));
-	g_assert_error(error, TOKENS_ERROR, TOKENS_ERROR_FILE);
+	g_assert_error(error, TOKEN_ERROR, TOKEN_ERROR_FILE);
 }
 
 #define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -222,7 +222,7 @@ static void assert_list_fails(const char *dir, const char *words)
 	g_autoptr(GError) error = NULL;
 
 	g_assert_null(tokens_list(dir, &error));
-	g_assert_error(error, TOKENS_ERROR, TOKENS_ERROR_FILE);
+	g_assert_error(error, TOKEN_ERROR, TOKEN_ERROR_FILE);
 	g_test_message("%s", error->message);
 	g_assert_nonnull(strstr(error->message, words));
 }

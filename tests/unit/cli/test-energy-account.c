@@ -36,7 +36,7 @@ static void test_by_user(void)
 	g_assert_cmpstr(verdict, ==, "the sums equal the meters: 9000000000.000010 J on 1 host");
 	g_assert_true(g_str_has_prefix(notes, "idle: b1 50.0 W\nmanagement: of VMs"));
 	g_assert_true(g_str_has_suffix(
-		notes, "\nunattributed: 0.000001 J of it are of the time in which nobody served\n"));
+		notes, "\nunattributed: 0.000001 J of it were used while no service ran\n"));
 }
 
 static void test_by_day(void)

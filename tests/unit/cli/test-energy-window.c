@@ -26,7 +26,7 @@ static const struct {
 	 "until 2026-01-31T10:00:00Z, in 10:00\n"
 	 "by the estimates of what runs it does not hold until then\n"
 	 "1 task was refused for want of energy\n"
-	 "2 of 3 meters say nothing now: their last watts are taken to go on\n"
+	 "2 of 3 meters report nothing now: their last watts are assumed to hold\n"
 	 "1 window ended while a meter said nothing: what it drew then is not known yet, and can be more than the bound below\n"
 	 "it can be exceeded by 56.0 J: at most 80.0 W above idle so far x (0.5 s between samples + 0.0 s of "
 	 "the meters' refresh + 0.2 s until tasks stood still or were over); so far it was by 3.2 J\n"},

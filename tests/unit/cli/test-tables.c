@@ -152,6 +152,21 @@ static void test_decisions(void)
 		     "-                      0.000000  worthless\n");
 }
 
+/* The list of `virtbed resume`: a user keeps task 9 suspended, a policy suspends task 12. */
+static void test_suspensions(void)
+{
+	assert_table(table_of_suspensions,
+		     "{\"tasks\": ["
+		     "{\"task\": 9, \"type\": \"IS.2\", \"state\": \"suspended\", \"held\": true,"
+		     " \"cluster\": \"c1\", \"suspensions\": 2},"
+		     "{\"task\": 12, \"type\": \"CG.4\", \"state\": \"suspending\", \"held\": false,"
+		     " \"cluster\": \"c2\", \"suspensions\": 1}]}",
+		     "TASK  TYPE  STATE       CLUSTER  SUSPENSIONS  HELD\n"
+		     "----  ----  ----------  -------  -----------  ----\n"
+		     "   9  IS.2  suspended   c1                 2  yes\n"
+		     "  12  CG.4  suspending  c2                 1  no\n");
+}
+
 /* Whatever a controller sends, there is a table. */
 static void test_rubbish(void)
 {
@@ -177,6 +192,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tables/draining", test_draining);
 	g_test_add_func("/tables/nodes", test_nodes);
 	g_test_add_func("/tables/decisions", test_decisions);
+	g_test_add_func("/tables/suspensions", test_suspensions);
 	g_test_add_func("/tables/rubbish", test_rubbish);
 	return g_test_run();
 }
