@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the backend says: how attempts began and ended, and which nodes are down. */
+/* Handles the backend's events: how attempts began and ended, and which nodes are down. */
 #include <math.h>
 
 #include "controller/engine/shared_nodes.h"
@@ -36,7 +36,7 @@ enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, 
 void engine_count_completed(struct engine *engine, const struct engine_task *task)
 {
 	const struct sched_cluster *cluster = &engine->setup.system->clusters[task->cluster];
-	/* A host without a meter says nothing about energy: the estimate stands in. */
+	/* A host without a meter reports no energy: the estimate is used instead. */
 	const double energy_j = isfinite(task->energy_j) ? task->energy_j : task->eec_j;
 
 	engine->completed_j += energy_j;
@@ -78,7 +78,10 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 	case BACKEND_OUTCOME_LOST:
 		return engine_after_loss(engine, index, event->time_s, event->reason);
 	case BACKEND_OUTCOME_KILLED:
-		/* Nobody asked for that: whoever served before could not record that it stopped. */
+		/*
+		 * The controller did not request it, so the attempt is from a service that was
+		 * killed before it could record that it stopped.
+		 */
 		if (engine->setup.open && !task->cancelled && !engine->ended)
 			return engine_after_loss(engine, index, event->time_s, event->reason);
 		engine->result.tasks_failed++;
@@ -93,7 +96,7 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 
 /* Tasks. */
 
-/* News of an attempt that is not the current one, or of an ended task, is old. */
+/* Whether the event is about the current attempt of a task that has not ended. */
 static bool is_current(const struct engine *engine, const struct backend_event *event)
 {
 	if (event->task >= engine->setup.workload->tasks_count)
@@ -162,7 +165,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 
 /* Nodes. */
 
-static bool place_has(const struct sched_planned *planned, const struct sched_node *node)
+static bool needs_node(const struct sched_planned *planned, const struct sched_node *node)
 {
 	if (planned->cluster != node->cluster)
 		return false;
@@ -172,14 +175,14 @@ static bool place_has(const struct sched_planned *planned, const struct sched_no
 	return false;
 }
 
-/* Takes back what was promised a node. */
-static void cancel_promises(struct engine *engine, struct sched_planned *list, uint32_t *count,
+/* Cancels the entries of a list that need a node. */
+static void cancel_planned(struct engine *engine, struct sched_planned *list, uint32_t *count,
 			    const struct sched_node *node, double time_s, const char *reason)
 {
 	for (uint32_t i = 0; i < *count;) {
 		const uint32_t task = list[i].task->id;
 
-		if (!place_has(&list[i], node)) {
+		if (!needs_node(&list[i], node)) {
 			i++;
 			continue;
 		}
@@ -206,9 +209,9 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 	if (down) {
 		engine->down_nodes[engine->down_count++] = *node;
 		engine_unclaim_node(engine, node->cluster, node->node);
-		cancel_promises(engine, engine->reservations, &engine->reservations_count, node,
+		cancel_planned(engine, engine->reservations, &engine->reservations_count, node,
 				time_s, reason);
-		cancel_promises(engine, engine->placeholders, &engine->placeholders_count, node,
+		cancel_planned(engine, engine->placeholders, &engine->placeholders_count, node,
 				time_s, reason);
 		return;
 	}
@@ -234,7 +237,7 @@ static void handle_node(struct engine *engine, const struct backend_event *event
 	engine_set_down(engine, &node, event->time_s, "node went down");
 }
 
-/* All of it. */
+/* All events. */
 
 void engine_handle(struct engine *engine, const struct backend_event *event)
 {

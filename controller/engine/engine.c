@@ -209,7 +209,7 @@ void engine_flush(struct engine *engine)
 		engine_abort(engine, "the record could not be written");
 }
 
-/* Widest place that a task can get. */
+/* The largest number of nodes that a task can get. */
 static uint32_t task_width(const struct sched_system *system, const struct sched_task *task)
 {
 	uint32_t width = 0;
@@ -219,7 +219,7 @@ static uint32_t task_width(const struct sched_system *system, const struct sched
 	if (system->shared)
 		return task->demand.vms;
 	if (task->row >= system->rows_count)
-		return 0; /* of a type that is no more: it goes nowhere */
+		return 0; /* its type is no longer configured: it cannot be placed */
 	options = sched_system_options(system, task->row, &count);
 	for (uint32_t i = 0; i < count; i++)
 		width = MAX(width, options[i].nodes);
@@ -249,7 +249,10 @@ void engine_init_task(struct engine *engine, uint32_t index)
 	init_task(engine, index);
 }
 
-/* Arrays of an open workload are long: what no task is in yet must not be touched. */
+/*
+ * The arrays of an open workload are long: parts without tasks must not be touched, so that they
+ * cost no memory.
+ */
 static void allocate_tasks(struct engine *engine, uint32_t count)
 {
 	engine->tasks = g_new0(struct engine_task, count);
@@ -463,11 +466,17 @@ static void end_run(struct engine *engine, enum engine_end ended_by, double time
 	engine->result.ended_s = time_s;
 }
 
-/* Asks to be told when the energy reaches the next mark, or the limit behind the last one. */
+/*
+ * Has the backend report when the energy reaches the next mark, or after the last mark the limit.
+ */
 static void watch_energy(struct engine *engine)
 {
 	if (engine->setup.gate || engine_window_is_set(engine))
-		return; /* no task starts that the limit does not allow for; window_turn.c watches */
+		/*
+		 * Gate: no task starts that the limit does not allow for. Window: window_turn.c
+		 * sets the limit.
+		 */
+		return;
 	backend_set_limit(engine->backend, engine->marks_next < engine->setup.marks_count
 						   ? engine->setup.marks_j[engine->marks_next]
 						   : engine->setup.limit_j);
@@ -497,7 +506,7 @@ static void handle_limit(struct engine *engine, double time_s)
 	watch_energy(engine);
 }
 
-/* Whether nothing is left that could still earn anything. */
+/* Whether all tasks have ended and none is to come. */
 static bool is_done(const struct engine *engine)
 {
 	return !engine->setup.open &&
@@ -509,7 +518,8 @@ static bool is_done(const struct engine *engine)
 }
 
 /*
- * The time has come for which wait() was asked: promised starts, or the mapping event, or the end.
+ * Handles the time until which the backend waited: the end, a window, planned starts, or a mapping
+ * event.
  */
 static void handle_time(struct engine *engine, double time_s)
 {
@@ -524,7 +534,7 @@ static void handle_time(struct engine *engine, double time_s)
 		if (engine_next_change_s(engine, time_s) <= time_s)
 			engine_map_change(engine, time_s);
 	} else {
-		/* After a long stop only the last of the events that were missed takes place. */
+		/* After a long interruption only the last of the missed events is held. */
 		const double now_s = backend_now_s(engine->backend);
 
 		while (engine_event_s(engine, engine->event_next + 1) <= now_s)
@@ -556,7 +566,7 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 		backend_wait(engine->backend, until_s, &event);
 		if (event.kind == BACKEND_EVENT_NONE && event.time_s < until_s) {
 			engine_window_enforce(engine);
-			continue; /* a person asked for something: what is next may come earlier */
+			continue; /* a request of a user may have moved the next time forward */
 		}
 		if (event.kind == BACKEND_EVENT_NONE)
 			handle_time(engine, until_s);

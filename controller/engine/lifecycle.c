@@ -41,7 +41,7 @@ void engine_arrive(struct engine *engine, double time_s)
 	}
 }
 
-/* Places. */
+/* Placements. */
 
 void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, uint32_t pstate,
 		      const uint32_t *nodes, uint32_t nodes_count)
@@ -57,7 +57,7 @@ void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, u
 	task->pstate = pstate;
 	task->nodes = engine->places[index];
 	task->nodes_count = nodes_count;
-	task->etc_s = option ? option->etc_s : (double)INFINITY; /* on shared hosts nobody knows */
+	task->etc_s = option ? option->etc_s : (double)INFINITY; /* not known on shared hosts */
 	task->eec_j = option ? option->eec_j : 0;
 }
 
@@ -86,7 +86,7 @@ static void set_occupant(struct engine *engine, uint32_t index, const uint32_t *
 		engine->allocated[task->cluster][nodes[i]] = index;
 }
 
-/* Where machines keep queues the next task may be there already. */
+/* Where clusters keep their queues themselves the next task may be on the nodes already. */
 static void clear_occupant(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
 	const struct engine_task *task = &engine->tasks[index];
@@ -151,7 +151,7 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 		(!suspension || suspension->retries < ENGINE_STAYS_MAX);
 }
 
-/* It does not wait any more. */
+/* Ends the waiting time of a task. */
 static void end_waiting(struct engine_task *task)
 {
 	task->waited_s += fmax(0, task->started_s - task->waits_since_s);
@@ -199,7 +199,7 @@ void engine_begin_queued(struct engine *engine, uint32_t index, double time_s)
 	running_list_insert(&engine->running, &running);
 }
 
-/* Its nodes are still being left: it has a claim to them. */
+/* Gives a task a claim to its nodes, which other tasks still have to leave. */
 static void begin_claim(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];

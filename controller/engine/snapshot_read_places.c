@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the tasks of a snapshot are. */
+/* Reads the placements of the tasks of a snapshot. */
 #include <string.h>
 
 #include "common/json.h"
@@ -95,7 +95,10 @@ bool snapshot_read_suspended(const struct snapshot_reader *reader, snapshot_susp
 	return true;
 }
 
-/* The nodes of a place: ascending indices within the cluster, as many as the option needs. */
+/*
+ * Reads the nodes of a placement: ascending indices within the cluster, as many as the option
+ * needs.
+ */
 static bool read_nodes(const struct snapshot_reader *reader, const json_t *object,
 		       const struct sched_planned *place, uint32_t **ret_nodes)
 {
@@ -133,7 +136,7 @@ static bool read_nodes(const struct snapshot_reader *reader, const json_t *objec
 	return true;
 }
 
-/* `runs`: it may end this instant. */
+/* Reads a placement with its times. `runs`: its end may equal its start. */
 static bool read_place(const struct snapshot_reader *reader, const json_t *object, bool runs,
 		       struct sched_planned *ret_place)
 {
@@ -173,7 +176,7 @@ static bool read_planned(const struct snapshot_reader *reader, const char *key,
 	return true;
 }
 
-/* What the running task at `index` executed before; absent is nothing. */
+/* Reads what the running task at `index` executed before; absent: 0. */
 static bool read_executed(const struct snapshot_reader *reader, size_t index,
 			  double *ret_executed_s)
 {
@@ -219,7 +222,7 @@ static bool read_running(const struct snapshot_reader *reader)
 	return true;
 }
 
-/* Notes that a task is somewhere; it cannot be anywhere else. */
+/* Notes that a task is in a list. Fails if it is in another one already. */
 static bool note_task(const struct snapshot_reader *reader, bool *noted,
 		      const struct sched_task *task)
 {
@@ -252,7 +255,7 @@ static bool note_nodes(const struct snapshot_reader *reader, bool *const *taken,
 	return true;
 }
 
-/* Whether it is the executing task of its machine's queue. */
+/* Whether a running task is the executing task of its cluster's queue. */
 static bool executes(const struct sched_snapshot *snapshot, const struct sched_running *running)
 {
 	const struct sched_queue *queue =

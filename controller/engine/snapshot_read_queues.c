@@ -40,7 +40,7 @@ static bool read_pruning(const struct snapshot_reader *reader, const json_t *obj
 	       snapshot_refuse(reader, "\"toggle\" is %g; it must be above 0", pruning->toggle);
 }
 
-/* The masses as they are: scaling them anew would change bits. */
+/* The masses as they are: scaling them again would change bits. */
 static bool read_masses(const struct snapshot_reader *reader, json_t *list, struct pmf *pmf)
 {
 	json_t *entry;

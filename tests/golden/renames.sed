@@ -9,3 +9,6 @@ s/"immediate_section": "000, /"immediate_section": "Machovec 2017, /
 s/"section": "002, /"section": "Machovec 2018, /
 s/"section": "003, /"section": "Stillwell 2010, /
 s/"section": "004, /"section": "Gentry 2019, /
+s/nodes are there that could not be counted on: planned anew/nodes became free unexpectedly: planned again/
+s/planned anew when nodes came that could not be counted on/planned again when nodes became free unexpectedly/
+s/\ba person (cancelled it|holds it|suspended it)/a user \1/

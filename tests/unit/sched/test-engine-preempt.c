@@ -282,7 +282,7 @@ static const struct preempt_scene illegal[] = {
 		.tasks_count = 2,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0),
 			    { 20, SCHED_ACTION_RESUME, 0, 1, ON(0) } },
-		.story = "resume task 0: it can go on in its own cluster alone",
+		.story = "resume task 0: it can only resume in its own cluster",
 	},
 	{
 		.name = "a task that goes on without having been suspended",
@@ -340,7 +340,7 @@ static void test_illegal(const void *data)
 {
 	const struct preempt_scene *scene = data;
 	struct preempt_stage stage;
-	g_autofree char *reason = g_strconcat("policy \"play\" asks for what cannot be: ",
+	g_autofree char *reason = g_strconcat("the plan of policy \"play\" is not legal: ",
 					      scene->story, NULL);
 
 	preempt_stage_init(&stage, scene);
