@@ -188,7 +188,8 @@ static void unref(gpointer data)
 	g_free(decider);
 }
 
-struct async_decider *async_decider_new(void (*ready)(void *data), async_decided_f decided, void *data)
+struct async_decider *async_decider_new(void (*ready)(void *data), async_decided_f decided,
+					void *data)
 {
 	struct async_decider *decider = g_new0(struct async_decider, 1);
 
@@ -248,7 +249,8 @@ static gpointer run_policy(gpointer data)
 	return NULL;
 }
 
-void async_decider_ask(struct async_decider *decider, const struct policy *policy, unsigned int flags,
+void async_decider_ask(struct async_decider *decider, const struct policy *policy,
+		       unsigned int flags,
 	       const struct sched_snapshot *snapshot)
 {
 	g_autoptr(GError) error = NULL;

@@ -32,7 +32,8 @@ typedef void (*async_decided_f)(const struct policy *policy, const struct sched_
  * `ready` is called from the default main context when an answer is available. `decided` is called
  * before that, on the thread that decides. Both get `data`.
  */
-struct async_decider *async_decider_new(void (*ready)(void *data), async_decided_f decided, void *data);
+struct async_decider *async_decider_new(void (*ready)(void *data), async_decided_f decided,
+					void *data);
 
 /* Waits for a pending decision and drops it. NULL is allowed. */
 void async_decider_free(struct async_decider *decider);
@@ -43,7 +44,8 @@ void async_decider_free(struct async_decider *decider);
  * systems with queues. If no thread can be created, the policy decides before this returns, with a
  * warning.
  */
-void async_decider_ask(struct async_decider *decider, const struct policy *policy, unsigned int flags,
+void async_decider_ask(struct async_decider *decider, const struct policy *policy,
+		       unsigned int flags,
 	       const struct sched_snapshot *snapshot);
 
 /* Whether a decision is pending or its answer was not taken yet. */

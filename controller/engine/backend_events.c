@@ -29,7 +29,7 @@ enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, 
 		engine_record_lost(engine, index, time_s, reason);
 		task->waits_since_s = time_s;
 	}
-	engine_wait_for(engine, index);
+	engine_enqueue_waiting(engine, index);
 	return ENGINE_TASK_WAITING;
 }
 
@@ -128,15 +128,15 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	struct engine_task *task = &engine->tasks[event->task];
 	const enum engine_task_state state = task->state;
 
-	if (engine_evicted(engine, event) || !is_current(engine, event))
+	if (engine_handle_evicted(engine, event) || !is_current(engine, event))
 		return;
-	engine->changed_places = true;
+	engine->change_pending = true;
 	engine_clear_overrun(engine, event->task);
 	engine_window_note_ran(engine, event->task, event->time_s);
 	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
 	    state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING) {
 		engine_stop_sharing(engine, event->task, event->time_s);
-		engine_vacate(engine, event->task, task->nodes);
+		engine_free_nodes(engine, event->task, task->nodes);
 		engine_window_note_end(engine, event->task, event->time_s);
 		running_list_remove(&engine->running, event->task);
 	}
@@ -154,7 +154,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	engine_set_preemptible(engine, event->task);
 	engine_record_task(engine, event->task);
 	engine_record_end(engine, event->task);
-	engine_settle_reason(engine, task);
+	engine_release_reason(engine, task);
 	if (engine->suspensions[event->task])
 		engine_end_suspension(engine, event->task, state);
 	if (state == ENGINE_TASK_MIGRATING)
@@ -187,8 +187,8 @@ static void cancel_planned(struct engine *engine, struct sched_planned *list, ui
 			continue;
 		}
 		engine_remove_reservation(list, count, task);
-		engine_cancel(engine, task);
-		engine_note_gone(engine, task);
+		engine_cancel_planned(engine, task);
+		engine_note_node_lost(engine, task);
 		engine_record_event(engine, time_s, "cancelled", task, reason);
 		engine_record_task(engine, task);
 	}
@@ -205,7 +205,7 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 	engine->changes++;
 	engine->down[node->cluster][node->node] = down;
 	engine->tallied = false;
-	engine->changed_places = true;
+	engine->change_pending = true;
 	if (down) {
 		engine->down_nodes[engine->down_count++] = *node;
 		engine_unclaim_node(engine, node->cluster, node->node);

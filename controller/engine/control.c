@@ -23,7 +23,7 @@ static double now_s(const struct engine *engine)
 /* Has a policy that decides at changes decide now. */
 static void ask_policy(struct engine *engine)
 {
-	engine->changed_places = true;
+	engine->change_pending = true;
 	backend_wake(engine->backend);
 }
 
@@ -68,12 +68,14 @@ static void cancel_plans(struct engine *engine, uint32_t index)
 		engine_unclaim(engine, index);
 	} else if (task->state == ENGINE_TASK_PLANNED) {
 		if (task->reservation)
-			engine_remove_reservation(engine->reservations, &engine->reservations_count, index);
+			engine_remove_reservation(engine->reservations, &engine->reservations_count,
+						  index);
 		else
-			engine_remove_reservation(engine->placeholders, &engine->placeholders_count, index);
-		engine_cancel(engine, index);
+			engine_remove_reservation(engine->placeholders, &engine->placeholders_count,
+						  index);
+		engine_cancel_planned(engine, index);
 	}
-	engine_unwait(engine, index);
+	engine_dequeue_waiting(engine, index);
 }
 
 /* Cancels a task that the backend does not know, or has in a queue. */
@@ -109,7 +111,7 @@ static void cancel_under_way(struct engine *engine, uint32_t index)
 
 	if (!task->cancelled) {
 		task->cancelled = true;
-		engine_record_wish(engine, "cancel", index);
+		engine_record_request(engine, "cancel", index);
 		engine_set_preemptible(engine, index);
 	}
 	if (task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_SUSPENDED)
@@ -133,7 +135,7 @@ const char *engine_request_cancel(struct engine *engine, uint32_t index)
 	case ENGINE_TASK_PLANNED:
 	case ENGINE_TASK_QUEUED:
 	case ENGINE_TASK_QUARANTINED:
-		engine_record_wish(engine, "cancel", index);
+		engine_record_request(engine, "cancel", index);
 		cancel_waiting(engine, index);
 		return NULL;
 	case ENGINE_TASK_STARTING:
@@ -187,7 +189,7 @@ const char *engine_request_hold(struct engine *engine, uint32_t index)
 	if (engine->tasks[index].held)
 		return NULL;
 	hold_waiting(engine, index);
-	engine_record_wish(engine, "held", index);
+	engine_record_request(engine, "held", index);
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	ask_policy(engine); /* others may get the nodes that were reserved for it */
@@ -206,8 +208,8 @@ static const char *release_quarantined(struct engine *engine, uint32_t index)
 		return "the configuration does not have its type; add the type again, or cancel the task";
 	task->state = ENGINE_TASK_WAITING;
 	task->reason = NULL;
-	engine_wait_for(engine, index);
-	engine_record_wish(engine, "released", index);
+	engine_enqueue_waiting(engine, index);
+	engine_record_request(engine, "released", index);
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	ask_policy(engine);
@@ -244,8 +246,8 @@ const char *engine_request_release(struct engine *engine, uint32_t index)
 		return "it is not held; it waits to be started";
 	engine->tasks[index].held = false;
 	engine->parked_count--;
-	engine_wait_for(engine, index);
-	engine_record_wish(engine, "released", index);
+	engine_enqueue_waiting(engine, index);
+	engine_record_request(engine, "released", index);
 	engine_flush(engine);
 	ask_policy(engine);
 	return NULL;
@@ -442,7 +444,8 @@ static bool fits_hosts(const struct engine *engine, uint32_t index, bool idle)
 
 static bool fits_somewhere(const struct engine *engine, uint32_t index, bool idle)
 {
-	return engine->shared_nodes ? fits_hosts(engine, index, idle) : fits_nodes(engine, index, idle);
+	return engine->shared_nodes ? fits_hosts(engine, index, idle) : fits_nodes(engine, index,
+										   idle);
 }
 
 static const char *why_waiting(const struct engine *engine, uint32_t index)
@@ -455,13 +458,13 @@ static const char *why_waiting(const struct engine *engine, uint32_t index)
 		return "fits nowhere while nodes are down or drained";
 	if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
 		return engine->because;
-	if (engine->shared_nodes && engine->put_off[index].count > 0 &&
-	    engine->put_off[index].until_s > now_s(engine))
+	if (engine->shared_nodes && engine->deferrals[index].count > 0 &&
+	    engine->deferrals[index].until_s > now_s(engine))
 		return because_text(engine, "deferred by the policy, for another %.0f s",
-			   engine->put_off[index].until_s - now_s(engine));
+			   engine->deferrals[index].until_s - now_s(engine));
 	if (!engine->queues && !fits_somewhere(engine, index, true))
 		return engine->shared_nodes ? "no host has memory to spare" : "no idle nodes";
-	if (engine->changed_places || engine->considered_s < task->task->arrival_s)
+	if (engine->change_pending || engine->considered_s < task->task->arrival_s)
 		return "the next mapping event decides";
 	if (engine_is_deciding(engine))
 		return "the policy is deciding";
@@ -504,13 +507,14 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 	case ENGINE_TASK_SUSPENDED:
 		if (engine->tasks[index].cancelled)
 			return NULL;
-		if (engine->tasks[index].held && !engine_window_sleeps(engine, index))
+		if (engine->tasks[index].held && !engine_window_suspended(engine, index))
 			return "a user suspended it";
 		if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
 			return engine->because;
 		if (engine->suspensions[index]->claimed)
 			return "other tasks still have to leave its nodes";
-		return engine_is_wanted(engine, index) ? "it resumes as soon as its cluster has idle nodes"
+		return engine_is_wanted(engine,
+					index) ? "it resumes as soon as its cluster has idle nodes"
 						       : "it was suspended for other tasks";
 	default:
 		return NULL;

@@ -37,7 +37,7 @@ static void resume_if_idle(struct engine *engine, uint32_t index)
 	    engine_window_refuses(engine, index))
 		return;
 	engine_begin_resume(engine, index, nodes);
-	engine->disturbed = true; /* the nodes may be promised */
+	engine->disturbed = true; /* the nodes may be reserved for others */
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	if (!engine->ended)
@@ -70,7 +70,7 @@ void engine_resume_wanted(struct engine *engine)
 			resume_if_idle(engine, ids[i]);
 }
 
-/* A task that the policy suspended stays so until a person says otherwise. */
+/* Holds a suspended task until a user resumes it. */
 void engine_hold_suspended(struct engine *engine, uint32_t index)
 {
 	struct suspension *suspension = engine->suspensions[index];
@@ -104,7 +104,7 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 		return "there is no such task";
 	switch (engine->tasks[index].state) {
 	case ENGINE_TASK_RUNNING:
-		engine_record_wish(engine, "suspend", index);
+		engine_record_request(engine, "suspend", index);
 		engine_begin_suspend(engine, index, true);
 		engine_record_task(engine, index);
 		engine_flush(engine);
@@ -113,7 +113,7 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 		return NULL;
 	case ENGINE_TASK_SUSPENDING:
 	case ENGINE_TASK_SUSPENDED:
-		engine_record_wish(engine, "suspend", index);
+		engine_record_request(engine, "suspend", index);
 		engine_hold_suspended(engine, index);
 		return NULL;
 	case ENGINE_TASK_MIGRATING:
@@ -145,7 +145,7 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 		return "it is not suspended";
 	if (engine->suspensions[index]->claimed)
 		return NULL;
-	engine_record_wish(engine, "resume", index);
+	engine_record_request(engine, "resume", index);
 	engine_dequeue_suspended(engine, index);
 	/* Also if another user or a policy had suspended it. */
 	engine->suspensions[index]->record.by_person = true;
@@ -196,7 +196,8 @@ const char *engine_why_not_migrate(const struct engine *engine, uint32_t index)
  * the host of each node that stays, or UINT32_MAX for a node that moves, to ret_hosts, and how many
  * more nodes each host gets to ret_rooms.
  */
-static void distribute_over_hosts(const struct engine_task *task, const uint32_t *hosts, uint32_t hosts_count,
+static void distribute_over_hosts(const struct engine_task *task, const uint32_t *hosts,
+				  uint32_t hosts_count,
 		     const uint32_t *node_hosts, uint32_t *ret_hosts, uint32_t *ret_rooms)
 {
 	const uint32_t each = task->nodes_count / hosts_count;
@@ -301,15 +302,15 @@ const char *engine_request_migrate(struct engine *engine, uint32_t index, const 
 		return "its VMs are there already";
 	if (!engine->shared_nodes)
 		qsort(nodes, task->nodes_count, sizeof(*nodes), by_number);
-	engine_record_wish(engine, "migrate", index);
+	engine_record_request(engine, "migrate", index);
 	engine_begin_migrate(engine, index, nodes, true);
-	engine->disturbed = true; /* the nodes may be promised */
+	engine->disturbed = true; /* the nodes may be reserved for others */
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	if (!engine->ended)
 		engine_launch_migrate(engine, index);
 	if (engine->shared_nodes) { /* the CPU that is left for the other tasks has changed */
-		engine->changed_places = true;
+		engine->change_pending = true;
 		backend_wake(engine->backend);
 	}
 	return NULL;

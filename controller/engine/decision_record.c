@@ -50,7 +50,8 @@ static GBytes *describe_waiting(const struct sched_plan *plan)
 /* Whether the last recorded decision has the same text. */
 static bool is_recorded(const struct engine *engine, const struct engine_entry *entry)
 {
-	return engine->recorded && entry->waiting && g_bytes_equal(engine->recorded, entry->waiting);
+	return engine->recorded && entry->waiting &&
+	       g_bytes_equal(engine->recorded, entry->waiting);
 }
 
 static void prepare_entry(const struct engine *engine, const struct sched_plan *plan,

@@ -149,7 +149,7 @@ void engine_set_asker(struct engine *engine, const char *user)
 	engine->asker = user ? g_utf8_make_valid(user, -1) : NULL;
 }
 
-void engine_record_wish(struct engine *engine, const char *kind, uint32_t task)
+void engine_record_request(struct engine *engine, const char *kind, uint32_t task)
 {
 	if (records_events(engine))
 		record_event(engine, fmax(0, backend_now_s(engine->backend)), kind,
@@ -176,7 +176,7 @@ void engine_record_end(struct engine *engine, uint32_t index)
 			       "reason", task->reason));
 }
 
-void engine_settle_reason(struct engine *engine, struct engine_task *task)
+void engine_release_reason(struct engine *engine, struct engine_task *task)
 {
 	task->reason = task->reason && engine_task_over(task)
 			       ? g_string_chunk_insert_const(engine->ends, task->reason)
@@ -245,7 +245,7 @@ void engine_init_task(struct engine *engine, uint32_t index)
 	const struct sched_task *task = &engine->setup.workload->tasks[index];
 
 	engine->known[index] = *task;
-	engine->places[index] = g_new(uint32_t, task_width(engine->setup.system, task));
+	engine->task_nodes[index] = g_new(uint32_t, task_width(engine->setup.system, task));
 	init_task(engine, index);
 }
 
@@ -257,7 +257,7 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 {
 	engine->tasks = g_new0(struct engine_task, count);
 	engine->known = g_new(struct sched_task, count);
-	engine->places = g_new(uint32_t *, count);
+	engine->task_nodes = g_new(uint32_t *, count);
 	engine->suspensions = g_new0(struct suspension *, count);
 	engine->migrations = g_new0(struct migration *, count);
 	engine->blocked = g_new0(uint32_t, count);
@@ -292,11 +292,11 @@ static void init_tasks(struct engine *engine)
 	engine->pooled_count = count;
 	for (uint32_t i = 0; i < count; i++)
 		width += task_width(engine->setup.system, &workload->tasks[i]);
-	engine->places_pool = g_new(uint32_t, width);
+	engine->task_nodes_pool = g_new(uint32_t, width);
 	width = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		init_task(engine, i);
-		engine->places[i] = engine->places_pool + width;
+		engine->task_nodes[i] = engine->task_nodes_pool + width;
 		width += task_width(engine->setup.system, &workload->tasks[i]);
 	}
 }
@@ -376,9 +376,9 @@ static void free_suspensions(struct engine *engine)
 static void free_places(struct engine *engine)
 {
 	for (uint32_t i = engine->pooled_count; i < engine->setup.workload->tasks_count; i++)
-		g_free(engine->places[i]);
-	g_free(engine->places);
-	g_free(engine->places_pool);
+		g_free(engine->task_nodes[i]);
+	g_free(engine->task_nodes);
+	g_free(engine->task_nodes_pool);
 }
 
 static void free_nodes(struct engine *engine)
@@ -511,7 +511,8 @@ static bool is_done(const struct engine *engine)
 {
 	return !engine->setup.open &&
 	       engine->arrivals_next == engine->setup.workload->tasks_count &&
-	       engine->waiting.count == 0 && engine->parked_count == 0 && engine->running.count == 0 &&
+	       engine->waiting.count == 0 && engine->parked_count == 0 &&
+		       engine->running.count == 0 &&
 	       engine->leaving.count == 0 && engine->suspended.count == 0 &&
 	       engine->held.count == 0 && engine->reservations_count == 0 &&
 	       engine->queued_count == 0;
@@ -528,7 +529,7 @@ static void handle_time(struct engine *engine, double time_s)
 	if (time_s >= duration_s) {
 		end_run(engine, ENGINE_END_TIME, duration_s);
 	} else if (time_s >= engine_window_next_s(engine)) {
-		engine_window_turn(engine, time_s);
+		engine_window_begin_next(engine, time_s);
 	} else if (time_s < engine_event_s(engine, engine->event_next)) {
 		engine_start_due(engine, time_s);
 		if (engine_next_change_s(engine, time_s) <= time_s)
@@ -557,7 +558,7 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 	struct backend_event event;
 
 	watch_energy(engine);
-	engine_ask_again(engine);
+	engine_resend_steps(engine);
 	while (!engine->ended) {
 		double until_s;
 

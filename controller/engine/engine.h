@@ -298,8 +298,8 @@ struct engine_recorder {
 	 * An attempt was lost at ended_s, and the task waits again. `task` is as it was before the
 	 * loss.
 	 */
-	bool (*lost)(struct engine_recorder *recorder, const struct engine_task *task, double ended_s,
-		     const char *reason);
+	bool (*lost)(struct engine_recorder *recorder, const struct engine_task *task,
+		     double ended_s, const char *reason);
 	/* Shared hosts: the yield of a task from time_s on. */
 	bool (*share)(struct engine_recorder *recorder, double time_s,
 		      const struct engine_task *task);
@@ -499,7 +499,7 @@ void engine_queue_again(struct engine *engine);
  * Whether a task restored as suspended, resuming, migrating or suspending has the record of that
  * step.
  */
-bool engine_restored_well(const struct engine *engine, uint32_t task);
+bool engine_restore_is_complete(const struct engine *engine, uint32_t task);
 
 /*
  * Runs to the end and fills *ret_result. Tasks that still run then are killed and count as

@@ -72,7 +72,8 @@ static bool check_fit(const struct experiment *experiment, const struct policy *
 }
 
 /* Refuses a policy that is the same as one before it: its runs would be taken for repeats. */
-static bool check_different(const struct policy *policies, const char *const *names, uint32_t last, GError **error)
+static bool check_different(const struct policy *policies, const char *const *names, uint32_t last,
+			    GError **error)
 {
 	uint32_t i = 0;
 
@@ -101,7 +102,8 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 	}
 	experiment->policies = g_new0(struct policy, count);
 	for (uint32_t i = 0; i < count; i++) {
-		if (policy_parse(names[i], &experiment->policies[i], message, sizeof(message)) < 0) {
+		if (policy_parse(names[i], &experiment->policies[i], message,
+				 sizeof(message)) < 0) {
 			g_set_error_literal(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
 					    message);
 			return false;
@@ -127,7 +129,8 @@ static struct experiment *new_with_policies(const struct config *config,
 					: config->experiment->policies_count;
 
 	experiment->config = config;
-	return parse_policies(experiment, names, count, error) ? g_steal_pointer(&experiment) : NULL;
+	return parse_policies(experiment, names, count,
+			      error) ? g_steal_pointer(&experiment) : NULL;
 }
 
 bool experiment_check_policies(const struct config *config, const char *const *policies,
@@ -226,8 +229,8 @@ bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, u
 	struct experiment_trial made = { .system = experiment->system };
 
 	if (experiment->config->environment) {
-		made.environment = environment_trial_new(experiment->config, experiment->trace, seed,
-							 trial, error);
+		made.environment = environment_trial_new(experiment->config, experiment->trace,
+							 seed, trial, error);
 		if (!made.environment)
 			return false;
 		made.system = made.environment->system;

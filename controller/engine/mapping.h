@@ -89,7 +89,7 @@ bool engine_remove_reservation(struct sched_planned *list, uint32_t *count, uint
 void engine_settle_reservation(struct engine *engine, uint32_t task, double start_s);
 
 /* Notes that a reservation was cancelled because one of its nodes went down. */
-void engine_note_gone(struct engine *engine, uint32_t task);
+void engine_note_node_lost(struct engine *engine, uint32_t task);
 
 /* The earliest planned start after the last engine_start_due(); INFINITY: none. */
 double engine_next_reservation_s(const struct engine *engine);
@@ -157,7 +157,8 @@ const char *engine_validate_suspended(const struct engine *engine, uint32_t task
  * NULL if a START, RESUME or SUSPEND is legal, leaving aside which tasks are on its nodes now, and
  * of a RESUME that the task may still be running; else why it is not.
  */
-const char *engine_validate_but_nodes(const struct engine *engine, const struct sched_action *action);
+const char *engine_validate_but_nodes(const struct engine *engine,
+				      const struct sched_action *action);
 
 /* plan_prune.c */
 

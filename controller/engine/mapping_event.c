@@ -151,7 +151,8 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 
 bool engine_is_deciding(const struct engine *engine)
 {
-	return engine->decider && (engine->applying.is_further || async_decider_is_busy(engine->decider));
+	return engine->decider &&
+	       (engine->applying.is_further || async_decider_is_busy(engine->decider));
 }
 
 void engine_stop_applying(struct engine *engine)
@@ -165,7 +166,7 @@ static void drop_answer(struct engine *engine)
 {
 	engine_clear_entry(engine);
 	engine_stop_applying(engine);
-	engine->changed_places = true;
+	engine->change_pending = true;
 }
 
 void engine_take_answer(struct engine *engine)
@@ -202,17 +203,18 @@ static void hold_event(struct engine *engine, double now_s, bool between)
 {
 	engine_arrive(engine, now_s);
 	engine_window_settle(engine);
-	engine_extend_overruns(engine, now_s, engine_event_s(engine, engine->event_next + !between));
+	engine_extend_overruns(engine, now_s,
+			       engine_event_s(engine, engine->event_next + !between));
 	if (engine->disturbed)
 		engine_slide_reservations(engine, now_s);
 	engine_start_due(engine, now_s);
 	engine_resume_wanted(engine);
 	/* If the policy is deciding already, it is asked again later. */
-	engine->changed_places = engine_is_deciding(engine);
+	engine->change_pending = engine_is_deciding(engine);
 	engine->considered_s = now_s;
-	if (engine->replan_due && !engine->ended && !engine->changed_places)
+	if (engine->replan_due && !engine->ended && !engine->change_pending)
 		engine_take_back_reservations(engine, now_s);
-	if (has_tasks(engine) && !engine->ended && !engine->changed_places)
+	if (has_tasks(engine) && !engine->ended && !engine->change_pending)
 		ask_policy(engine, now_s, between);
 }
 
@@ -252,13 +254,13 @@ double engine_next_change_s(const struct engine *engine, double now_s)
 
 	if (engine->setup.moments == POLICY_AT_PERIODS || engine_is_deciding(engine))
 		return INFINITY;
-	if (engine->changed_places && engine->setup.changes_apart_s <= 0)
+	if (engine->change_pending && engine->setup.changes_apart_s <= 0)
 		return now_s;
 	next_s = fmin(engine_next_deferred_s(engine, engine->considered_s),
 		      engine_next_deadline_s(engine, engine->considered_s));
 	if (engine->arrivals_next < workload->tasks_count)
 		next_s = fmin(next_s, workload->tasks[engine->arrivals_next].arrival_s);
-	if (engine->changed_places)
+	if (engine->change_pending)
 		next_s = fmin(next_s, engine->asked_s + engine->setup.changes_apart_s);
 	return fmax(next_s, now_s);
 }

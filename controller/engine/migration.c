@@ -51,7 +51,8 @@ static void find_left(const struct engine *engine, struct migration *migration)
 	migration->left_count = 0;
 	for (uint32_t v = 0; v < record->nodes_count; v++)
 		if (engine->shared_nodes ? record->nodes[v] != record->to_nodes[v]
-				  : !has_node(record->to_nodes, record->nodes_count, record->nodes[v]))
+				  : !has_node(record->to_nodes, record->nodes_count,
+					      record->nodes[v]))
 			migration->left[migration->left_count++] = record->nodes[v];
 }
 
@@ -60,7 +61,8 @@ static void set_departing(struct engine *engine, const struct migration *migrati
 	const struct engine_migration *record = &migration->record;
 
 	if (engine->shared_nodes)
-		engine_leave_shared_nodes(engine, record->task, migration->left, migration->left_count,
+		engine_leave_shared_nodes(engine, record->task, migration->left,
+					  migration->left_count,
 				   leaves);
 	engine->tallied = false;
 	for (uint32_t i = 0; !engine->shared_nodes && i < migration->left_count; i++)
@@ -73,9 +75,9 @@ static void set_nodes(struct engine *engine, uint32_t index, const uint32_t *nod
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	engine_vacate(engine, index, task->nodes);
-	memcpy(engine->places[index], nodes, task->nodes_count * sizeof(*nodes));
-	engine_occupy(engine, index, task->nodes);
+	engine_free_nodes(engine, index, task->nodes);
+	memcpy(engine->task_nodes[index], nodes, task->nodes_count * sizeof(*nodes));
+	engine_allocate_nodes(engine, index, task->nodes);
 }
 
 void engine_record_migration(struct engine *engine, uint32_t task)
@@ -149,7 +151,7 @@ bool engine_migration_retries_exhausted(const struct engine *engine, uint32_t in
 	const struct migration *migration = engine->migrations[index];
 
 	return migration && migration->record.attempt == engine->tasks[index].attempts &&
-	       migration->failures >= ENGINE_STAYS_MAX;
+	       migration->failures >= ENGINE_RETRIES_MAX;
 }
 
 /*
@@ -232,13 +234,14 @@ void engine_handle_migration(struct engine *engine, const struct backend_event *
 	engine_record_task(engine, event->task);
 	engine_flush(engine);
 	task->reason = NULL;
-	engine_release_claims(engine, migration->record.cluster, migration->left, migration->left_count);
+	engine_release_claims(engine, migration->record.cluster, migration->left,
+			      migration->left_count);
 	/*
 	 * Departing nodes are free now. Memory of shared hosts could be promised while it was being
 	 * left, so that only a failure changes anything there.
 	 */
 	if (engine->shared_nodes ? failed : engine->setup.open != NULL)
-		engine->changed_places = true;
+		engine->change_pending = true;
 	if (task->late && (failed || has_left_a_node(migration)))
 		engine_replan_reservations(engine);
 	engine_retry_late(engine, event->time_s);
@@ -250,7 +253,8 @@ void engine_end_migration(struct engine *engine, uint32_t index)
 	const struct migration *migration = engine->migrations[index];
 
 	set_departing(engine, migration, false);
-	engine_release_claims(engine, migration->record.cluster, migration->left, migration->left_count);
+	engine_release_claims(engine, migration->record.cluster, migration->left,
+			      migration->left_count);
 }
 
 void engine_migrations_free(struct engine *engine)

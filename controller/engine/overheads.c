@@ -16,7 +16,8 @@ static uint32_t find_cluster(const struct config *config, const char *name)
  * Whether an overhead was measured with the setting that its cluster has: VMs kept in memory or on
  * disk.
  */
-static bool fits_cluster_setting(const struct config *config, const struct config_overhead *overhead)
+static bool fits_cluster_setting(const struct config *config,
+				 const struct config_overhead *overhead)
 {
 	const struct config_preemption *preemption =
 		config->clusters[find_cluster(config, overhead->cluster)].preemption;

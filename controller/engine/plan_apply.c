@@ -23,7 +23,7 @@ static void drop_task(struct engine *engine, uint32_t index)
 	struct engine_task *task = &engine->tasks[index];
 	const enum engine_task_state state = task->state;
 
-	engine_unwait(engine, index);
+	engine_dequeue_waiting(engine, index);
 	task->state = ENGINE_TASK_DROPPED;
 	task->ended_s = backend_now_s(engine->backend);
 	engine->result.tasks_dropped++;
@@ -56,11 +56,13 @@ static void plan_start(struct engine *engine, const struct sched_action *action)
 	task->state = ENGINE_TASK_PLANNED;
 	task->reservation = action->kind == SCHED_ACTION_RESERVE;
 	if (task->reservation) {
-		engine_unwait(engine, action->task);
+		engine_dequeue_waiting(engine, action->task);
 		task->promised_s = fmin(task->promised_s, action->start_s);
-		engine_insert_reservation(engine->reservations, &engine->reservations_count, &planned);
+		engine_insert_reservation(engine->reservations, &engine->reservations_count,
+					  &planned);
 	} else {
-		engine_insert_reservation(engine->placeholders, &engine->placeholders_count, &planned);
+		engine_insert_reservation(engine->placeholders, &engine->placeholders_count,
+					  &planned);
 	}
 }
 
@@ -88,7 +90,8 @@ static void count_moves(struct engine *engine, const struct sched_action *action
  */
 static void migrate(struct engine *engine, const struct sched_action *action)
 {
-	if (backend_migrates(engine->backend) && !engine_migration_retries_exhausted(engine, action->task) &&
+	if (backend_migrates(engine->backend) &&
+	    !engine_migration_retries_exhausted(engine, action->task) &&
 	    engine_shared_nodes_have_room(engine, action->task, action->nodes)) {
 		engine_set_yield(engine, action->task, action->yield);
 		engine_begin_migrate(engine, action->task, action->nodes, false);
@@ -128,7 +131,7 @@ static void prepare_action(struct engine *engine, const struct sched_action *act
 		engine_set_yield(engine, action->task, action->yield);
 		break;
 	case SCHED_ACTION_DEFER:
-		engine_put_off(engine, action->task, action->start_s);
+		engine_defer(engine, action->task, action->start_s);
 		break;
 	case SCHED_ACTION_PLACE:
 		engine_set_place(engine, action->task, action->cluster, 0, action->nodes,
@@ -169,8 +172,10 @@ static const struct sched_option *option_of(const struct engine *engine,
 	if (action->task >= engine->arrivals_next || action->cluster >= system->clusters_count ||
 	    action->pstate >= system->clusters[action->cluster].pstates)
 		return NULL;
-	problem = action->kind == SCHED_ACTION_START ? engine_validate_mappable(engine, action->task)
-						     : engine_validate_suspended(engine, action->task);
+	problem = action->kind == SCHED_ACTION_START ? engine_validate_mappable(engine,
+										action->task)
+						     : engine_validate_suspended(engine,
+										 action->task);
 	if (problem)
 		return NULL;
 	return sched_system_option(system, engine->known[action->task].row, action->cluster,
@@ -229,7 +234,8 @@ static bool *refused_of(struct engine *engine, const struct sched_plan *plan)
 			starts_now(action) ? option_of(engine, action) : NULL;
 
 		if (option)
-			refused[i] = engine_window_refuses_of(engine, action->task, option, &left_j);
+			refused[i] = engine_window_refuses_of(engine, action->task, option,
+							      &left_j);
 	}
 	for (uint32_t i = 0; refused && i < plan->actions_count; i++)
 		refused[i] = refused[i] || is_stale(engine, plan, i, refused);
@@ -252,16 +258,18 @@ static bool refuses_any(const struct sched_plan *plan, const bool *refused)
  * the policy was asked, so that an illegal action is skipped; `stale`: so is a SUSPEND whose
  * successor does not start.
  */
-static bool apply_action(struct engine *engine, const struct sched_action *action, bool changed, bool stale)
+static bool apply_action(struct engine *engine, const struct sched_action *action, bool changed,
+			 bool stale)
 {
 	const char *problem = engine_validate_action(engine, action);
 
 	if (!problem && stale && action->kind == SCHED_ACTION_SUSPEND)
 		problem = "the task that it makes room for is not started any more";
 	if (problem && changed) {
-		engine_record_event(engine, backend_now_s(engine->backend), "overtaken", action->task,
+		engine_record_event(engine, backend_now_s(engine->backend), "overtaken",
+				    action->task,
 				    problem);
-		engine->changed_places = true;
+		engine->change_pending = true;
 		return false;
 	}
 	if (problem) {
@@ -306,7 +314,7 @@ static void launch_action(struct engine *engine, const struct sched_action *acti
 static void drop_placeholders(struct engine *engine)
 {
 	for (uint32_t i = 0; i < engine->placeholders_count; i++)
-		engine_cancel(engine, engine->placeholders[i].task->id);
+		engine_cancel_planned(engine, engine->placeholders[i].task->id);
 	engine->placeholders_count = 0;
 }
 

@@ -29,7 +29,8 @@ static uint32_t suspend_of(const struct search *search, uint32_t task)
 }
 
 /* The task on node `n` of an action, whose nodes may be invalid; ENGINE_NO_TASK: none. */
-static uint32_t task_on_node(const struct search *search, const struct sched_action *action, uint32_t n)
+static uint32_t task_on_node(const struct search *search, const struct sched_action *action,
+			     uint32_t n)
 {
 	const struct sched_system *system = search->engine->setup.system;
 

@@ -110,7 +110,8 @@ static const char *check_resume(const struct engine *engine, const struct sched_
 	return problem ? problem : check_return(engine, action, true);
 }
 
-const char *engine_validate_but_nodes(const struct engine *engine, const struct sched_action *action)
+const char *engine_validate_but_nodes(const struct engine *engine,
+				      const struct sched_action *action)
 {
 	const char *problem;
 

@@ -68,7 +68,7 @@ void engine_enqueue(struct engine *engine, uint32_t index, uint32_t cluster)
 
 	for (uint32_t i = 0; i < option->nodes; i++)
 		nodes[i] = i;
-	engine_unwait(engine, index);
+	engine_dequeue_waiting(engine, index);
 	engine_set_place(engine, index, cluster, 0, nodes, option->nodes);
 	engine->tasks[index].state = ENGINE_TASK_QUEUED;
 	engine->tasks[index].queued_n = ++engine->queued_n;
@@ -110,7 +110,7 @@ void engine_evict(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	engine_vacate(engine, index, task->nodes);
+	engine_free_nodes(engine, index, task->nodes);
 	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine->departing[task->cluster][task->nodes[i]] = index;
@@ -118,7 +118,7 @@ void engine_evict(struct engine *engine, uint32_t index)
 	task->exec_s = backend_now_s(engine->backend) - task->since_s;
 }
 
-bool engine_evicted(struct engine *engine, const struct backend_event *event)
+bool engine_handle_evicted(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = event->task < engine->setup.workload->tasks_count
 					   ? &engine->tasks[event->task]
@@ -198,7 +198,7 @@ void engine_requeue(struct engine *engine, uint32_t index)
 	queue->count++;
 	engine->queued_count++;
 	engine->queued_n = MAX(engine->queued_n, task->queued_n);
-	engine->changed_places = true;
+	engine->change_pending = true;
 	if (!executes)
 		return;
 	queue->executes = true;
@@ -208,10 +208,10 @@ void engine_requeue(struct engine *engine, uint32_t index)
 bool engine_on_time(const struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
-	const double hair_s = QUEUEING_HAIR * engine->setup.system->queueing->bin_s;
+	const double tolerance_s = QUEUEING_TOLERANCE * engine->setup.system->queueing->bin_s;
 
 	return task->state == ENGINE_TASK_COMPLETED &&
-	       task->ended_s <= task->task->deadline_s + hair_s;
+	       task->ended_s <= task->task->deadline_s + tolerance_s;
 }
 
 void engine_note_deadline(struct engine *engine, uint32_t index, bool completed)

@@ -29,7 +29,7 @@ void engine_dequeue(struct engine *engine, uint32_t task);
 void engine_evict(struct engine *engine, uint32_t task);
 
 /* Whether the event is the end of an evicted task. If so, its nodes are free now. */
-bool engine_evicted(struct engine *engine, const struct backend_event *event);
+bool engine_handle_evicted(struct engine *engine, const struct backend_event *event);
 
 /* Handles the backend's BEGAN event, or STARTED if BEGAN was lost. */
 void engine_handle_began(struct engine *engine, const struct backend_event *event);

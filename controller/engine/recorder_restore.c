@@ -319,7 +319,7 @@ static bool restore_lost(struct restoring *restoring, GError **error)
 static bool check_steps(struct restoring *restoring, GError **error)
 {
 	for (uint32_t i = 0; i < engine_tasks_count(restoring->engine); i++)
-		if (!engine_restored_well(restoring->engine, i) &&
+		if (!engine_restore_is_complete(restoring->engine, i) &&
 		    !note_bad_task(restoring, i,
 			       g_strdup_printf("it is %s, and the record of how it came to be is missing",
 					       engine_task_state_name(

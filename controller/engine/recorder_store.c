@@ -79,7 +79,8 @@ static bool outlasts_event(const struct sched_action *action)
  */
 static json_t *brief_snapshot(const struct policy *policy, const struct sched_snapshot *snapshot)
 {
-	return json_pack("{s:I, s:f, s:s, s:{s:i, s:i, s:i, s:i}}", "event", (json_int_t)snapshot->event,
+	return json_pack("{s:I, s:f, s:s, s:{s:i, s:i, s:i, s:i}}", "event",
+			 (json_int_t)snapshot->event,
 			 "now_s", snapshot->now_s, "policy", policy->name, "left_out", "waiting",
 			 (int)snapshot->waiting_count, "suspended", (int)snapshot->suspended_count,
 			 "running", (int)snapshot->running_count, "reservations",
@@ -92,13 +93,15 @@ static void describe(const struct engine_recorder *base, const struct policy *po
 {
 	const struct recorder_store *recorder = (const struct recorder_store *)base;
 	const bool whole = snapshot_tasks(snapshot) <= recorder->most;
-	g_autoptr(json_t) object = whole ? snapshot_json_write_brief(snapshot, policy, recorder->pet)
+	g_autoptr(json_t) object = whole ? snapshot_json_write_brief(snapshot, policy,
+								     recorder->pet)
 					 : brief_snapshot(policy, snapshot);
 
 	*ret_description = (struct engine_description){
 		.now_s = snapshot->now_s,
 		.snapshot = json_text(object),
-		.actions = snapshot_text_actions(snapshot->system, plan, whole ? NULL : outlasts_event),
+		.actions = snapshot_text_actions(snapshot->system, plan,
+						 whole ? NULL : outlasts_event),
 	};
 }
 
@@ -176,7 +179,8 @@ static bool record_task(struct engine_recorder *base, const struct engine_task *
 		.queued_n = task->queued_n,
 	};
 
-	return ensure_transaction(recorder) && store_put_task(recorder->store, &row, &recorder->error);
+	return ensure_transaction(recorder) &&
+	       store_put_task(recorder->store, &row, &recorder->error);
 }
 
 /* Records the overhead of the step that has just ended, by VM. */
@@ -289,8 +293,8 @@ static bool record_migration(struct engine_recorder *base,
 	       record_moves(recorder, migration);
 }
 
-static bool record_lost(struct engine_recorder *base, const struct engine_task *task, double ended_s,
-			const char *reason)
+static bool record_lost(struct engine_recorder *base, const struct engine_task *task,
+			double ended_s, const char *reason)
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
 	g_autofree char *nodes = nodes_text(task->nodes, task->nodes_count);
@@ -305,7 +309,8 @@ static bool record_lost(struct engine_recorder *base, const struct engine_task *
 		.reason = (char *)reason,
 	};
 
-	return ensure_transaction(recorder) && store_put_lost(recorder->store, &row, &recorder->error);
+	return ensure_transaction(recorder) &&
+	       store_put_lost(recorder->store, &row, &recorder->error);
 }
 
 static bool record_share(struct engine_recorder *base, double time_s,
@@ -321,7 +326,8 @@ static bool record_share(struct engine_recorder *base, double time_s,
 		.virtual_s = task->virtual_s,
 	};
 
-	return ensure_transaction(recorder) && store_put_share(recorder->store, &row, &recorder->error);
+	return ensure_transaction(recorder) &&
+	       store_put_share(recorder->store, &row, &recorder->error);
 }
 
 static bool record_event(struct engine_recorder *base, double time_s, const char *kind,
@@ -329,7 +335,8 @@ static bool record_event(struct engine_recorder *base, double time_s, const char
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
 
-	if (!ensure_transaction(recorder) || !store_add_event(recorder->store, recorder->run, time_s, kind, detail,
+	if (!ensure_transaction(recorder) ||
+	    !store_add_event(recorder->store, recorder->run, time_s, kind, detail,
 						 &recorder->error))
 		return false;
 	if (recorder->on_event)

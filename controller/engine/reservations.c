@@ -109,7 +109,7 @@ static void record_slide(struct engine *engine, double time_s, uint32_t index, e
 	task->slid |= 1U << why;
 }
 
-void engine_note_gone(struct engine *engine, uint32_t index)
+void engine_note_node_lost(struct engine *engine, uint32_t index)
 {
 	engine->tasks[index].slid |= 1U << SLIDE_GONE;
 }
@@ -124,7 +124,8 @@ static char *overdue_reasons(unsigned int slid)
 
 	for (guint i = 0; i < G_N_ELEMENTS(slides); i++)
 		if (slid & 1U << i && !strstr(text->str, slides[i].overdue))
-			g_string_append_printf(text, "%s%s", text->len ? "; " : "", slides[i].overdue);
+			g_string_append_printf(text, "%s%s", text->len ? "; " : "",
+					       slides[i].overdue);
 	return g_string_free(text, FALSE);
 }
 
@@ -146,7 +147,8 @@ void engine_settle_reservation(struct engine *engine, uint32_t index, double sta
 	if (!(overdue_s > ON_TIME_S))
 		return;
 	reasons = overdue_reasons(task->slid);
-	text = g_strdup_printf("starts %.3f s later than promised%s%s", overdue_s, *reasons ? ": " : "",
+	text = g_strdup_printf("starts %.3f s later than promised%s%s", overdue_s,
+			       *reasons ? ": " : "",
 			       reasons);
 	engine_record_event(engine, start_s, "overdue", index, text);
 }
@@ -169,7 +171,7 @@ static void start_due(struct engine *engine, struct sched_planned *list, uint32_
 		engine_remove_reservation(list, count, task);
 		if (engine_window_refuses(engine, task)) {
 			engine->tasks[task].slid |= 1U << SLIDE_ENERGY;
-			engine_cancel(engine, task);
+			engine_cancel_planned(engine, task);
 			engine_record_task(engine, task);
 			continue;
 		}
@@ -212,7 +214,8 @@ void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
 
 		if (running->end_s > now_s)
 			continue;
-		if (task->state < ENGINE_TASK_SUSPENDING && engine->blocked[running->task->id] == 0 &&
+		if (task->state < ENGINE_TASK_SUSPENDING &&
+		    engine->blocked[running->task->id] == 0 &&
 		    running->end_s > running->start_s &&
 		    running->end_s == engine_expected_end_s(task, running->start_s))
 			engine_record_event(engine, now_s, "late", running->task->id,
@@ -229,7 +232,7 @@ void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
 void engine_replan_reservations(struct engine *engine)
 {
 	if (engine->setup.open)
-		engine->replan_due = engine->changed_places = true;
+		engine->replan_due = engine->change_pending = true;
 }
 
 void engine_clear_overrun(struct engine *engine, uint32_t index)
@@ -295,7 +298,7 @@ void engine_take_back_reservations(struct engine *engine, double now_s)
 	while (engine->reservations_count > 0) {
 		const uint32_t task = engine->reservations[--engine->reservations_count].task->id;
 
-		engine_cancel(engine, task);
+		engine_cancel_planned(engine, task);
 		record_slide(engine, now_s, task, SLIDE_REPLANNED);
 		engine_record_task(engine, task);
 	}

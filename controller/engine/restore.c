@@ -37,7 +37,7 @@ static bool restore_running(struct engine *engine, uint32_t index, const struct 
 	task->state = record->state;
 	task->started_s = task->since_s = record->started_s;
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
-	engine_occupy(engine, index, task->nodes);
+	engine_allocate_nodes(engine, index, task->nodes);
 	running = engine_running(engine, index, task->nodes, task->since_s);
 	running_list_insert(&engine->running, &running);
 	engine_set_preemptible(engine, index);
@@ -92,10 +92,12 @@ static void restore_planned(struct engine *engine, uint32_t index, const struct 
 	task->reservation = record->reservation;
 	if (task->reservation) {
 		task->promised_s = record->planned_start_s;
-		engine_insert_reservation(engine->reservations, &engine->reservations_count, &planned);
+		engine_insert_reservation(engine->reservations, &engine->reservations_count,
+					  &planned);
 	} else {
-		engine_wait_for(engine, index);
-		engine_insert_reservation(engine->placeholders, &engine->placeholders_count, &planned);
+		engine_enqueue_waiting(engine, index);
+		engine_insert_reservation(engine->placeholders, &engine->placeholders_count,
+					  &planned);
 	}
 }
 
@@ -111,7 +113,7 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 	task->energy_j = record->energy_j;
 	task->utility = record->utility;
 	task->reason = record->reason;
-	engine_settle_reason(engine, task);
+	engine_release_reason(engine, task);
 	engine->utility_log_due = true;
 	result->utility += record->utility;
 	result->tasks_completed += record->state == ENGINE_TASK_COMPLETED;
@@ -165,7 +167,8 @@ static bool is_possible(const struct engine *engine, const struct engine_task *t
 static void restore_waiting(struct engine_task *task, const struct engine_task *record)
 {
 	const bool started = isfinite(record->started_s);
-	const bool waits = record->state <= ENGINE_TASK_QUEUED || record->state == ENGINE_TASK_UNFINISHED;
+	const bool waits = record->state <= ENGINE_TASK_QUEUED ||
+		record->state == ENGINE_TASK_UNFINISHED;
 
 	task->waited_s = started ? fmax(0, record->started_s - task->task->arrival_s) : 0;
 	task->waits_since_s = NAN;
@@ -232,7 +235,7 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	} else if (record->state == ENGINE_TASK_WAITING ||
 		   record->state == ENGINE_TASK_UNFINISHED) {
 		task->state = ENGINE_TASK_WAITING;
-		engine_wait_for(engine, index);
+		engine_enqueue_waiting(engine, index);
 	} else if (!running && !suspended && !queued) {
 		restore_ended(engine, task, record);
 	}
@@ -287,7 +290,7 @@ void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pru
 	/* Tasks that missed their deadlines since the last event are not recorded. */
 	engine->missed = 0;
 	engine->pruner = *pruner;
-	engine->changed_places = true;
+	engine->change_pending = true;
 }
 
 /* Makes the record the task's present suspension. */
@@ -322,7 +325,8 @@ static void restore_wanted(struct engine *engine, const struct engine_suspension
 		task->held = false;
 	}
 	engine_set_wanted(engine, record->task, wanted &&
-			  (task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_SUSPENDED ||
+			  (task->state == ENGINE_TASK_SUSPENDING ||
+			   task->state == ENGINE_TASK_SUSPENDED ||
 			   task->state == ENGINE_TASK_RESUMING));
 }
 
@@ -430,7 +434,7 @@ bool engine_restore_migration(struct engine *engine, const struct engine_migrati
 	return true;
 }
 
-bool engine_restored_well(const struct engine *engine, uint32_t index)
+bool engine_restore_is_complete(const struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
 	const bool steps = task->state == ENGINE_TASK_SUSPENDING ||
@@ -453,7 +457,7 @@ void engine_queue_again(struct engine *engine)
 			engine_launch_queued(engine, engine->queues[c].tasks[i]->id);
 }
 
-void engine_ask_again(struct engine *engine)
+void engine_resend_steps(struct engine *engine)
 {
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
 		if (engine->tasks[i].state == ENGINE_TASK_SUSPENDING)

@@ -20,14 +20,14 @@ void engine_shared_nodes_init(struct engine *engine)
 		return;
 	g_assert(system->clusters_count == 1);
 	engine->shared_nodes = g_new0(struct engine_shared_node, system->clusters[0].nodes);
-	engine->put_off = g_new0(struct sched_deferred, count);
+	engine->deferrals = g_new0(struct sched_deferred, count);
 	engine->deferred = g_new(struct sched_deferred, count);
 }
 
 void engine_shared_nodes_finish(struct engine *engine)
 {
 	g_free(engine->shared_nodes);
-	g_free(engine->put_off);
+	g_free(engine->deferrals);
 	g_free(engine->deferred);
 }
 
@@ -94,7 +94,8 @@ uint32_t engine_find_full_node(const struct engine *engine, uint32_t index, cons
 	return UINT32_MAX;
 }
 
-bool engine_shared_nodes_have_room(const struct engine *engine, uint32_t index, const uint32_t *nodes)
+bool engine_shared_nodes_have_room(const struct engine *engine, uint32_t index,
+				   const uint32_t *nodes)
 {
 	return engine_find_full_node(engine, index, nodes) == UINT32_MAX;
 }
@@ -198,9 +199,9 @@ double engine_virtual_time_s(const struct engine *engine, uint32_t task)
 
 /* Deferred tasks. */
 
-void engine_put_off(struct engine *engine, uint32_t index, double until_s)
+void engine_defer(struct engine *engine, uint32_t index, double until_s)
 {
-	struct sched_deferred *deferred = &engine->put_off[index];
+	struct sched_deferred *deferred = &engine->deferrals[index];
 
 	deferred->task = &engine->known[index];
 	deferred->count++;
@@ -212,8 +213,8 @@ uint32_t engine_list_deferred(struct engine *engine)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; engine->shared_nodes && i < engine->waiting.count; i++)
-		if (engine->put_off[engine->waiting.ids[i]].count > 0)
-			engine->deferred[count++] = engine->put_off[engine->waiting.ids[i]];
+		if (engine->deferrals[engine->waiting.ids[i]].count > 0)
+			engine->deferred[count++] = engine->deferrals[engine->waiting.ids[i]];
 	return count;
 }
 
@@ -224,7 +225,7 @@ double engine_next_deferred_s(const struct engine *engine, double after_s)
 	/* The list has no order and may have former members: only the snapshot needs it settled. */
 	for (uint32_t i = 0; engine->shared_nodes && i < engine->waiting.listed; i++) {
 		const uint32_t index = engine->waiting.ids[i];
-		const struct sched_deferred *deferred = &engine->put_off[index];
+		const struct sched_deferred *deferred = &engine->deferrals[index];
 
 		if (engine->tasks[index].state == ENGINE_TASK_WAITING && deferred->count > 0 &&
 		    deferred->until_s > after_s)

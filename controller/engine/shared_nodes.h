@@ -34,7 +34,8 @@ void engine_leave_shared_nodes(struct engine *engine, uint32_t task, const uint3
 /*
  * Whether a running task's VMs fit on these hosts beside the memory that is used or promised there.
  */
-bool engine_shared_nodes_have_room(const struct engine *engine, uint32_t task, const uint32_t *nodes);
+bool engine_shared_nodes_have_room(const struct engine *engine, uint32_t task,
+				   const uint32_t *nodes);
 /* The first of these hosts that has no room; UINT32_MAX: all have. */
 uint32_t engine_find_full_node(const struct engine *engine, uint32_t task, const uint32_t *nodes);
 
@@ -66,7 +67,7 @@ void engine_stop_sharing(struct engine *engine, uint32_t task, double time_s);
 void engine_set_yield(struct engine *engine, uint32_t task, double yield);
 
 /* Defers a waiting task once more, until until_s. */
-void engine_put_off(struct engine *engine, uint32_t task, double until_s);
+void engine_defer(struct engine *engine, uint32_t task, double until_s);
 
 /* Writes the deferred waiting tasks to engine->deferred. Returns their number. */
 uint32_t engine_list_deferred(struct engine *engine);

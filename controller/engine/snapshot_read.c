@@ -257,7 +257,8 @@ static bool get_row(const struct snapshot_reader *reader, const json_t *object, 
 		if (strcmp(system->row_names[row], name) != 0)
 			continue;
 		if (system->options_first[row] == system->options_first[row + 1])
-			return snapshot_refuse(reader, "type \"%s\" has no options: no task can be of it",
+			return snapshot_refuse(reader,
+					       "type \"%s\" has no options: no task can be of it",
 					       name);
 		*ret_row = row;
 		return true;
@@ -383,7 +384,8 @@ static bool read_energy(const struct snapshot_reader *reader)
  */
 static bool read_between(const struct snapshot_reader *reader)
 {
-	return snapshot_get_flag(reader, reader->object, "between", &reader->read->snapshot.between);
+	return snapshot_get_flag(reader, reader->object, "between",
+				 &reader->read->snapshot.between);
 }
 
 /* Reads the numbers of the snapshot itself. No budget is written as null. */

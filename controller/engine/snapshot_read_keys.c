@@ -174,7 +174,8 @@ static const struct known_key *find_key(const struct known_key *known, const cha
 	return known->name ? known : NULL;
 }
 
-static bool refuse_unknown_key(const struct snapshot_reader *reader, const char *place, const char *key,
+static bool refuse_unknown_key(const struct snapshot_reader *reader, const char *place,
+			       const char *key,
 		   const struct known_key *known)
 {
 	g_autoptr(GString) names = g_string_new(NULL);

@@ -38,7 +38,8 @@ static bool read_waiting(const struct snapshot_reader *reader)
 		if (!snapshot_find_task(reader, id, &read->waiting[i]))
 			return false;
 		if (i > 0 &&
-		    !snapshot_check_order(reader, "waiting", read->waiting[i - 1], read->waiting[i]))
+		    !snapshot_check_order(reader, "waiting", read->waiting[i - 1],
+					  read->waiting[i]))
 			return false;
 	}
 	read->snapshot.waiting = read->waiting;
@@ -275,7 +276,7 @@ static bool note_queues(const struct snapshot_reader *reader, bool *noted)
 	return true;
 }
 
-/* What was held for mappable tasks, once for each. */
+/* Reads the place-holders of mappable tasks, at most one for each. */
 static bool check_placeholders(const struct snapshot_reader *reader, bool *mappable)
 {
 	const struct sched_snapshot *snapshot = &reader->read->snapshot;
@@ -294,7 +295,7 @@ static bool check_placeholders(const struct snapshot_reader *reader, bool *mappa
 	return true;
 }
 
-/* A task is in one place, and a node has one task unless it is shared. */
+/* Checks that a task is in one list only, and that a node has one task unless it is shared. */
 static bool check_places(const struct snapshot_reader *reader)
 {
 	const struct snapshot_json *read = reader->read;

@@ -98,7 +98,8 @@ static bool read_hosts(const struct snapshot_reader *reader, const json_t *objec
 		const json_int_t host = json_integer_value(entry);
 
 		if (!json_is_integer(entry) || host < 0 || host >= cluster->nodes)
-			return snapshot_refuse(reader, "task %u: the hosts must be indices below %u",
+			return snapshot_refuse(reader,
+					       "task %u: the hosts must be indices below %u",
 					       running->task->id, cluster->nodes);
 		hosts[i] = (uint32_t)host;
 	}
@@ -208,7 +209,8 @@ static bool add_running(const struct snapshot_reader *reader, const struct promi
 			return snapshot_refuse(reader, "task %u is on host %u, which is down",
 					       running->task->id, host);
 		if (promised->memory[host] > 1 + SCHED_SHARE_SLACK)
-			return snapshot_refuse(reader, "host %u has more VMs than memory, task %u's "
+			return snapshot_refuse(reader,
+					       "host %u has more VMs than memory, task %u's "
 						       "among them",
 					       host, running->task->id);
 		if (promised->cpu[host] > 1 + SCHED_SHARE_SLACK)
@@ -240,7 +242,8 @@ static bool check_hosts(const struct snapshot_reader *reader)
 
 bool snapshot_read_shared_places(const struct snapshot_reader *reader)
 {
-	return snapshot_read_suspended(reader, read_suspended_one) && read_running(reader) && read_deferred(reader);
+	return snapshot_read_suspended(reader, read_suspended_one) && read_running(reader) &&
+	       read_deferred(reader);
 }
 
 bool snapshot_check_shared_places(const struct snapshot_reader *reader)

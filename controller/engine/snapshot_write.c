@@ -65,7 +65,8 @@ static json_t *utility_json(const struct utility *utility)
 					    json_number_or_null(segment->end_fraction), "rate_per_s",
 					    json_number_or_null(segment->rate_per_s)));
 	}
-	return json_pack("{s:o, s:o}", "max", json_number_or_null(utility->max), "segments", segments);
+	return json_pack("{s:o, s:o}", "max", json_number_or_null(utility->max), "segments",
+			 segments);
 }
 
 static void append_task(json_t *list, const struct sched_system *system,
@@ -169,7 +170,8 @@ static json_t *running_json(const struct sched_snapshot *snapshot)
 					    r->end_s);
 
 		if (r->executed_s > 0)
-			json_object_set_new(object, "executed_s", json_number_or_null(r->executed_s));
+			json_object_set_new(object, "executed_s",
+					    json_number_or_null(r->executed_s));
 		json_array_append_new(list, object);
 	}
 	return list;
@@ -329,7 +331,8 @@ json_t *snapshot_json_action(const struct sched_system *system, const struct sch
 	if (!snapshot_write_has_place(action->kind)) {
 		object = json_pack("{s:i}", "task", action->task);
 		if (action->kind == SCHED_ACTION_DEFER)
-			json_object_set_new(object, "start_s", json_number_or_null(action->start_s));
+			json_object_set_new(object, "start_s",
+					    json_number_or_null(action->start_s));
 	} else if (action->kind == SCHED_ACTION_ENQUEUE) {
 		object = json_pack("{s:i, s:s, s:o, s:o}", "task", action->task, "cluster",
 				   system->clusters[action->cluster].name, "start_s",
@@ -360,7 +363,8 @@ static json_t *considered_json(const struct sched_system *system,
 			       const struct sched_considered *considered)
 {
 	if (system->shared)
-		return json_pack("{s:o, s:o, s:s}", "yield", json_number_or_null(considered->utility),
+		return json_pack("{s:o, s:o, s:s}", "yield",
+				 json_number_or_null(considered->utility),
 				 "objective", json_number_or_null(considered->objective), "verdict",
 				 sched_refusal_name(considered->refusal));
 	if (system->queueing)

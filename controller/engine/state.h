@@ -140,7 +140,7 @@ struct engine_applying {
 	struct async_answer answer;
 	uint32_t next;   /* the next action; those before it were carried out */
 	uint32_t most;   /* actions per part */
-	bool is_further;    /* a part was carried out and more follow, after other work had its turn */
+	bool is_further; /* a part was carried out; more follow after other work */
 };
 
 /*
@@ -151,13 +151,13 @@ struct engine {
 	struct engine_setup setup;
 	struct backend *backend;
 	struct arena *arena;
-	/* NULL: the policy decides on the engine's thread */
+	/* NULL: the policy decides on the engine's thread. */
 	struct async_decider *decider;
 	struct engine_task *tasks;     /* by index */
 	struct sched_task *known;      /* per task, as policies see it: engine_set_preemptible() */
-	uint32_t **places;             /* per task: room for its nodes */
-	/* Memory of the first pooled_count entries of `places`; the others are allocated singly. */
-	uint32_t *places_pool;
+	uint32_t **task_nodes;         /* per task: room for its nodes */
+	/* Memory of the first pooled_count entries of `task_nodes`; the others are allocated singly. */
+	uint32_t *task_nodes_pool;
 	uint32_t pooled_count;
 	struct suspension **suspensions; /* per task; NULL: never suspended */
 	struct migration **migrations;   /* per task; NULL: never migrated */
@@ -182,9 +182,9 @@ struct engine {
 	struct sched_planned *reservations;
 	uint32_t placeholders_count;   /* by start, then id */
 	struct sched_planned *placeholders;
-	struct engine_shared_node *shared_nodes;     /* NULL: nodes are not shared */
-	struct sched_deferred *put_off; /* shared hosts, per task; count 0: not deferred */
-	/* Shared hosts: the waiting entries of put_off, for the snapshot. */
+	struct engine_shared_node *shared_nodes; /* NULL: nodes are not shared */
+	struct sched_deferred *deferrals; /* shared hosts, per task; count 0: not deferred */
+	/* Shared hosts: the waiting entries of deferrals, for the snapshot. */
 	struct sched_deferred *deferred;
 	struct engine_queue *queues;   /* per cluster; NULL: clusters have no queues */
 	struct sched_queue *queue_views; /* `queues` as the snapshot has them */
@@ -196,14 +196,14 @@ struct engine {
 	struct queueing_memory *queueing_memory;
 	uint32_t **allocated;          /* per cluster and node: the task that has it or claims it */
 	uint32_t *allocated_pool;
-	uint32_t **departing;            /* per cluster and node: the task that is leaving it */
+	uint32_t **departing;          /* per cluster and node: the task that is leaving it */
 	uint32_t *departing_pool;
 	bool **down;                   /* per cluster and node: takes no tasks, see `closures` */
 	bool *down_pool;
 	struct engine_closure **closures; /* per cluster and node */
 	struct engine_closure *closures_pool;
 	uint32_t nodes_count;          /* of all clusters */
-	struct engine_tally *tallies;  /* per cluster; right if `tallied` */
+	struct engine_tally *tallies;  /* per cluster; valid if `tallied` */
 	bool tallied;
 	char *because;                 /* buffer of engine_waits_because() */
 	uint32_t down_count;
@@ -216,7 +216,7 @@ struct engine {
 	/*
 	 * Since the last mapping event tasks ended or were submitted or released, or nodes changed.
 	 */
-	bool changed_places;
+	bool change_pending;
 	/*
 	 * Reservations are to be recomputed at the next event: nodes became free that were not
 	 * expected (they were down, or had a late task).
@@ -242,7 +242,7 @@ struct engine {
 	bool window_exhausted;
 	uint32_t window_refusals;
 	struct window_span window_now;
-	/* Struct window_span, by time: ended spans whose energy is not final. */
+	/* `struct window_span`, by time: ended spans whose energy is not final. */
 	GArray *window_past;
 	struct window_measure window_most; /* over all final spans since the engine began */
 	/* Per task: its estimate when it was last refused; NAN: never. */
@@ -291,7 +291,7 @@ void engine_record_event(struct engine *engine, double time_s, const char *kind,
 void engine_record_lost(struct engine *engine, uint32_t task, double time_s, const char *reason);
 
 /* Records an event for a user's request about a task, with the user (engine_set_asker()). */
-void engine_record_wish(struct engine *engine, const char *kind, uint32_t task);
+void engine_record_request(struct engine *engine, const char *kind, uint32_t task);
 
 /*
  * Records an event that repeats what the task's record says, if engine_setup.record_steps is set.
@@ -309,7 +309,7 @@ void engine_record_end(struct engine *engine, uint32_t task);
  * To be called after a change of the task was recorded. Drops task->reason, except for ended tasks,
  * whose reason users ask for later.
  */
-void engine_settle_reason(struct engine *engine, struct engine_task *task);
+void engine_release_reason(struct engine *engine, struct engine_task *task);
 
 /* Records the state of pruning as of `time_s`. */
 void engine_record_pruner(struct engine *engine, double time_s);
@@ -324,10 +324,10 @@ void engine_record_node(struct engine *engine, double time_s, const char *kind,
 void engine_arrive(struct engine *engine, double time_s);
 
 /* Inserts a task into the list of mappable tasks. */
-void engine_wait_for(struct engine *engine, uint32_t task);
+void engine_enqueue_waiting(struct engine *engine, uint32_t task);
 
 /* Removes a task from the list of mappable tasks, if it is in it. */
-void engine_unwait(struct engine *engine, uint32_t task);
+void engine_dequeue_waiting(struct engine *engine, uint32_t task);
 
 /* Gives a task a placement: cluster, P-state, nodes, and the estimates that follow from them. */
 void engine_set_place(struct engine *engine, uint32_t task, uint32_t cluster, uint32_t pstate,
@@ -347,10 +347,10 @@ void engine_begin_queued(struct engine *engine, uint32_t task, double time_s);
 void engine_begin_claimed(struct engine *engine, uint32_t task);
 
 /* Allocates these nodes to the task, as many as its placement has. */
-void engine_occupy(struct engine *engine, uint32_t task, const uint32_t *nodes);
+void engine_allocate_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes);
 
 /* Frees these nodes of the task. */
-void engine_vacate(struct engine *engine, uint32_t task, const uint32_t *nodes);
+void engine_free_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes);
 
 /*
  * The entry of a task in the list of running tasks, on `nodes` of its cluster (borrowed) from
@@ -364,12 +364,12 @@ double engine_expected_end_s(const struct engine_task *task, double start_s);
 
 /*
  * Sets whether policies may suspend a task: not while it is being started or resumed, and not after
- * ENGINE_STAYS_MAX failures.
+ * ENGINE_RETRIES_MAX failures.
  */
 void engine_set_preemptible(struct engine *engine, uint32_t task);
 
 /* Cancels a task's reservation or place-holder: the task is mappable again. */
-void engine_cancel(struct engine *engine, uint32_t task);
+void engine_cancel_planned(struct engine *engine, uint32_t task);
 
 /* Asks the backend to start a task that engine_begin() prepared. */
 void engine_launch(struct engine *engine, uint32_t task);
@@ -420,7 +420,7 @@ void engine_finish_run(struct engine *engine);
 /* restore.c */
 
 /* Of a run that was interrupted: asks the backend once more for the steps that were under way. */
-void engine_ask_again(struct engine *engine);
+void engine_resend_steps(struct engine *engine);
 
 /* The time of periodic mapping event number `event`, from 0. */
 static inline double engine_event_s(const struct engine *engine, uint64_t event)

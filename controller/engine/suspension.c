@@ -105,7 +105,7 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 	engine_window_note_end(engine, index, now_s(engine));
 	running_list_remove(&engine->running, index);
 	engine_stop_sharing(engine, index, now_s(engine));
-	engine_vacate(engine, index, task->nodes);
+	engine_free_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_SUSPENDING;
 	task->suspensions++;
 	memcpy(suspension->nodes, task->nodes, task->nodes_count * sizeof(*task->nodes));
@@ -151,7 +151,7 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 	task->state = ENGINE_TASK_RESUMING;
 	engine_begin_sharing(engine, index, engine->setup.virtual_pause_s);
 	suspension->claimed = false;
-	memcpy(engine->places[index], suspension->to_nodes,
+	memcpy(engine->task_nodes[index], suspension->to_nodes,
 	       task->nodes_count * sizeof(*suspension->to_nodes));
 	suspension->record.resume_requested_s = now_s(engine);
 	task->expected_end_s = engine_expected_end_s(task, now_s(engine));
@@ -172,7 +172,7 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 	engine_dequeue_suspended(engine, index);
 	memcpy(suspension->to_nodes, nodes, task->nodes_count * sizeof(*nodes));
 	suspension->claimed = true;
-	engine_occupy(engine, index, nodes);
+	engine_allocate_nodes(engine, index, nodes);
 	engine->blocked[index] = engine_leaving_nodes(engine, index, nodes) +
 				 (task->state == ENGINE_TASK_SUSPENDING);
 	running = engine_running(engine, index, suspension->to_nodes, now_s(engine));
@@ -220,13 +220,13 @@ void engine_unclaim(struct engine *engine, uint32_t index)
 	const bool resumes = suspension && suspension->claimed;
 
 	drop_claim(engine, index);
-	engine_vacate(engine, index, resumes ? suspension->to_nodes : task->nodes);
+	engine_free_nodes(engine, index, resumes ? suspension->to_nodes : task->nodes);
 	if (resumes) {
 		suspension->claimed = false;
 		if (task->state == ENGINE_TASK_SUSPENDED)
 			engine_enqueue_suspended(engine, index);
 	} else {
-		engine_cancel(engine, index);
+		engine_cancel_planned(engine, index);
 	}
 	engine_set_preemptible(engine, index);
 	engine_record_task(engine, index);
@@ -270,7 +270,8 @@ static void unblock(struct engine *engine, uint32_t index, struct due *due)
 		due->tasks[due->count++] = index;
 }
 
-void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count)
+void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes,
+			   uint32_t count)
 {
 	g_autofree uint32_t *tasks = g_new(uint32_t, MAX(count, engine->running.count) + 1);
 	struct due due = { .tasks = tasks };
@@ -303,7 +304,7 @@ static void leave_nodes(struct engine *engine, uint32_t index)
 		if (next != ENGINE_NO_TASK)
 			unblock(engine, next, &due);
 		else if (engine->setup.open) /* until now the node could not be given to a task */
-			engine->changed_places = true;
+			engine->change_pending = true;
 	}
 	if (!engine->shared_nodes && suspension->claimed &&
 	    engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
@@ -408,7 +409,8 @@ static bool needs_node(const struct sched_planned *planned, const struct engine_
  * Cancels the reservations, before `end_s`, of nodes that are not left after all. After a restart
  * claims are among them (restore.c), which would wait there while other nodes are idle.
  */
-static void cancel_reservations(struct engine *engine, const struct engine_suspension *record, double end_s)
+static void cancel_reservations(struct engine *engine, const struct engine_suspension *record,
+				double end_s)
 {
 	for (uint32_t i = 0; i < engine->reservations_count;) {
 		const struct sched_planned *planned = &engine->reservations[i];
@@ -419,7 +421,7 @@ static void cancel_reservations(struct engine *engine, const struct engine_suspe
 			continue;
 		}
 		engine_remove_reservation(engine->reservations, &engine->reservations_count, task);
-		engine_cancel(engine, task);
+		engine_cancel_planned(engine, task);
 		engine_record_task(engine, task);
 	}
 }
@@ -432,7 +434,7 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 	struct sched_running running = engine_running(engine, index, task->nodes, task->since_s);
 
 	task->late = running.end_s <= now_s(engine);
-	if (task->late) /* which was told */
+	if (task->late) /* a "late" event was recorded before */
 		running.end_s = engine_event_s(engine, engine->event_next);
 	task_list_remove(&engine->leaving, index);
 	set_departing(engine, suspension, ENGINE_NO_TASK);
@@ -441,7 +443,7 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine_unclaim_node(engine, task->cluster, task->nodes[i]);
 	cancel_reservations(engine, &suspension->record, running.end_s);
-	engine_occupy(engine, index, task->nodes);
+	engine_allocate_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_RUNNING;
 	engine_begin_sharing(engine, index, 0);
 	task->suspensions--;
@@ -463,7 +465,7 @@ static void roll_back_resume(struct engine *engine, uint32_t index)
 
 	running_list_remove(&engine->running, index);
 	engine_stop_sharing(engine, index, now_s(engine));
-	engine_vacate(engine, index, task->nodes);
+	engine_free_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_SUSPENDED;
 	suspension->record.resume_requested_s = NAN;
 	engine_enqueue_suspended(engine, index);
@@ -496,16 +498,16 @@ static void handle_suspension_failed(struct engine *engine, const struct backend
 		roll_back_suspend(engine, event->task);
 	} else {
 		roll_back_resume(engine, event->task);
-		if (suspension->retries == ENGINE_STAYS_MAX)
+		if (suspension->retries == ENGINE_RETRIES_MAX)
 			lose_attempt(engine, event->task, event);
 	}
 	engine_record_suspension(engine, event->task);
 	task->reason = event->reason;
 	engine_record_task(engine, event->task);
 	engine_record_end(engine, event->task);
-	engine_settle_reason(engine, task);
+	engine_release_reason(engine, task);
 	if (engine->setup.open) /* nodes are free again, or tasks with claims to them wait again */
-		engine->changed_places = true;
+		engine->change_pending = true;
 	engine_retry_late(engine, event->time_s);
 }
 
@@ -535,7 +537,7 @@ void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_ta
 	if (suspension->claimed) {
 		suspension->claimed = false;
 		drop_claim(engine, index);
-		engine_vacate(engine, index, suspension->to_nodes);
+		engine_free_nodes(engine, index, suspension->to_nodes);
 	}
 	if (state == ENGINE_TASK_SUSPENDING)
 		leave_nodes(engine, index);

@@ -14,7 +14,7 @@
  * How often in a row a suspension, resumption or migration may be rolled back before policies do
  * not try it again. A task whose migrations failed so often is suspended and resumed instead.
  */
-#define ENGINE_STAYS_MAX 3
+#define ENGINE_RETRIES_MAX 3
 
 /* The suspension record of a task, with room for its nodes; allocated if there is none. */
 struct suspension *engine_suspension_of(struct engine *engine, uint32_t task);
@@ -76,7 +76,8 @@ void engine_kill_suspended(struct engine *engine);
  * To be called when VMs have left these nodes, or will not leave them after all: carries out the
  * claims that have come due. On shared hosts the list is not used.
  */
-void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count);
+void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes,
+			   uint32_t count);
 
 /* migration.c */
 

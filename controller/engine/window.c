@@ -107,7 +107,8 @@ static double upcoming_j(const struct engine *engine, double length_s)
 	for (uint32_t i = 0; i < engine->running.listed; i++) {
 		const struct sched_running *running = &engine->running.entries[i];
 		const struct sched_option *option =
-			running->task ? sched_system_option(engine->setup.system, running->task->row,
+			running->task ? sched_system_option(engine->setup.system,
+							    running->task->row,
 							    running->cluster, running->pstate)
 				      : NULL;
 
@@ -178,7 +179,8 @@ static void record_refusals(struct engine *engine, uint32_t task, uint32_t count
 	if (engine->window_exhausted)
 		return;
 	engine_window_record(engine, now_s(engine), "refused",
-			     json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "task", (int)task,
+			     json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
+				       (int)task,
 				       "tasks", (int)count, "estimate_j", estimate_j, "limit_j",
 				       engine->window.limit_j, "spent_j", spent_j, "committed_j",
 				       engine->window.limit_j - spent_j - left_j, "left_j", left_j,
@@ -209,15 +211,15 @@ static bool fits_left(const struct engine *engine, double needs_j, double left_j
 	return !engine->window_exhausted && !rank_key_above(limit_j - left_j + needs_j, limit_j);
 }
 
-void engine_window_forget(struct engine *engine)
+void engine_window_clear_refusals(struct engine *engine)
 {
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++)
 		engine->refused_j[i] = NAN;
 	engine->window_refusals = 0;
 }
 
-bool engine_window_refuses_of(struct engine *engine, uint32_t task, const struct sched_option *option,
-			      double *left_j)
+bool engine_window_refuses_of(struct engine *engine, uint32_t task,
+			      const struct sched_option *option, double *left_j)
 {
 	const enum engine_task_state state = engine->tasks[task].state;
 	const bool resumes = state == ENGINE_TASK_SUSPENDED || state == ENGINE_TASK_SUSPENDING;
@@ -320,7 +322,8 @@ static double without_negative_zero(double joules)
 	return fabs(joules) < 0.05 ? 0 : joules;
 }
 
-const char *engine_window_because(const struct engine *engine, uint32_t task, char *text, size_t size)
+const char *engine_window_because(const struct engine *engine, uint32_t task, char *text,
+				  size_t size)
 {
 	const double limit_j = engine->window.limit_j;
 	const double needs_j = engine->refused_j[task];
@@ -331,13 +334,16 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 		return NULL;
 	spent_j = without_negative_zero(reported_j(engine));
 	if (rank_key_above(needs_j, limit_j))
-		g_snprintf(text, size, "energy: needs %.1f J in a window, more than its limit of %.1f J: "
+		g_snprintf(text, size,
+			   "energy: needs %.1f J in a window, more than its limit of %.1f J: "
 			   "not before that is raised", needs_j, limit_j);
 	else if (engine->window_exhausted)
-		g_snprintf(text, size, "energy: the limit of %.1f J is used up (%.1f spent), for another "
+		g_snprintf(text, size,
+			   "energy: the limit of %.1f J is used up (%.1f spent), for another "
 			   "%.0f s", limit_j, spent_j, in_s);
 	else
-		g_snprintf(text, size, "energy: needs %.1f J, %.1f J left of %.1f J (%.1f spent, %.1f "
+		g_snprintf(text, size,
+			   "energy: needs %.1f J, %.1f J left of %.1f J (%.1f spent, %.1f "
 			   "committed), for another %.0f s", needs_j, fmax(0, engine_window_left_j(engine)),
 			   limit_j, spent_j, without_negative_zero(committed_j(engine)), in_s);
 	return text;

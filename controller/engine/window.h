@@ -27,7 +27,7 @@ double engine_window_left_j(const struct engine *engine);
 void engine_window_record(struct engine *engine, double time_s, const char *kind, json_t *object);
 
 /* Forgets all refusals: another window has begun, or another limit was set. */
-void engine_window_forget(struct engine *engine);
+void engine_window_clear_refusals(struct engine *engine);
 
 /*
  * Whether a task must not start or resume at its placement because less energy is left than it
@@ -39,8 +39,8 @@ bool engine_window_refuses(struct engine *engine, uint32_t task);
  * The same for `option`, of tasks that are considered in turn: the energy of a task that is not
  * refused is subtracted from *left_j. To be called only where there is a limit.
  */
-bool engine_window_refuses_of(struct engine *engine, uint32_t task, const struct sched_option *option,
-			      double *left_j);
+bool engine_window_refuses_of(struct engine *engine, uint32_t task,
+			      const struct sched_option *option, double *left_j);
 
 /*
  * The tasks of engine.waiting_tasks that could be started somewhere with the energy left, and those
@@ -52,13 +52,14 @@ uint32_t engine_window_resumable(struct engine *engine, struct sched_suspended *
 /*
  * Writes to `text` why a task waits and returns it, if the limit is the cause; else returns NULL.
  */
-const char *engine_window_because(const struct engine *engine, uint32_t task, char *text, size_t size);
+const char *engine_window_because(const struct engine *engine, uint32_t task, char *text,
+				  size_t size);
 
 /* window_turn.c */
 
 /* When the next window begins (INFINITY: there are none); and begins it at time_s. */
 double engine_window_next_s(const struct engine *engine);
-void engine_window_turn(struct engine *engine, double time_s);
+void engine_window_begin_next(struct engine *engine, double time_s);
 
 /*
  * Notes that the backend reported at time_s that the limit is reached. engine_window_enforce()
@@ -72,7 +73,7 @@ void engine_window_reach(struct engine *engine, double time_s);
 void engine_window_enforce(struct engine *engine);
 
 /* Whether the task is suspended because of the limit. */
-bool engine_window_sleeps(const struct engine *engine, uint32_t task);
+bool engine_window_suspended(const struct engine *engine, uint32_t task);
 
 /* window_measure.c */
 
@@ -107,4 +108,4 @@ void engine_window_end_span(struct engine *engine, double time_s);
 void engine_window_forget_spans(struct engine *engine);
 
 /* To be called when meters may have reported more about windows that began or ended. */
-void engine_window_look_back(struct engine *engine);
+void engine_window_update_past(struct engine *engine);

@@ -123,7 +123,8 @@ static bool has_tasks(const struct engine *engine, const struct window_span *spa
 }
 
 /* The measure of a span as known now. */
-static struct window_measure measure_span(const struct engine *engine, const struct window_span *span)
+static struct window_measure measure_span(const struct engine *engine,
+					  const struct window_span *span)
 {
 	struct window_measure measured = {0};
 	double reached_s;
@@ -211,7 +212,7 @@ void engine_window_end_span(struct engine *engine, double time_s)
 	if (engine->running.count > 0)
 		span->ran_s = time_s;
 	g_array_append_val(engine->window_past, *span);
-	engine_window_look_back(engine);
+	engine_window_update_past(engine);
 }
 
 /* Updates base_j from what is known of the span's begin; when that is final, for the last time. */
@@ -221,7 +222,8 @@ static void update_base(const struct engine *engine, struct window_span *span)
 	const double by_j = shift_j(engine, span);
 
 	span->base_j += by_j;
-	span->begun_j = span->from_s <= fmax(watermark.all_s, watermark.from_s) ? NAN : span->begun_j + by_j;
+	span->begun_j = span->from_s <= fmax(watermark.all_s,
+					     watermark.from_s) ? NAN : span->begun_j + by_j;
 }
 
 /* Adds an ended span to the maxima once its energy is final. */
@@ -240,7 +242,7 @@ static void finish_span(struct engine *engine, struct window_span *span, bool is
 	engine->window_most.unknown += unknown;
 }
 
-void engine_window_look_back(struct engine *engine)
+void engine_window_update_past(struct engine *engine)
 {
 	update_base(engine, &engine->window_now);
 	for (guint i = 0; i < engine->window_past->len;) {

@@ -30,7 +30,7 @@ static bool is_suspended_for_budget(const struct engine *engine, uint32_t task)
 		engine->tasks[task].state == ENGINE_TASK_SUSPENDING);
 }
 
-bool engine_window_sleeps(const struct engine *engine, uint32_t task)
+bool engine_window_suspended(const struct engine *engine, uint32_t task)
 {
 	return is_suspended_for_budget(engine, task);
 }
@@ -73,8 +73,9 @@ static bool may_suspend(const struct engine *engine, uint32_t index)
 {
 	const struct suspension *suspension = engine->suspensions[index];
 
-	return engine->tasks[index].state == ENGINE_TASK_RUNNING && !engine->tasks[index].cancelled &&
-	       (!suspension || suspension->retries < ENGINE_STAYS_MAX);
+	return engine->tasks[index].state == ENGINE_TASK_RUNNING &&
+	       !engine->tasks[index].cancelled &&
+	       (!suspension || suspension->retries < ENGINE_RETRIES_MAX);
 }
 
 static void suspend_for_budget(struct engine *engine, uint32_t index)
@@ -133,7 +134,8 @@ static void exhaust_window(struct engine *engine, double time_s)
 	engine->window_exhausted = true;
 	engine->window_now.exhausted_s = time_s;
 	engine_window_record(engine, time_s, "exhausted",
-			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window.limit_j, "spent_j",
+			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window.limit_j,
+				       "spent_j",
 				       engine_window_spent_j(engine), "window_end_s",
 				       engine->window_end_s));
 	cancel_claims(engine);
@@ -150,7 +152,7 @@ void engine_window_settle(struct engine *engine)
 
 	if (!engine_window_is_set(engine))
 		return;
-	engine_window_look_back(engine);
+	engine_window_update_past(engine);
 	now->base_j = fmin(now->base_j, backend_energy_j(engine->backend));
 	if (now->base_j != base_j && !engine->window_exhausted)
 		set_backend_limit(engine);
@@ -171,7 +173,8 @@ void engine_window_reach(struct engine *engine, double time_s)
 	    engine_window_spent_j(engine) < limit_j * (1 - ROUNDING))
 		set_backend_limit(engine);
 	else
-		exhaust_window(engine, engine_window_reached_s(engine, &engine->window_now, time_s));
+		exhaust_window(engine,
+			       engine_window_reached_s(engine, &engine->window_now, time_s));
 }
 
 /* Windows. */
@@ -207,7 +210,7 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 	if (engine_window_is_set(engine))
 		engine_window_forget_spans(engine);
 	engine->window = *window;
-	engine_window_forget(engine);
+	engine_window_clear_refusals(engine);
 	if (engine_window_is_set(engine)) {
 		past = floor((now_s(engine) - window->begin_s) / window->length_s);
 		engine->window_begin_s = window->begin_s + past * window->length_s;
@@ -219,7 +222,7 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 		backend_set_limit(engine->backend, 0);
 		resume_all_from_budget(engine);
 	}
-	engine->changed_places = true;
+	engine->change_pending = true;
 	backend_wake(engine->backend);
 }
 
@@ -233,18 +236,19 @@ double engine_window_next_s(const struct engine *engine)
 	return engine_window_is_set(engine) ? engine->window_end_s : INFINITY;
 }
 
-void engine_window_turn(struct engine *engine, double time_s)
+void engine_window_begin_next(struct engine *engine, double time_s)
 {
 	engine_window_settle(engine);
 	engine_window_record(engine, time_s, "window",
-			     json_pack("{s:f, s:f, s:i}", "limit_j", engine->window.limit_j, "spent_j",
+			     json_pack("{s:f, s:f, s:i}", "limit_j", engine->window.limit_j,
+				       "spent_j",
 				       engine_window_spent_j(engine), "refusals",
 				       (int)engine->window_refusals));
-	engine_window_forget(engine);
+	engine_window_clear_refusals(engine);
 	engine->window_begin_s = time_s;
 	engine->window_end_s = window_end_s(engine, time_s);
 	engine_window_end_span(engine, time_s);
 	engine_window_begin_span(engine, time_s, 0, true);
 	begin_window(engine, 0);
-	engine->changed_places = true;
+	engine->change_pending = true;
 }

@@ -228,7 +228,7 @@ void sched_system_free(struct sched_system *system)
 	free(system);
 }
 
-/* Adds the options of a row in one cluster behind the `*count` there are. */
+/* Appends the options of a row in one cluster to the `*count` options so far. */
 static enum sched_system_fault add_options(struct sched_system *system, uint32_t row,
 					   uint32_t cluster, uint32_t *count)
 {
@@ -260,7 +260,7 @@ static enum sched_system_fault add_options(struct sched_system *system, uint32_t
 	return SCHED_SYSTEM_OK;
 }
 
-/* What the options of a row span. */
+/* Computes the ranges of the options of a row. */
 static void find_span(struct sched_system *system, uint32_t row)
 {
 	struct sched_row *span = &system->rows[row];
@@ -306,7 +306,7 @@ static void number_groups(struct sched_system *system)
 		const uint32_t old = system->groups[c];
 
 		if (old < system->clusters_count)
-			continue; /* numbered with an earlier cluster */
+			continue; /* the group was numbered with an earlier cluster */
 		for (uint32_t d = c; d < system->clusters_count; d++)
 			if (system->groups[d] == old)
 				system->groups[d] = system->groups_count;
@@ -355,7 +355,7 @@ enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_
 		if (!system->options || !system->options_first || !system->etc_min_s ||
 		    !system->rows || !system->groups)
 			fault = SCHED_SYSTEM_MEMORY;
-		/* Above all numbers of groups: see number_groups(). */
+		/* Start with group numbers above those that number_groups() assigns. */
 		for (uint32_t c = 0; system->groups && c < system->clusters_count; c++)
 			system->groups[c] = system->clusters_count + c;
 	}

@@ -422,7 +422,7 @@ static void restore_claim(struct preempt_stage *stage)
 	g_assert_true(engine_restore_task(stage->engine, 1, &claims));
 	g_assert_true(engine_restore_suspension(stage->engine, &suspension));
 	for (uint32_t i = 0; i < engine_tasks_count(stage->engine); i++)
-		g_assert_true(engine_restored_well(stage->engine, i));
+		g_assert_true(engine_restore_is_complete(stage->engine, i));
 	scripted_backend_adopt(stage->backend, &start, 0);
 }
 
