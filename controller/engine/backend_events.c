@@ -177,7 +177,7 @@ static bool needs_node(const struct sched_planned *planned, const struct sched_n
 
 /* Cancels the entries of a list that need a node. */
 static void cancel_planned(struct engine *engine, struct sched_planned *list, uint32_t *count,
-			    const struct sched_node *node, double time_s, const char *reason)
+			   const struct sched_node *node, double time_s, const char *reason)
 {
 	for (uint32_t i = 0; i < *count;) {
 		const uint32_t task = list[i].task->id;
@@ -210,9 +210,9 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 		engine->down_nodes[engine->down_count++] = *node;
 		engine_unclaim_node(engine, node->cluster, node->node);
 		cancel_planned(engine, engine->reservations, &engine->reservations_count, node,
-				time_s, reason);
+			       time_s, reason);
 		cancel_planned(engine, engine->placeholders, &engine->placeholders_count, node,
-				time_s, reason);
+			       time_s, reason);
 		return;
 	}
 	for (uint32_t i = 0; i < engine->down_count; i++)

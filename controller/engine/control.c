@@ -461,7 +461,7 @@ static const char *why_waiting(const struct engine *engine, uint32_t index)
 	if (engine->shared_nodes && engine->deferrals[index].count > 0 &&
 	    engine->deferrals[index].until_s > now_s(engine))
 		return because_text(engine, "deferred by the policy, for another %.0f s",
-			   engine->deferrals[index].until_s - now_s(engine));
+				    engine->deferrals[index].until_s - now_s(engine));
 	if (!engine->queues && !fits_somewhere(engine, index, true))
 		return engine->shared_nodes ? "no host has memory to spare" : "no idle nodes";
 	if (engine->change_pending || engine->considered_s < task->task->arrival_s)
@@ -483,10 +483,10 @@ static const char *why_planned(const struct engine *engine, uint32_t index)
 	if (left_s <= 0)
 		return "its nodes are reserved, but not free yet";
 	return because_text(engine,
-		   task->reservation ? "its nodes are reserved from %.0f s from now on"
+			    task->reservation ? "its nodes are reserved from %.0f s from now on"
 				     : "its nodes are held for it from %.0f s from now on, unless the "
-				       "next mapping event decides otherwise",
-		   left_s);
+						"next mapping event decides otherwise",
+			    left_s);
 }
 
 const char *engine_waits_because(const struct engine *engine, uint32_t index)

@@ -55,7 +55,7 @@ static bool is_recorded(const struct engine *engine, const struct engine_entry *
 }
 
 static void prepare_entry(const struct engine *engine, const struct sched_plan *plan,
-		    struct engine_entry *ret_entry)
+			  struct engine_entry *ret_entry)
 {
 	const bool compares = engine->setup.record_changes && !engine->queues;
 

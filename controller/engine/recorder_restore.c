@@ -322,9 +322,9 @@ static bool check_steps(struct restoring *restoring, GError **error)
 		if (!engine_restore_is_complete(restoring->engine, i) &&
 		    !note_bad_task(restoring, i,
 			       g_strdup_printf("it is %s, and the record of how it came to be is missing",
-					       engine_task_state_name(
+						   engine_task_state_name(
 						       engine_task(restoring->engine, i)->state)),
-			       error))
+				   error))
 			return false;
 	return true;
 }

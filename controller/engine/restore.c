@@ -8,7 +8,7 @@
 #include "controller/engine/suspension.h"
 
 static bool placement_exists(const struct engine *engine, const struct engine_task *task,
-		 const struct engine_task *record)
+			     const struct engine_task *record)
 {
 	const struct sched_system *system = engine->setup.system;
 	const struct sched_option *option;

@@ -258,7 +258,7 @@ static bool get_row(const struct snapshot_reader *reader, const json_t *object, 
 			continue;
 		if (system->options_first[row] == system->options_first[row + 1])
 			return snapshot_refuse(reader,
-					       "type \"%s\" has no options: no task can be of it",
+					       "type \"%s\" has no options: tasks cannot have this type",
 					       name);
 		*ret_row = row;
 		return true;
@@ -414,13 +414,13 @@ static bool read_numbers(const struct snapshot_reader *reader)
 	    !snapshot_get_number(reader, object, "budget_j", &snapshot->budget_j))
 		return false;
 	if (snapshot->budget_j < 0)
-		return snapshot_refuse(reader, "budget_j is below 0; no budget at all is null");
+		return snapshot_refuse(reader, "budget_j is below 0; write null for no budget");
 	if (snapshot->next_event_s <= snapshot->now_s)
 		return snapshot_refuse(reader, "next_event_s must be above now_s");
 	if (snapshot->end_s <= snapshot->day_start_s)
 		return snapshot_refuse(reader, "end_s must be above day_start_s");
 	if (isinf(snapshot->end_s) && isfinite(snapshot->budget_j))
-		return snapshot_refuse(reader, "a budget is for a time that ends: end_s is null");
+		return snapshot_refuse(reader, "a budget needs an end_s, which is null");
 	return true;
 }
 

@@ -248,7 +248,7 @@ static bool note_nodes(const struct snapshot_reader *reader, bool *const *taken,
 			return snapshot_refuse(
 				reader,
 				"\"running\": task %u is on node %u of cluster "
-				"\"%s\" beside another one",
+				"\"%s\" beside another task",
 				running->task->id, running->nodes[i],
 				reader->read->system->clusters[running->cluster].name);
 		*was = true;

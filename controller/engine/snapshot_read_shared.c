@@ -250,6 +250,6 @@ bool snapshot_check_shared_places(const struct snapshot_reader *reader)
 {
 	if (json_array_size(json_object_get(reader->object, "reservations")) > 0 ||
 	    json_array_size(json_object_get(reader->object, "placeholders")) > 0)
-		return snapshot_refuse(reader, "nothing is promised to tasks in a shared system");
+		return snapshot_refuse(reader, "a shared system has no reservations and place-holders");
 	return check_hosts(reader);
 }

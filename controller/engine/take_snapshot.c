@@ -106,7 +106,7 @@ static uint32_t list_down(struct engine *engine)
 
 		if (engine->tasks[index].state == ENGINE_TASK_MIGRATING)
 			count += append_departing(engine, &engine->tasks[index], migration->left,
-					   migration->left_count, count);
+						  migration->left_count, count);
 	}
 	return count;
 }

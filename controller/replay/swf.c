@@ -74,8 +74,8 @@ static bool check_status(const struct reader *reader, const double *fields)
 
 	return (status >= -1 && status <= 5 && status == floor(status)) ||
 	       set_line_error(reader, SWF_ERROR_LINE,
-			      "field %d: %g is no completion code, a whole number from -1 to 5",
-		      FIELD_STATUS + 1, status);
+			      "field %d: %g is not a completion code, a whole number from -1 to 5",
+			      FIELD_STATUS + 1, status);
 }
 
 /*
@@ -128,8 +128,8 @@ static bool read_fields(const struct reader *reader, const char *line, int64_t *
 		end = read_field(at, count, ret_id, &ret_fields[count]);
 		if (!end || !is_end(end))
 			return set_line_error(reader, SWF_ERROR_LINE,
-					      "field %u, \"%.*s\", is no %s", count + 1,
-				      quoted(at), at, count == FIELD_ID ? "job number" : "number");
+					      "field %u, \"%.*s\", is no %s", count + 1, quoted(at),
+					      at, count == FIELD_ID ? "job number" : "number");
 		at = end;
 		count++;
 	}
@@ -148,8 +148,8 @@ static bool read_procs(const struct reader *reader, const double *fields, double
 	*ret_procs = fmax(fields[field], 0);
 	if (*ret_procs != floor(*ret_procs))
 		return set_line_error(reader, SWF_ERROR_LINE,
-				      "field %d: %g is no number of processors",
-			      field + 1, fields[field]);
+				      "field %d: %g is not a number of processors", field + 1,
+				      fields[field]);
 	return true;
 }
 
@@ -159,13 +159,12 @@ static bool check_times(const struct reader *reader, const double *fields)
 
 	if (fields[FIELD_SUBMIT] < 0)
 		return set_line_error(reader, SWF_ERROR_LINE,
-				      "field 2: submitted at %g s, before 0",
-			      fields[FIELD_SUBMIT]);
+				      "field 2: submitted at %g s, before 0", fields[FIELD_SUBMIT]);
 	for (size_t i = 0; i < G_N_ELEMENTS(times); i++)
 		if (fields[times[i]] > EXACT_MAX)
 			return set_line_error(reader, SWF_ERROR_LINE,
-					      "field %d: %g is no time in seconds",
-				      times[i] + 1, fields[times[i]]);
+					      "field %d: %g is not a time in seconds", times[i] + 1,
+					      fields[times[i]]);
 	return true;
 }
 
@@ -183,13 +182,15 @@ static bool find_procs(const struct reader *reader)
 		return true;
 	if (header > UINT32_MAX)
 		return set_line_error(reader, SWF_ERROR_PROCS,
-			      "the header says %" G_GUINT64_FORMAT " processors (%s), which is out of range: more than "
-			      "%u; give --procs",
-			      header, trace->max_procs ? "MaxProcs" : "MaxNodes", UINT32_MAX);
+				      "the header says %" G_GUINT64_FORMAT
+				      " processors (%s), which is out of range: more than "
+				      "%u; give --procs",
+				      header, trace->max_procs ? "MaxProcs" : "MaxNodes",
+				      UINT32_MAX);
 	if (header == 0)
 		return set_line_error(reader, SWF_ERROR_PROCS,
-			      "the header does not say how many processors there are (MaxProcs); "
-			      "give --procs");
+				      "the header does not say how many processors there are "
+				      "(MaxProcs); give --procs");
 	trace->procs = (uint32_t)header;
 	return true;
 }
@@ -265,9 +266,10 @@ static bool read_header_value(const struct reader *reader, const char *key, cons
 	}
 	behind = value + strspn(value, G_CSET_DIGITS);
 	return set_line_error(reader, SWF_ERROR_LINE, "header: %s \"%.*s\" is %s", key,
-		      (int)MIN(strcspn(value, "\r"), QUOTE_MAX), value,
-		      behind > value &&
-			      *behind == '\0' ? "out of range; give --procs" : "no whole number");
+			      (int)MIN(strcspn(value, "\r"), QUOTE_MAX), value,
+			      behind > value && *behind == '\0'
+				      ? "out of range; give --procs"
+				      : "no whole number");
 }
 
 /*

@@ -54,7 +54,7 @@ static int make_queue(struct immediate *immediate, struct queue *ret_queue)
 
 /* SCHED_REFUSAL_TAKEN if a task of the class can start in this way, else why not. */
 static enum sched_refusal way_refusal(const struct immediate *immediate, uint32_t class,
-				const struct immediate_way *way)
+				      const struct immediate_way *way)
 {
 	if (immediate->classes[class].origin == IMMEDIATE_WAITING && way->rest.pstate != 0)
 		return SCHED_REFUSAL_LATER;
@@ -136,7 +136,7 @@ int immediate_fcfs(struct immediate *immediate)
 
 /* Draws an idle node among those where a task can start. Returns the way; UINT32_MAX: no node. */
 static uint32_t draw_node(struct immediate *immediate, const struct candidate *candidate,
-		     struct random_stream *random, uint32_t *ret_node)
+			  struct random_stream *random, uint32_t *ret_node)
 {
 	const struct immediate_class *class = &immediate->classes[candidate->class];
 	uint32_t total = 0;

@@ -113,7 +113,7 @@ struct host {
 
 /* The first job of a list with a task that fits, or UINT32_MAX. */
 static uint32_t find_fitting(const struct mcb8 *mcb8, const struct mcb8_job *jobs, int list,
-		     struct host *host)
+			     struct host *host)
 {
 	for (uint32_t *at = &host->cursor[list]; *at < mcb8->lists_count[list]; ++*at) {
 		const uint32_t job = mcb8->lists[list][*at];

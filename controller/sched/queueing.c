@@ -314,7 +314,7 @@ int queueing_begin(struct queueing *queueing, const struct policy *policy,
 
 /* Notes a pair with the values of its last computation. */
 static void note_pair(struct queueing *queueing, const struct queueing_task *task, uint32_t machine,
-		     uint32_t action, enum sched_refusal refusal)
+		      uint32_t action, enum sched_refusal refusal)
 {
 	const struct queueing_pair *pair = &task->pairs[machine];
 	const bool full = refusal == SCHED_REFUSAL_QUEUE_FULL;
@@ -346,9 +346,9 @@ int queueing_enqueue(struct queueing *queueing, struct queueing_task *task, uint
 	for (uint32_t other = 0; (queueing->flags & POLICY_EXPLAIN) &&
 				 other < queueing->machines_count; other++)
 		note_pair(queueing, task, other, queueing->actions_count,
-			 other == m ? SCHED_REFUSAL_TAKEN
-			 : queueing_has_place(queueing, other) ? SCHED_REFUSAL_LOWER
-							       : SCHED_REFUSAL_QUEUE_FULL);
+			  other == m ? SCHED_REFUSAL_TAKEN
+			  : queueing_has_place(queueing, other) ? SCHED_REFUSAL_LOWER
+								: SCHED_REFUSAL_QUEUE_FULL);
 	queueing->actions[queueing->actions_count++] = (struct sched_action){
 		.kind = SCHED_ACTION_ENQUEUE,
 		.task = task->task->id,
@@ -370,8 +370,8 @@ void queueing_exclude(struct queueing *queueing, struct queueing_task *task)
 	for (uint32_t m = 0; (queueing->flags & POLICY_EXPLAIN) && m < queueing->machines_count;
 	     m++)
 		note_pair(queueing, task, m, UINT32_MAX,
-			 queueing_has_place(queueing, m) ? SCHED_REFUSAL_UNLIKELY
-							 : SCHED_REFUSAL_QUEUE_FULL);
+			  queueing_has_place(queueing, m) ? SCHED_REFUSAL_UNLIKELY
+							  : SCHED_REFUSAL_QUEUE_FULL);
 }
 
 /* Notes why the tasks that still wait were not queued. */

@@ -84,7 +84,7 @@ static enum sched_action_kind action_kind(struct sharing *sharing, const struct 
 
 /* Fills in an action; the hosts come from *pool. */
 static struct sched_action make_action(struct sharing *sharing, uint32_t index,
-				enum sched_action_kind kind, uint32_t **pool)
+				       enum sched_action_kind kind, uint32_t **pool)
 {
 	const struct sharing_job *job = &sharing->jobs[index];
 	const double now_s = sharing->snapshot->now_s;

@@ -54,7 +54,7 @@ static const struct sched_option *draw_option(struct mapping *mapping,
 
 /* SCHED_REFUSAL_TAKEN if the drawn option is placed, else why not. */
 static enum sched_refusal placement_refusal(struct mapping *mapping, const struct sched_task *task,
-				const struct sched_option *option)
+					    const struct sched_option *option)
 {
 	const double start_s =
 		option ? mapping_start_s(mapping, task->row, option) : (double)INFINITY;
