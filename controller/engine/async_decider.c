@@ -5,24 +5,24 @@
 #include <string.h>
 #include <time.h>
 
-/* What grows to the largest size that was asked for. */
+/* A buffer that grows to the largest size that was needed. */
 struct room {
 	void *data;
 	size_t size;
 };
 
-/* What a snapshot points to, copied. */
+/* A snapshot with copies of everything that it points to. */
 struct copy {
 	struct sched_snapshot snapshot;
-	struct room tasks; /* struct sched_task, of all lists */
-	struct room nodes; /* uint32_t, likewise */
+	struct room tasks; /* struct sched_task, the tasks of all lists */
+	struct room nodes; /* uint32_t, the nodes of all lists */
 	struct room waiting, suspended, running, reservations, placeholders, down, deferred;
 	size_t tasks_used, nodes_used;
 };
 
 struct async_decider {
-	gatomicrefcount count; /* the owner's, and one for each call of `ready` under way */
-	void (*ready)(void *data); /* NULL: the owner has gone */
+	gatomicrefcount count; /* one for the owner, and one for each pending call of `ready` */
+	void (*ready)(void *data); /* NULL: the owner has freed the decider */
 	async_decided_f decided;
 	void *data;
 	struct arena *arena;
@@ -32,12 +32,12 @@ struct async_decider {
 	struct sched_plan plan;
 	double decide_s;
 	double asked_s;
-	bool asked;      /* something is under way, or was and the answer was not taken */
-	GThread *thread; /* where; NULL: it was decided at once */
-	gint done;       /* atomic: it has come to its end */
+	bool asked;      /* a decision is pending, or its answer was not taken yet */
+	GThread *thread; /* the thread that decides; NULL: decided without a thread */
+	gint done;       /* atomic: the decision is finished */
 };
 
-/* Never NULL, also for nothing. */
+/* A buffer of at least `size` bytes; never NULL, even for size 0. */
 static void *room_for(struct room *room, size_t size)
 {
 	if (!room->data || room->size < size) {
@@ -175,7 +175,7 @@ static void copy_clear(struct copy *copy)
 		room_clear(rooms[i]);
 }
 
-/* Life. */
+/* Creating and freeing. */
 
 static void unref(gpointer data)
 {
@@ -188,7 +188,8 @@ static void unref(gpointer data)
 	g_free(decider);
 }
 
-struct async_decider *async_decider_new(void (*ready)(void *data), async_decided_f decided, void *data)
+struct async_decider *async_decider_new(void (*ready)(void *data), async_decided_f decided,
+					void *data)
 {
 	struct async_decider *decider = g_new0(struct async_decider, 1);
 
@@ -214,7 +215,7 @@ void async_decider_free(struct async_decider *decider)
 
 /* Deciding. */
 
-static gboolean tell_ready(gpointer data)
+static gboolean call_ready(gpointer data)
 {
 	const struct async_decider *decider = data;
 
@@ -223,7 +224,7 @@ static gboolean tell_ready(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Processor time of this thread: the machine has other things to do. */
+/* Processor time of this thread: other programs share the processor. */
 static double thread_s(void)
 {
 	struct timespec time;
@@ -232,7 +233,7 @@ static double thread_s(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static gpointer decide(gpointer data)
+static gpointer run_policy(gpointer data)
 {
 	struct async_decider *decider = data;
 	struct policy_context context = { .arena = decider->arena, .flags = decider->flags };
@@ -244,11 +245,12 @@ static gpointer decide(gpointer data)
 	decider->decided(&decider->policy, &decider->copy.snapshot, &decider->plan, decider->data);
 	g_atomic_int_set(&decider->done, 1);
 	g_atomic_ref_count_inc(&decider->count);
-	g_idle_add_full(G_PRIORITY_DEFAULT, tell_ready, decider, unref);
+	g_idle_add_full(G_PRIORITY_DEFAULT, call_ready, decider, unref);
 	return NULL;
 }
 
-void async_decider_ask(struct async_decider *decider, const struct policy *policy, unsigned int flags,
+void async_decider_ask(struct async_decider *decider, const struct policy *policy,
+		       unsigned int flags,
 	       const struct sched_snapshot *snapshot)
 {
 	g_autoptr(GError) error = NULL;
@@ -260,12 +262,12 @@ void async_decider_ask(struct async_decider *decider, const struct policy *polic
 	decider->asked_s = (double)g_get_monotonic_time() * 1e-6;
 	copy_snapshot(&decider->copy, snapshot);
 	decider->asked = true;
-	decider->thread = g_thread_try_new("policy", decide, decider, &error);
+	decider->thread = g_thread_try_new("policy", run_policy, decider, &error);
 	if (decider->thread)
 		return;
-	g_warning("cannot start a thread for policy \"%s\": %s; deciding without one, people wait meanwhile",
+	g_warning("cannot start a thread for policy \"%s\": %s; deciding without one, while clients wait",
 		  policy->name, error->message);
-	decide(decider);
+	run_policy(decider);
 }
 
 bool async_decider_is_busy(const struct async_decider *decider)

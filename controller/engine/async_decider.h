@@ -6,44 +6,50 @@
 #include "controller/sched/policy.h"
 
 /*
- * A policy that decides on a thread of its own, on a copy of the snapshot, while whoever asked goes on:
- * for a service, whose people wait for answers meanwhile. One decision at a time. But for the thread all
- * is called from one and the same.
+ * Runs a policy on a thread of its own, on a copy of the snapshot, while the engine keeps handling
+ * events: for a service, whose users wait for answers meanwhile. One decision at a time. All
+ * functions are to be called from one thread.
  */
 struct async_decider;
 
-/* What came of it; all of it belongs to the struct async_decider until the next question. */
+/*
+ * A decision. The pointers belong to the struct async_decider and are valid until the next
+ * async_decider_ask().
+ */
 struct async_answer {
-	const struct policy *policy;           /* who was asked */
-	const struct sched_snapshot *snapshot; /* the copy that it is about */
+	const struct policy *policy;           /* the policy that decided */
+	const struct sched_snapshot *snapshot; /* the copy that it decided on */
 	const struct sched_plan *plan;
 	double decide_s;  /* processor time */
-	double asked_s;   /* g_get_monotonic_time() in seconds, when it was asked for */
+	double asked_s;   /* g_get_monotonic_time() at async_decider_ask(), in seconds */
 };
 
-/* What is to be done with a decision on the thread that made it; the arguments are lent. */
+/* Called on the thread that decided, before the answer is available; the arguments are borrowed. */
 typedef void (*async_decided_f)(const struct policy *policy, const struct sched_snapshot *snapshot,
 				const struct sched_plan *plan, void *data);
 
 /*
- * `ready` is called when an answer is there, from the default main context, and before that `decided`, from whatever
- * thread decides.
+ * `ready` is called from the default main context when an answer is available. `decided` is called
+ * before that, on the thread that decides. Both get `data`.
  */
-struct async_decider *async_decider_new(void (*ready)(void *data), async_decided_f decided, void *data);
+struct async_decider *async_decider_new(void (*ready)(void *data), async_decided_f decided,
+					void *data);
 
-/* Waits for what is being decided, and drops it. NULL is allowed. */
+/* Waits for a pending decision and drops it. NULL is allowed. */
 void async_decider_free(struct async_decider *decider);
 
 /*
- * Asks `policy` for a plan with `flags` (enum policy_flags). Nothing must be under way, and the system of
- * the snapshot stays as it is until there is an answer; all else is copied. Machines with queues are not
- * for this. Where no thread can be had it is decided before this returns, with a warning.
+ * Asks `policy` for a plan with `flags` (enum policy_flags). No decision may be pending. The system
+ * of the snapshot must not change until there is an answer; everything else is copied. Not for
+ * systems with queues. If no thread can be created, the policy decides before this returns, with a
+ * warning.
  */
-void async_decider_ask(struct async_decider *decider, const struct policy *policy, unsigned int flags,
+void async_decider_ask(struct async_decider *decider, const struct policy *policy,
+		       unsigned int flags,
 	       const struct sched_snapshot *snapshot);
 
-/* Whether something is being decided, or was and the answer was not taken yet. */
+/* Whether a decision is pending or its answer was not taken yet. */
 bool async_decider_is_busy(const struct async_decider *decider);
 
-/* Takes the answer if there is one. */
+/* Takes the answer. Returns false if there is none. */
 bool async_decider_take(struct async_decider *decider, struct async_answer *ret_answer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the backend says: how attempts began and ended, and which nodes are down. */
+/* Handles the backend's events: how attempts began and ended, and which nodes are down. */
 #include <math.h>
 
 #include "controller/engine/shared_nodes.h"
@@ -29,14 +29,14 @@ enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, 
 		engine_record_lost(engine, index, time_s, reason);
 		task->waits_since_s = time_s;
 	}
-	engine_wait_for(engine, index);
+	engine_enqueue_waiting(engine, index);
 	return ENGINE_TASK_WAITING;
 }
 
 void engine_count_completed(struct engine *engine, const struct engine_task *task)
 {
 	const struct sched_cluster *cluster = &engine->setup.system->clusters[task->cluster];
-	/* A host without a meter says nothing about energy: the estimate stands in. */
+	/* A host without a meter reports no energy: the estimate is used instead. */
 	const double energy_j = isfinite(task->energy_j) ? task->energy_j : task->eec_j;
 
 	engine->completed_j += energy_j;
@@ -78,7 +78,10 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 	case BACKEND_OUTCOME_LOST:
 		return engine_after_loss(engine, index, event->time_s, event->reason);
 	case BACKEND_OUTCOME_KILLED:
-		/* Nobody asked for that: whoever served before could not record that it stopped. */
+		/*
+		 * The controller did not request it, so the attempt is from a service that was
+		 * killed before it could record that it stopped.
+		 */
 		if (engine->setup.open && !task->cancelled && !engine->ended)
 			return engine_after_loss(engine, index, event->time_s, event->reason);
 		engine->result.tasks_failed++;
@@ -93,7 +96,7 @@ static enum engine_task_state after_outcome(struct engine *engine, uint32_t inde
 
 /* Tasks. */
 
-/* News of an attempt that is not the current one, or of an ended task, is old. */
+/* Whether the event is about the current attempt of a task that has not ended. */
 static bool is_current(const struct engine *engine, const struct backend_event *event)
 {
 	if (event->task >= engine->setup.workload->tasks_count)
@@ -125,15 +128,15 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	struct engine_task *task = &engine->tasks[event->task];
 	const enum engine_task_state state = task->state;
 
-	if (engine_evicted(engine, event) || !is_current(engine, event))
+	if (engine_handle_evicted(engine, event) || !is_current(engine, event))
 		return;
-	engine->changed_places = true;
+	engine->change_pending = true;
 	engine_clear_overrun(engine, event->task);
 	engine_window_note_ran(engine, event->task, event->time_s);
 	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING ||
 	    state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING) {
 		engine_stop_sharing(engine, event->task, event->time_s);
-		engine_vacate(engine, event->task, task->nodes);
+		engine_free_nodes(engine, event->task, task->nodes);
 		engine_window_note_end(engine, event->task, event->time_s);
 		running_list_remove(&engine->running, event->task);
 	}
@@ -151,7 +154,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 	engine_set_preemptible(engine, event->task);
 	engine_record_task(engine, event->task);
 	engine_record_end(engine, event->task);
-	engine_settle_reason(engine, task);
+	engine_release_reason(engine, task);
 	if (engine->suspensions[event->task])
 		engine_end_suspension(engine, event->task, state);
 	if (state == ENGINE_TASK_MIGRATING)
@@ -162,7 +165,7 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 
 /* Nodes. */
 
-static bool place_has(const struct sched_planned *planned, const struct sched_node *node)
+static bool needs_node(const struct sched_planned *planned, const struct sched_node *node)
 {
 	if (planned->cluster != node->cluster)
 		return false;
@@ -172,20 +175,20 @@ static bool place_has(const struct sched_planned *planned, const struct sched_no
 	return false;
 }
 
-/* Takes back what was promised a node. */
-static void cancel_promises(struct engine *engine, struct sched_planned *list, uint32_t *count,
-			    const struct sched_node *node, double time_s, const char *reason)
+/* Cancels the entries of a list that need a node. */
+static void cancel_planned(struct engine *engine, struct sched_planned *list, uint32_t *count,
+			   const struct sched_node *node, double time_s, const char *reason)
 {
 	for (uint32_t i = 0; i < *count;) {
 		const uint32_t task = list[i].task->id;
 
-		if (!place_has(&list[i], node)) {
+		if (!needs_node(&list[i], node)) {
 			i++;
 			continue;
 		}
 		engine_remove_reservation(list, count, task);
-		engine_cancel(engine, task);
-		engine_note_gone(engine, task);
+		engine_cancel_planned(engine, task);
+		engine_note_node_lost(engine, task);
 		engine_record_event(engine, time_s, "cancelled", task, reason);
 		engine_record_task(engine, task);
 	}
@@ -202,14 +205,14 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 	engine->changes++;
 	engine->down[node->cluster][node->node] = down;
 	engine->tallied = false;
-	engine->changed_places = true;
+	engine->change_pending = true;
 	if (down) {
 		engine->down_nodes[engine->down_count++] = *node;
 		engine_unclaim_node(engine, node->cluster, node->node);
-		cancel_promises(engine, engine->reservations, &engine->reservations_count, node,
-				time_s, reason);
-		cancel_promises(engine, engine->placeholders, &engine->placeholders_count, node,
-				time_s, reason);
+		cancel_planned(engine, engine->reservations, &engine->reservations_count, node,
+			       time_s, reason);
+		cancel_planned(engine, engine->placeholders, &engine->placeholders_count, node,
+			       time_s, reason);
 		return;
 	}
 	for (uint32_t i = 0; i < engine->down_count; i++)
@@ -234,7 +237,7 @@ static void handle_node(struct engine *engine, const struct backend_event *event
 	engine_set_down(engine, &node, event->time_s, "node went down");
 }
 
-/* All of it. */
+/* All events. */
 
 void engine_handle(struct engine *engine, const struct backend_event *event)
 {

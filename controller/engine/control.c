@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What people ask for while a run goes on: tasks that come at any time, that are cancelled, or that are not
- * to start yet, and nodes that are to take nothing new. Whoever keeps what was asked for tells a run that
- * goes on after an interruption.
+ * Requests of users during a run: tasks that are submitted, cancelled, held and released, and nodes
+ * that are drained. After an interruption the caller, which keeps these requests, restores them.
  */
 #include <math.h>
 
@@ -21,10 +20,10 @@ static double now_s(const struct engine *engine)
 	return fmax(0, backend_now_s(engine->backend));
 }
 
-/* A policy that is asked at changes is to be asked now. */
+/* Has a policy that decides at changes decide now. */
 static void ask_policy(struct engine *engine)
 {
-	engine->changed_places = true;
+	engine->change_pending = true;
 	backend_wake(engine->backend);
 }
 
@@ -56,8 +55,11 @@ uint32_t engine_submit(struct engine *engine, const struct sched_task *task, boo
 	return index;
 }
 
-/* What a task that waits was promised is taken back: it is WAITING, and not mappable. */
-static void withdraw(struct engine *engine, uint32_t index)
+/*
+ * Cancels the reservation, place-holder or claim of a waiting task: it is WAITING, and not
+ * mappable.
+ */
+static void cancel_plans(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
@@ -66,15 +68,17 @@ static void withdraw(struct engine *engine, uint32_t index)
 		engine_unclaim(engine, index);
 	} else if (task->state == ENGINE_TASK_PLANNED) {
 		if (task->reservation)
-			engine_remove_reservation(engine->reservations, &engine->reservations_count, index);
+			engine_remove_reservation(engine->reservations, &engine->reservations_count,
+						  index);
 		else
-			engine_remove_reservation(engine->placeholders, &engine->placeholders_count, index);
-		engine_cancel(engine, index);
+			engine_remove_reservation(engine->placeholders, &engine->placeholders_count,
+						  index);
+		engine_cancel_planned(engine, index);
 	}
-	engine_unwait(engine, index);
+	engine_dequeue_waiting(engine, index);
 }
 
-/* A task that the backend does not know, or has in a queue, ends. */
+/* Cancels a task that the backend does not know, or has in a queue. */
 static void cancel_waiting(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
@@ -85,11 +89,11 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 	else if (queued)
 		engine_dequeue(engine, index);
 	else if (task->state != ENGINE_TASK_QUARANTINED)
-		withdraw(engine, index);
+		cancel_plans(engine, index);
 	task->held = false;
 	task->state = ENGINE_TASK_KILLED;
 	task->ended_s = now_s(engine);
-	task->reason = "a person cancelled it";
+	task->reason = "a user cancelled it";
 	engine->result.tasks_failed++;
 	if (engine->queues)
 		engine_note_deadline(engine, index, false);
@@ -107,11 +111,12 @@ static void cancel_under_way(struct engine *engine, uint32_t index)
 
 	if (!task->cancelled) {
 		task->cancelled = true;
-		engine_record_wish(engine, "cancel", index);
+		engine_record_request(engine, "cancel", index);
 		engine_set_preemptible(engine, index);
 	}
 	if (task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_SUSPENDED)
-		engine_hold_suspended(engine, index); /* it is not to go on before it has ended */
+		/* It must not resume before the backend has killed it. */
+		engine_hold_suspended(engine, index);
 	engine_flush(engine);
 	if (!engine->ended)
 		backend_kill(engine->backend, index, task->attempts);
@@ -130,7 +135,7 @@ const char *engine_request_cancel(struct engine *engine, uint32_t index)
 	case ENGINE_TASK_PLANNED:
 	case ENGINE_TASK_QUEUED:
 	case ENGINE_TASK_QUARANTINED:
-		engine_record_wish(engine, "cancel", index);
+		engine_record_request(engine, "cancel", index);
 		cancel_waiting(engine, index);
 		return NULL;
 	case ENGINE_TASK_STARTING:
@@ -146,10 +151,10 @@ const char *engine_request_cancel(struct engine *engine, uint32_t index)
 	}
 }
 
-/* A waiting task is not mappable. */
-static void park(struct engine *engine, uint32_t index)
+/* Holds a waiting task: it is not mappable. */
+static void hold_waiting(struct engine *engine, uint32_t index)
 {
-	withdraw(engine, index);
+	cancel_plans(engine, index);
 	engine->tasks[index].held = true;
 	engine->parked_count++;
 }
@@ -167,9 +172,9 @@ const char *engine_request_hold(struct engine *engine, uint32_t index)
 	case ENGINE_TASK_COMING:
 		return "it has not arrived yet";
 	case ENGINE_TASK_QUEUED:
-		return "it is in the queue of a machine, which starts it";
+		return "it is in the queue of a cluster, which starts it";
 	case ENGINE_TASK_SUSPENDED:
-		return "it is suspended; suspend it again, and it stays so";
+		return "it is suspended; suspend it again to hold it";
 	case ENGINE_TASK_STARTING:
 	case ENGINE_TASK_RUNNING:
 	case ENGINE_TASK_SUSPENDING:
@@ -183,25 +188,28 @@ const char *engine_request_hold(struct engine *engine, uint32_t index)
 	}
 	if (engine->tasks[index].held)
 		return NULL;
-	park(engine, index);
-	engine_record_wish(engine, "held", index);
+	hold_waiting(engine, index);
+	engine_record_request(engine, "held", index);
 	engine_record_task(engine, index);
 	engine_flush(engine);
-	ask_policy(engine); /* others may have what it was promised */
+	ask_policy(engine); /* others may get the nodes that were reserved for it */
 	return NULL;
 }
 
-/* Whatever became of it before: it waits, with the attempts that it is known to have had. */
+/*
+ * Releases a quarantined task: it waits, with the number of attempts that is known, whatever became
+ * of it before.
+ */
 static const char *release_quarantined(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
 	if (task->task->row >= engine->setup.system->rows_count)
-		return "the configuration has not got its type; put that back, or cancel the task";
+		return "the configuration does not have its type; add the type again, or cancel the task";
 	task->state = ENGINE_TASK_WAITING;
 	task->reason = NULL;
-	engine_wait_for(engine, index);
-	engine_record_wish(engine, "released", index);
+	engine_enqueue_waiting(engine, index);
+	engine_record_request(engine, "released", index);
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	ask_policy(engine);
@@ -238,8 +246,8 @@ const char *engine_request_release(struct engine *engine, uint32_t index)
 		return "it is not held; it waits to be started";
 	engine->tasks[index].held = false;
 	engine->parked_count--;
-	engine_wait_for(engine, index);
-	engine_record_wish(engine, "released", index);
+	engine_enqueue_waiting(engine, index);
+	engine_record_request(engine, "released", index);
 	engine_flush(engine);
 	ask_policy(engine);
 	return NULL;
@@ -254,7 +262,7 @@ bool engine_restore_held(struct engine *engine, uint32_t index)
 	else if ((engine->tasks[index].state == ENGINE_TASK_WAITING ||
 		  engine->tasks[index].state == ENGINE_TASK_PLANNED) &&
 		 !engine->tasks[index].held)
-		park(engine, index);
+		hold_waiting(engine, index);
 	return true;
 }
 
@@ -263,7 +271,7 @@ bool engine_restore_cancelled(struct engine *engine, uint32_t index)
 	if (index >= engine_tasks_count(engine))
 		return false;
 	if (engine->tasks[index].state == ENGINE_TASK_WAITING) {
-		cancel_waiting(engine, index); /* it came to its end with the run that was left */
+		cancel_waiting(engine, index); /* it was killed when the interrupted run was left */
 	} else if (engine->tasks[index].state >= ENGINE_TASK_STARTING &&
 		   engine->tasks[index].state <= ENGINE_TASK_MIGRATING) {
 		engine->tasks[index].cancelled = true;
@@ -370,14 +378,17 @@ struct engine_node engine_node(const struct engine *engine, uint32_t cluster, ui
 
 /* Why a task waits. */
 
-static const char *say(const struct engine *engine, const char *format, double s)
+static const char *because_text(const struct engine *engine, const char *format, double s)
 {
 	g_snprintf(engine->because, ENGINE_BECAUSE_SIZE, format, s);
 	return engine->because;
 }
 
-/* Counts the nodes of all clusters: of tasks by the thousand somebody asks why they wait. */
-static void tally(struct engine *engine)
+/*
+ * Counts the nodes of all clusters; the counts are kept because clients ask for thousands of tasks
+ * why they wait.
+ */
+static void count_tallies(struct engine *engine)
 {
 	for (uint32_t c = 0; c < engine->setup.system->clusters_count; c++) {
 		struct engine_tally *tally = &engine->tallies[c];
@@ -393,15 +404,15 @@ static void tally(struct engine *engine)
 	engine->tallied = true;
 }
 
-/* Nodes of a cluster that take tasks, or of these those that are idle. */
+/* The number of nodes of a cluster that take tasks or, with `idle`, are idle. */
 static uint32_t count_nodes(const struct engine *engine, uint32_t cluster, bool idle)
 {
 	if (!engine->tallied)
-		tally((struct engine *)engine);
+		count_tallies((struct engine *)engine);
 	return idle ? engine->tallies[cluster].idle : engine->tallies[cluster].up;
 }
 
-/* Whether a task fits in a place that it may have, taking nodes that are up, or idle ones, for free. */
+/* Whether a task fits on the nodes of some cluster that are up or, with `idle`, idle. */
 static bool fits_nodes(const struct engine *engine, uint32_t index, bool idle)
 {
 	uint32_t count;
@@ -415,7 +426,7 @@ static bool fits_nodes(const struct engine *engine, uint32_t index, bool idle)
 	return false;
 }
 
-/* The same of the memory of shared hosts. */
+/* As fits_nodes(), for the memory of shared hosts. */
 static bool fits_hosts(const struct engine *engine, uint32_t index, bool idle)
 {
 	const struct sched_demand *demand = &engine->known[index].demand;
@@ -431,9 +442,10 @@ static bool fits_hosts(const struct engine *engine, uint32_t index, bool idle)
 	return vms >= demand->vms;
 }
 
-static bool fits(const struct engine *engine, uint32_t index, bool idle)
+static bool fits_somewhere(const struct engine *engine, uint32_t index, bool idle)
 {
-	return engine->shared_nodes ? fits_hosts(engine, index, idle) : fits_nodes(engine, index, idle);
+	return engine->shared_nodes ? fits_hosts(engine, index, idle) : fits_nodes(engine, index,
+										   idle);
 }
 
 static const char *why_waiting(const struct engine *engine, uint32_t index)
@@ -441,21 +453,21 @@ static const char *why_waiting(const struct engine *engine, uint32_t index)
 	const struct engine_task *task = &engine->tasks[index];
 
 	if (task->held)
-		return "a person holds it";
-	if (!fits(engine, index, false))
+		return "a user holds it";
+	if (!fits_somewhere(engine, index, false))
 		return "fits nowhere while nodes are down or drained";
 	if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
 		return engine->because;
-	if (engine->shared_nodes && engine->put_off[index].count > 0 &&
-	    engine->put_off[index].until_s > now_s(engine))
-		return say(engine, "deferred by the policy, for another %.0f s",
-			   engine->put_off[index].until_s - now_s(engine));
-	if (!engine->queues && !fits(engine, index, true))
+	if (engine->shared_nodes && engine->deferrals[index].count > 0 &&
+	    engine->deferrals[index].until_s > now_s(engine))
+		return because_text(engine, "deferred by the policy, for another %.0f s",
+				    engine->deferrals[index].until_s - now_s(engine));
+	if (!engine->queues && !fits_somewhere(engine, index, true))
 		return engine->shared_nodes ? "no host has memory to spare" : "no idle nodes";
-	if (engine->changed_places || engine->considered_s < task->task->arrival_s)
+	if (engine->change_pending || engine->considered_s < task->task->arrival_s)
 		return "the next mapping event decides";
 	if (engine_is_deciding(engine))
-		return "the policy decides just now";
+		return "the policy is deciding";
 	return "passed over by the policy: others go first, or it is not worth its energy";
 }
 
@@ -467,14 +479,14 @@ static const char *why_planned(const struct engine *engine, uint32_t index)
 	if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
 		return engine->because;
 	if (engine->blocked[index] > 0)
-		return "its nodes are still being left";
+		return "other tasks still have to leave its nodes";
 	if (left_s <= 0)
 		return "its nodes are reserved, but not free yet";
-	return say(engine,
-		   task->reservation ? "its nodes are reserved from %.0f s from now on"
+	return because_text(engine,
+			    task->reservation ? "its nodes are reserved from %.0f s from now on"
 				     : "its nodes are held for it from %.0f s from now on, unless the "
-				       "next mapping event decides otherwise",
-		   left_s);
+						"next mapping event decides otherwise",
+			    left_s);
 }
 
 const char *engine_waits_because(const struct engine *engine, uint32_t index)
@@ -489,20 +501,21 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 	case ENGINE_TASK_PLANNED:
 		return why_planned(engine, index);
 	case ENGINE_TASK_QUEUED:
-		return "it is in the queue of a machine";
+		return "it is in the queue of a cluster";
 	case ENGINE_TASK_QUARANTINED:
-		return "its record cannot be used: release it to start it anew, or cancel it";
+		return "its record cannot be used: release it to start it again, or cancel it";
 	case ENGINE_TASK_SUSPENDED:
 		if (engine->tasks[index].cancelled)
 			return NULL;
-		if (engine->tasks[index].held && !engine_window_sleeps(engine, index))
-			return "a person suspended it";
+		if (engine->tasks[index].held && !engine_window_suspended(engine, index))
+			return "a user suspended it";
 		if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
 			return engine->because;
 		if (engine->suspensions[index]->claimed)
-			return "its nodes are still being left";
-		return engine_is_wanted(engine, index) ? "it goes on as soon as its cluster has idle nodes"
-						       : "it was suspended for others";
+			return "other tasks still have to leave its nodes";
+		return engine_is_wanted(engine,
+					index) ? "it resumes as soon as its cluster has idle nodes"
+						       : "it was suspended for other tasks";
 	default:
 		return NULL;
 	}

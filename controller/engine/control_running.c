@@ -8,11 +8,11 @@
 #include "controller/engine/window.h"
 
 /*
- * What people ask for: tasks that are suspended until they say otherwise, and go on when they do.
- * The steps are those of the policies' suspensions (suspension.c).
+ * Requests of users about running tasks: suspend (until the user resumes the task), resume,
+ * migrate. The steps are those of the policies' suspensions (suspension.c).
  */
 
-/* The first nodes of its cluster that are idle, if they are enough. */
+/* Finds the first idle nodes of the task's cluster. Returns whether there are enough. */
 static bool find_idle(const struct engine *engine, const struct engine_task *task,
 		      uint32_t *ret_nodes)
 {
@@ -37,14 +37,14 @@ static void resume_if_idle(struct engine *engine, uint32_t index)
 	    engine_window_refuses(engine, index))
 		return;
 	engine_begin_resume(engine, index, nodes);
-	engine->disturbed = true; /* the nodes may be promised */
+	engine->disturbed = true; /* the nodes may be reserved for others */
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	if (!engine->ended)
 		engine_launch_resume(engine, index);
 }
 
-/* Whether all who are suspended are wanted that nobody holds. */
+/* Whether all suspended tasks that are not held are to be resumed without the policy. */
 static bool wants_all(const struct engine *engine)
 {
 	return !policy_resumes(&engine->setup.policy, engine->setup.system);
@@ -70,12 +70,12 @@ void engine_resume_wanted(struct engine *engine)
 			resume_if_idle(engine, ids[i]);
 }
 
-/* A task that the policy suspended stays so until a person says otherwise. */
+/* Holds a suspended task until a user resumes it. */
 void engine_hold_suspended(struct engine *engine, uint32_t index)
 {
 	struct suspension *suspension = engine->suspensions[index];
 
-	suspension->record.by_person = true; /* also of one that the window's energy had suspended */
+	suspension->record.by_person = true; /* also if the window's limit had suspended it */
 	if (engine->tasks[index].held) {
 		engine_record_suspension(engine, index);
 		engine_flush(engine);
@@ -97,14 +97,14 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 	if (engine->ended)
 		return "the run has ended";
 	if (engine->shared_nodes)
-		return "it shares its hosts, and only the policy says who is on them";
+		return "it shares its hosts, and only the policy places tasks on them";
 	if (engine->queues)
-		return "its machine has a queue, and goes on with the next task only when it has ended";
+		return "its cluster has a queue, and executes the next task only after it has ended";
 	if (index >= engine->setup.workload->tasks_count)
 		return "there is no such task";
 	switch (engine->tasks[index].state) {
 	case ENGINE_TASK_RUNNING:
-		engine_record_wish(engine, "suspend", index);
+		engine_record_request(engine, "suspend", index);
 		engine_begin_suspend(engine, index, true);
 		engine_record_task(engine, index);
 		engine_flush(engine);
@@ -113,14 +113,14 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 		return NULL;
 	case ENGINE_TASK_SUSPENDING:
 	case ENGINE_TASK_SUSPENDED:
-		engine_record_wish(engine, "suspend", index);
+		engine_record_request(engine, "suspend", index);
 		engine_hold_suspended(engine, index);
 		return NULL;
 	case ENGINE_TASK_MIGRATING:
 		return "its VMs are on their way to other nodes; try again in a moment";
 	case ENGINE_TASK_STARTING:
 	case ENGINE_TASK_RESUMING:
-		return "it is just starting or going on; try again in a moment";
+		return "it is starting or resuming; try again in a moment";
 	case ENGINE_TASK_COMING:
 	case ENGINE_TASK_WAITING:
 	case ENGINE_TASK_PLANNED:
@@ -135,7 +135,7 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 	if (engine->ended)
 		return "the run has ended";
 	if (engine->shared_nodes)
-		return "it shares its hosts, and only the policy says who is on them";
+		return "it shares its hosts, and only the policy places tasks on them";
 	if (index >= engine->setup.workload->tasks_count)
 		return "there is no such task";
 	if (engine->tasks[index].state == ENGINE_TASK_RESUMING)
@@ -145,9 +145,10 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 		return "it is not suspended";
 	if (engine->suspensions[index]->claimed)
 		return NULL;
-	engine_record_wish(engine, "resume", index);
+	engine_record_request(engine, "resume", index);
 	engine_dequeue_suspended(engine, index);
-	engine->suspensions[index]->record.by_person = true; /* also of one that somebody else had suspended */
+	/* Also if another user or a policy had suspended it. */
+	engine->suspensions[index]->record.by_person = true;
 	engine_set_held(engine, index, false);
 	engine_set_wanted(engine, index, true);
 	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
@@ -165,9 +166,9 @@ const char *engine_why_not_migrate(const struct engine *engine, uint32_t index)
 	if (index >= engine->setup.workload->tasks_count)
 		return "there is no such task";
 	if (engine->queues)
-		return "where machines have queues a task stays on its machine";
+		return "in clusters with queues a task stays on its cluster";
 	if (!backend_migrates(engine->backend))
-		return "nothing can be migrated here";
+		return "this run cannot migrate tasks";
 	switch (engine->tasks[index].state) {
 	case ENGINE_TASK_RUNNING:
 		return NULL;
@@ -175,7 +176,7 @@ const char *engine_why_not_migrate(const struct engine *engine, uint32_t index)
 		return "its VMs are on their way to other nodes already; try again in a moment";
 	case ENGINE_TASK_STARTING:
 	case ENGINE_TASK_RESUMING:
-		return "it is just starting or going on; try again in a moment";
+		return "it is starting or resuming; try again in a moment";
 	case ENGINE_TASK_COMING:
 	case ENGINE_TASK_WAITING:
 	case ENGINE_TASK_PLANNED:
@@ -190,11 +191,13 @@ const char *engine_why_not_migrate(const struct engine *engine, uint32_t index)
 }
 
 /*
- * Deals the task's nodes out over hosts, so that as many as possible stay: where not all get equally many, those
- * get one more that have it, then the first ones. Fills in the host of each,
- * or UINT32_MAX for one that has to go, and *ret_rooms, how many more each host gets.
+ * Distributes the task's nodes over hosts so that as many as possible stay: where not all hosts get
+ * equally many, one more goes to the hosts that have more already, then to the first ones. Writes
+ * the host of each node that stays, or UINT32_MAX for a node that moves, to ret_hosts, and how many
+ * more nodes each host gets to ret_rooms.
  */
-static void deal_out(const struct engine_task *task, const uint32_t *hosts, uint32_t hosts_count,
+static void distribute_over_hosts(const struct engine_task *task, const uint32_t *hosts,
+				  uint32_t hosts_count,
 		     const uint32_t *node_hosts, uint32_t *ret_hosts, uint32_t *ret_rooms)
 {
 	const uint32_t each = task->nodes_count / hosts_count;
@@ -223,7 +226,7 @@ static void deal_out(const struct engine_task *task, const uint32_t *hosts, uint
 	}
 }
 
-/* An idle node of a host that is not among the `count` ones chosen; UINT32_MAX: there is none. */
+/* An idle node of a host that is not among the `count` chosen nodes; UINT32_MAX: there is none. */
 static uint32_t find_idle_on(const struct engine *engine, const struct engine_task *task,
 			     uint32_t host, const uint32_t *node_hosts, const uint32_t *chosen,
 			     uint32_t count)
@@ -251,15 +254,18 @@ static int by_number(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* The nodes that a task is to go to. Returns UINT32_MAX, or the host that has too little room. */
-static uint32_t choose(const struct engine *engine, const struct engine_task *task,
+/*
+ * Chooses the nodes that a task migrates to. Returns UINT32_MAX, or the host that has too little
+ * room.
+ */
+static uint32_t choose_nodes(const struct engine *engine, const struct engine_task *task,
 		       const uint32_t *hosts, uint32_t hosts_count, const uint32_t *node_hosts,
 		       uint32_t *ret_nodes)
 {
 	g_autofree uint32_t *wanted = g_new(uint32_t, task->nodes_count);
 	g_autofree uint32_t *rooms = g_new(uint32_t, hosts_count);
 
-	deal_out(task, hosts, hosts_count, node_hosts, wanted, rooms);
+	distribute_over_hosts(task, hosts, hosts_count, node_hosts, wanted, rooms);
 	for (uint32_t v = 0, h = 0; v < task->nodes_count; v++) {
 		ret_nodes[v] = task->nodes[v];
 		if (wanted[v] != UINT32_MAX)
@@ -287,24 +293,24 @@ const char *engine_request_migrate(struct engine *engine, uint32_t index, const 
 	if (problem)
 		return problem;
 	if (hosts_count == 0 || hosts_count > task->nodes_count)
-		return "it does not have as many VMs; name fewer hosts";
+		return "it has fewer VMs than hosts are named; name fewer hosts";
 	nodes = g_new(uint32_t, task->nodes_count);
-	*ret_full = choose(engine, task, hosts, hosts_count, node_hosts, nodes);
+	*ret_full = choose_nodes(engine, task, hosts, hosts_count, node_hosts, nodes);
 	if (*ret_full != UINT32_MAX)
 		return "no node or too little memory is free";
 	if (memcmp(nodes, task->nodes, task->nodes_count * sizeof(*nodes)) == 0)
 		return "its VMs are there already";
 	if (!engine->shared_nodes)
 		qsort(nodes, task->nodes_count, sizeof(*nodes), by_number);
-	engine_record_wish(engine, "migrate", index);
+	engine_record_request(engine, "migrate", index);
 	engine_begin_migrate(engine, index, nodes, true);
-	engine->disturbed = true; /* the nodes may be promised */
+	engine->disturbed = true; /* the nodes may be reserved for others */
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	if (!engine->ended)
 		engine_launch_migrate(engine, index);
-	if (engine->shared_nodes) { /* others have more or less CPU beside them now */
-		engine->changed_places = true;
+	if (engine->shared_nodes) { /* the CPU that is left for the other tasks has changed */
+		engine->change_pending = true;
 		backend_wake(engine->backend);
 	}
 	return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Decisions on record. The snapshot that goes with one names every task that waits: a service, which
- * never ends, would record the same queue over and over while nothing in it moves.
+ * Records decisions. The snapshot of a decision names every waiting task: without the check for
+ * unchanged decisions a service, which never ends, would record the same queue over and over.
  */
 #include <string.h>
 
@@ -13,23 +13,26 @@ static bool leaves_waiting(const struct sched_action *action)
 	return action->kind == SCHED_ACTION_PLACEHOLDER || action->kind == SCHED_ACTION_DEFER;
 }
 
-static void say(GByteArray *text, const void *data, size_t size)
+static void append_bytes(GByteArray *text, const void *data, size_t size)
 {
 	g_byte_array_append(text, data, (guint)size);
 }
 
-static void say_action(GByteArray *text, const struct sched_action *action)
+static void append_action(GByteArray *text, const struct sched_action *action)
 {
 	const uint32_t numbers[] = { action->kind, action->task, action->cluster, action->pstate,
 				     action->nodes_count };
 
-	say(text, numbers, sizeof(numbers));
-	say(text, &action->start_s, sizeof(action->start_s));
+	append_bytes(text, numbers, sizeof(numbers));
+	append_bytes(text, &action->start_s, sizeof(action->start_s));
 	if (action->nodes_count > 0)
-		say(text, action->nodes, action->nodes_count * sizeof(*action->nodes));
+		append_bytes(text, action->nodes, action->nodes_count * sizeof(*action->nodes));
 }
 
-/* What a plan says that lets all that wait go on waiting (the caller frees); NULL: it does more. */
+/*
+ * The text of a plan that leaves all waiting tasks waiting (the caller frees); NULL: the plan does
+ * more.
+ */
 static GBytes *describe_waiting(const struct sched_plan *plan)
 {
 	g_autoptr(GByteArray) text = g_byte_array_new();
@@ -37,26 +40,27 @@ static GBytes *describe_waiting(const struct sched_plan *plan)
 	for (uint32_t i = 0; i < plan->actions_count; i++) {
 		if (!leaves_waiting(&plan->actions[i]))
 			return NULL;
-		say_action(text, &plan->actions[i]);
+		append_action(text, &plan->actions[i]);
 	}
 	if (plan->note)
-		say(text, plan->note, strlen(plan->note));
+		append_bytes(text, plan->note, strlen(plan->note));
 	return g_byte_array_free_to_bytes(g_steal_pointer(&text));
 }
 
-/* Whether the last decision on record says the same, and nothing has come of either. */
-static bool is_on_record(const struct engine *engine, const struct engine_entry *entry)
+/* Whether the last recorded decision has the same text. */
+static bool is_recorded(const struct engine *engine, const struct engine_entry *entry)
 {
-	return engine->recorded && entry->waiting && g_bytes_equal(engine->recorded, entry->waiting);
+	return engine->recorded && entry->waiting &&
+	       g_bytes_equal(engine->recorded, entry->waiting);
 }
 
-static void prepare(const struct engine *engine, const struct sched_plan *plan,
-		    struct engine_entry *ret_entry)
+static void prepare_entry(const struct engine *engine, const struct sched_plan *plan,
+			  struct engine_entry *ret_entry)
 {
-	const bool news = engine->setup.record_changes && !engine->queues;
+	const bool compares = engine->setup.record_changes && !engine->queues;
 
-	*ret_entry = (struct engine_entry){ .waiting = news ? describe_waiting(plan) : NULL };
-	ret_entry->known = is_on_record(engine, ret_entry);
+	*ret_entry = (struct engine_entry){ .waiting = compares ? describe_waiting(plan) : NULL };
+	ret_entry->known = is_recorded(engine, ret_entry);
 }
 
 void engine_prepare_entry(const struct policy *policy, const struct sched_snapshot *snapshot,
@@ -66,7 +70,7 @@ void engine_prepare_entry(const struct policy *policy, const struct sched_snapsh
 	const struct engine_recorder *recorder = engine->setup.recorder;
 	struct engine_entry *entry = &engine->entry;
 
-	prepare(engine, plan, entry);
+	prepare_entry(engine, plan, entry);
 	if (recorder && recorder->describe && !entry->known)
 		recorder->describe(recorder, policy, snapshot, plan, &entry->description);
 }
@@ -90,7 +94,7 @@ void engine_record_decision(struct engine *engine, const struct policy *policy,
 	if (!recorder || !recorder->decision)
 		return;
 	if (!engine->decider)
-		prepare(engine, plan, entry);
+		prepare_entry(engine, plan, entry);
 	if (!entry->known && entry->description.actions)
 		good = recorder->described(recorder, &entry->description);
 	else if (!entry->known)

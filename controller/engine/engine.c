@@ -149,7 +149,7 @@ void engine_set_asker(struct engine *engine, const char *user)
 	engine->asker = user ? g_utf8_make_valid(user, -1) : NULL;
 }
 
-void engine_record_wish(struct engine *engine, const char *kind, uint32_t task)
+void engine_record_request(struct engine *engine, const char *kind, uint32_t task)
 {
 	if (records_events(engine))
 		record_event(engine, fmax(0, backend_now_s(engine->backend)), kind,
@@ -176,7 +176,7 @@ void engine_record_end(struct engine *engine, uint32_t index)
 			       "reason", task->reason));
 }
 
-void engine_settle_reason(struct engine *engine, struct engine_task *task)
+void engine_release_reason(struct engine *engine, struct engine_task *task)
 {
 	task->reason = task->reason && engine_task_over(task)
 			       ? g_string_chunk_insert_const(engine->ends, task->reason)
@@ -209,7 +209,7 @@ void engine_flush(struct engine *engine)
 		engine_abort(engine, "the record could not be written");
 }
 
-/* Widest place that a task can get. */
+/* The largest number of nodes that a task can get. */
 static uint32_t task_width(const struct sched_system *system, const struct sched_task *task)
 {
 	uint32_t width = 0;
@@ -219,7 +219,7 @@ static uint32_t task_width(const struct sched_system *system, const struct sched
 	if (system->shared)
 		return task->demand.vms;
 	if (task->row >= system->rows_count)
-		return 0; /* of a type that is no more: it goes nowhere */
+		return 0; /* its type is no longer configured: it cannot be placed */
 	options = sched_system_options(system, task->row, &count);
 	for (uint32_t i = 0; i < count; i++)
 		width = MAX(width, options[i].nodes);
@@ -245,16 +245,19 @@ void engine_init_task(struct engine *engine, uint32_t index)
 	const struct sched_task *task = &engine->setup.workload->tasks[index];
 
 	engine->known[index] = *task;
-	engine->places[index] = g_new(uint32_t, task_width(engine->setup.system, task));
+	engine->task_nodes[index] = g_new(uint32_t, task_width(engine->setup.system, task));
 	init_task(engine, index);
 }
 
-/* Arrays of an open workload are long: what no task is in yet must not be touched. */
+/*
+ * The arrays of an open workload are long: parts without tasks must not be touched, so that they
+ * cost no memory.
+ */
 static void allocate_tasks(struct engine *engine, uint32_t count)
 {
 	engine->tasks = g_new0(struct engine_task, count);
 	engine->known = g_new(struct sched_task, count);
-	engine->places = g_new(uint32_t *, count);
+	engine->task_nodes = g_new(uint32_t *, count);
 	engine->suspensions = g_new0(struct suspension *, count);
 	engine->migrations = g_new0(struct migration *, count);
 	engine->blocked = g_new0(uint32_t, count);
@@ -289,11 +292,11 @@ static void init_tasks(struct engine *engine)
 	engine->pooled_count = count;
 	for (uint32_t i = 0; i < count; i++)
 		width += task_width(engine->setup.system, &workload->tasks[i]);
-	engine->places_pool = g_new(uint32_t, width);
+	engine->task_nodes_pool = g_new(uint32_t, width);
 	width = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		init_task(engine, i);
-		engine->places[i] = engine->places_pool + width;
+		engine->task_nodes[i] = engine->task_nodes_pool + width;
 		width += task_width(engine->setup.system, &workload->tasks[i]);
 	}
 }
@@ -373,9 +376,9 @@ static void free_suspensions(struct engine *engine)
 static void free_places(struct engine *engine)
 {
 	for (uint32_t i = engine->pooled_count; i < engine->setup.workload->tasks_count; i++)
-		g_free(engine->places[i]);
-	g_free(engine->places);
-	g_free(engine->places_pool);
+		g_free(engine->task_nodes[i]);
+	g_free(engine->task_nodes);
+	g_free(engine->task_nodes_pool);
 }
 
 static void free_nodes(struct engine *engine)
@@ -463,11 +466,17 @@ static void end_run(struct engine *engine, enum engine_end ended_by, double time
 	engine->result.ended_s = time_s;
 }
 
-/* Asks to be told when the energy reaches the next mark, or the limit behind the last one. */
+/*
+ * Has the backend report when the energy reaches the next mark, or after the last mark the limit.
+ */
 static void watch_energy(struct engine *engine)
 {
 	if (engine->setup.gate || engine_window_is_set(engine))
-		return; /* no task starts that the limit does not allow for; window_turn.c watches */
+		/*
+		 * Gate: no task starts that the limit does not allow for. Window: window_turn.c
+		 * sets the limit.
+		 */
+		return;
 	backend_set_limit(engine->backend, engine->marks_next < engine->setup.marks_count
 						   ? engine->setup.marks_j[engine->marks_next]
 						   : engine->setup.limit_j);
@@ -497,19 +506,21 @@ static void handle_limit(struct engine *engine, double time_s)
 	watch_energy(engine);
 }
 
-/* Whether nothing is left that could still earn anything. */
+/* Whether all tasks have ended and none is to come. */
 static bool is_done(const struct engine *engine)
 {
 	return !engine->setup.open &&
 	       engine->arrivals_next == engine->setup.workload->tasks_count &&
-	       engine->waiting.count == 0 && engine->parked_count == 0 && engine->running.count == 0 &&
+	       engine->waiting.count == 0 && engine->parked_count == 0 &&
+		       engine->running.count == 0 &&
 	       engine->leaving.count == 0 && engine->suspended.count == 0 &&
 	       engine->held.count == 0 && engine->reservations_count == 0 &&
 	       engine->queued_count == 0;
 }
 
 /*
- * The time has come for which wait() was asked: promised starts, or the mapping event, or the end.
+ * Handles the time until which the backend waited: the end, a window, planned starts, or a mapping
+ * event.
  */
 static void handle_time(struct engine *engine, double time_s)
 {
@@ -518,13 +529,13 @@ static void handle_time(struct engine *engine, double time_s)
 	if (time_s >= duration_s) {
 		end_run(engine, ENGINE_END_TIME, duration_s);
 	} else if (time_s >= engine_window_next_s(engine)) {
-		engine_window_turn(engine, time_s);
+		engine_window_begin_next(engine, time_s);
 	} else if (time_s < engine_event_s(engine, engine->event_next)) {
 		engine_start_due(engine, time_s);
 		if (engine_next_change_s(engine, time_s) <= time_s)
 			engine_map_change(engine, time_s);
 	} else {
-		/* After a long stop only the last of the events that were missed takes place. */
+		/* After a long interruption only the last of the missed events is held. */
 		const double now_s = backend_now_s(engine->backend);
 
 		while (engine_event_s(engine, engine->event_next + 1) <= now_s)
@@ -547,7 +558,7 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 	struct backend_event event;
 
 	watch_energy(engine);
-	engine_ask_again(engine);
+	engine_resend_steps(engine);
 	while (!engine->ended) {
 		double until_s;
 
@@ -556,7 +567,7 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 		backend_wait(engine->backend, until_s, &event);
 		if (event.kind == BACKEND_EVENT_NONE && event.time_s < until_s) {
 			engine_window_enforce(engine);
-			continue; /* a person asked for something: what is next may come earlier */
+			continue; /* a request of a user may have moved the next time forward */
 		}
 		if (event.kind == BACKEND_EVENT_NONE)
 			handle_time(engine, until_s);

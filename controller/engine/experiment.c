@@ -13,7 +13,7 @@
 
 G_DEFINE_QUARK(experiment-error-quark, experiment_error)
 
-/* A threshold that every task misses would drop them all. */
+/* Refuses a dropping threshold that no task can reach. */
 static bool check_threshold(const struct experiment *experiment, const struct policy *policy,
 			    GError **error)
 {
@@ -31,7 +31,7 @@ static bool check_threshold(const struct experiment *experiment, const struct po
 	return false;
 }
 
-/* What divides by energies, or shares them out, has nothing to go by where there are none. */
+/* Refuses a policy that depends on energies in an environment without energies. */
 static bool check_energy(const struct experiment *experiment, const struct policy *policy,
 			 GError **error)
 {
@@ -41,15 +41,15 @@ static bool check_energy(const struct experiment *experiment, const struct polic
 	    !policy_by_energy(policy))
 		return true;
 	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-		    "the policy \"%s\" goes by energies, and the tasks of environment.%s have none",
+		    "the policy \"%s\" depends on energies, and the tasks of environment.%s have none",
 		    policy->name, environment->serial ? "serial" : "sharing");
 	return false;
 }
 
 /*
- * The clusters of a configuration give a node to one task at a time; the hosts of environment.sharing,
- * and those of a cluster that is shared, do what the policy wants; the machines of environment.pruning
- * have queues.
+ * Refuses a policy that does not fit. The clusters of a configuration give a node to one task at a
+ * time; the hosts of environment.sharing and of shared clusters can be shared; the clusters of
+ * environment.pruning have queues.
  */
 static bool check_fit(const struct experiment *experiment, const struct policy *policy,
 		      GError **error)
@@ -63,7 +63,7 @@ static bool check_fit(const struct experiment *experiment, const struct policy *
 	if (environment && environment->pruning)
 		misfit = policy->ops->decide_queueing
 				 ? NULL
-				 : "it gives nodes to tasks, and the machines of "
+				 : "it gives nodes to tasks, and the clusters of "
 				   "environment.pruning take them from queues";
 	if (!misfit || (shared && policy->ops->decide_sharing))
 		return true;
@@ -72,8 +72,9 @@ static bool check_fit(const struct experiment *experiment, const struct policy *
 	return false;
 }
 
-/* Runs of a policy that is named twice would be taken for repeats. Looks at those before the `last` one. */
-static bool check_different(const struct policy *policies, const char *const *names, uint32_t last, GError **error)
+/* Refuses a policy that is the same as one before it: its runs would be taken for repeats. */
+static bool check_different(const struct policy *policies, const char *const *names, uint32_t last,
+			    GError **error)
 {
 	uint32_t i = 0;
 
@@ -97,12 +98,13 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 
 	if (count == 0) {
 		g_set_error_literal(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-				    "no policy given; `virtbed policies` lists what there is");
+				    "no policy given; `virtbed policies` lists the known ones");
 		return false;
 	}
 	experiment->policies = g_new0(struct policy, count);
 	for (uint32_t i = 0; i < count; i++) {
-		if (policy_parse(names[i], &experiment->policies[i], message, sizeof(message)) < 0) {
+		if (policy_parse(names[i], &experiment->policies[i], message,
+				 sizeof(message)) < 0) {
 			g_set_error_literal(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
 					    message);
 			return false;
@@ -128,7 +130,8 @@ static struct experiment *new_with_policies(const struct config *config,
 					: config->experiment->policies_count;
 
 	experiment->config = config;
-	return parse_policies(experiment, names, count, error) ? g_steal_pointer(&experiment) : NULL;
+	return parse_policies(experiment, names, count,
+			      error) ? g_steal_pointer(&experiment) : NULL;
 }
 
 bool experiment_check_policies(const struct config *config, const char *const *policies,
@@ -227,8 +230,8 @@ bool experiment_trial_init(const struct experiment *experiment, uint64_t seed, u
 	struct experiment_trial made = { .system = experiment->system };
 
 	if (config_environment(experiment->config)) {
-		made.environment = environment_trial_new(experiment->config, experiment->trace, seed,
-							 trial, error);
+		made.environment = environment_trial_new(experiment->config, experiment->trace,
+							 seed, trial, error);
 		if (!made.environment)
 			return false;
 		made.system = made.environment->system;
@@ -309,7 +312,7 @@ struct backend *experiment_backend_new(const struct experiment *experiment,
 	return backend;
 }
 
-/* Fills in the stretches of a run: of an environment's only where it completed all jobs. */
+/* Fills in the stretches of a run; for an environment only if all its jobs completed. */
 static void find_stretches(const struct experiment_trial *trial, const struct engine *engine,
 			   struct engine_result *result)
 {
@@ -341,7 +344,7 @@ static void find_stretches(const struct experiment_trial *trial, const struct en
 	result->span_s = end_s - workload->tasks[0].arrival_s;
 }
 
-/* How many tasks were on time, and what that took. */
+/* Fills in the robustness of a run. */
 static void find_robustness(const struct config_pruning *pruning, const struct engine *engine,
 			    struct engine_result *result)
 {

@@ -8,12 +8,12 @@
 
 /* Waiting. */
 
-void engine_wait_for(struct engine *engine, uint32_t task)
+void engine_enqueue_waiting(struct engine *engine, uint32_t task)
 {
 	task_list_add(&engine->waiting, task);
 }
 
-void engine_unwait(struct engine *engine, uint32_t task)
+void engine_dequeue_waiting(struct engine *engine, uint32_t task)
 {
 	task_list_remove(&engine->waiting, task);
 }
@@ -36,12 +36,12 @@ void engine_arrive(struct engine *engine, double time_s)
 		if (task->held)
 			engine->parked_count++;
 		else
-			engine_wait_for(engine, engine->arrivals_next);
+			engine_enqueue_waiting(engine, engine->arrivals_next);
 		engine_record_task(engine, engine->arrivals_next);
 	}
 }
 
-/* Places. */
+/* Placements. */
 
 void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, uint32_t pstate,
 		      const uint32_t *nodes, uint32_t nodes_count)
@@ -52,12 +52,12 @@ void engine_set_place(struct engine *engine, uint32_t index, uint32_t cluster, u
 			      : sched_system_option(engine->setup.system, task->task->row, cluster,
 						    pstate);
 
-	memcpy(engine->places[index], nodes, nodes_count * sizeof(*nodes));
+	memcpy(engine->task_nodes[index], nodes, nodes_count * sizeof(*nodes));
 	task->cluster = cluster;
 	task->pstate = pstate;
-	task->nodes = engine->places[index];
+	task->nodes = engine->task_nodes[index];
 	task->nodes_count = nodes_count;
-	task->etc_s = option ? option->etc_s : (double)INFINITY; /* on shared hosts nobody knows */
+	task->etc_s = option ? option->etc_s : (double)INFINITY; /* not known on shared hosts */
 	task->eec_j = option ? option->eec_j : 0;
 }
 
@@ -86,7 +86,7 @@ static void set_occupant(struct engine *engine, uint32_t index, const uint32_t *
 		engine->allocated[task->cluster][nodes[i]] = index;
 }
 
-/* Where machines keep queues the next task may be there already. */
+/* Where clusters keep their queues themselves the next task may be on the nodes already. */
 static void clear_occupant(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
 	const struct engine_task *task = &engine->tasks[index];
@@ -98,7 +98,7 @@ static void clear_occupant(struct engine *engine, uint32_t index, const uint32_t
 			engine->allocated[task->cluster][nodes[i]] = ENGINE_NO_TASK;
 }
 
-void engine_occupy(struct engine *engine, uint32_t index, const uint32_t *nodes)
+void engine_allocate_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
 	if (engine->shared_nodes)
 		engine_reserve_memory(engine, index, nodes);
@@ -106,7 +106,7 @@ void engine_occupy(struct engine *engine, uint32_t index, const uint32_t *nodes)
 		set_occupant(engine, index, nodes);
 }
 
-void engine_vacate(struct engine *engine, uint32_t index, const uint32_t *nodes)
+void engine_free_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
 	if (engine->shared_nodes)
 		engine_free_memory(engine, index, nodes);
@@ -148,10 +148,10 @@ void engine_set_preemptible(struct engine *engine, uint32_t index)
 		engine->setup.workload->tasks[index].preemptible && engine->blocked[index] == 0 &&
 		state != ENGINE_TASK_STARTING && state != ENGINE_TASK_RESUMING &&
 		state != ENGINE_TASK_MIGRATING && !engine->tasks[index].cancelled &&
-		(!suspension || suspension->retries < ENGINE_STAYS_MAX);
+		(!suspension || suspension->retries < ENGINE_RETRIES_MAX);
 }
 
-/* It does not wait any more. */
+/* Ends the waiting time of a task. */
 static void end_waiting(struct engine_task *task)
 {
 	task->waited_s += fmax(0, task->started_s - task->waits_since_s);
@@ -193,13 +193,13 @@ void engine_begin_queued(struct engine *engine, uint32_t index, double time_s)
 	task->expected_end_s = engine_expected_end_s(task, time_s);
 	task->late = false;
 	task->ended_s = task->exec_s = task->energy_j = NAN;
-	engine_occupy(engine, index, task->nodes);
+	engine_allocate_nodes(engine, index, task->nodes);
 	engine_set_preemptible(engine, index);
 	running = engine_running(engine, index, task->nodes, time_s);
 	running_list_insert(&engine->running, &running);
 }
 
-/* Its nodes are still being left: it has a claim to them. */
+/* Gives a task a claim to its nodes, which other tasks still have to leave. */
 static void begin_claim(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
@@ -218,8 +218,8 @@ void engine_begin(struct engine *engine, uint32_t index)
 	struct sched_running running;
 
 	task->slid = 0;
-	engine_unwait(engine, index);
-	engine_occupy(engine, index, task->nodes);
+	engine_dequeue_waiting(engine, index);
+	engine_allocate_nodes(engine, index, task->nodes);
 	engine->blocked[index] = engine_leaving_nodes(engine, index, task->nodes);
 	if (engine->blocked[index] > 0)
 		begin_claim(engine, index);
@@ -261,12 +261,12 @@ void engine_launch(struct engine *engine, uint32_t index)
 		backend_share(engine->backend, index, task->attempts, task->yield);
 }
 
-void engine_cancel(struct engine *engine, uint32_t index)
+void engine_cancel_planned(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
 	if (task->reservation)
-		engine_wait_for(engine, index);
+		engine_enqueue_waiting(engine, index);
 	task->state = ENGINE_TASK_WAITING;
 	task->reservation = false;
 	engine_touch(engine, index);

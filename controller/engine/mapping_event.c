@@ -40,7 +40,10 @@ static void count_event(struct engine_result *result, double took_s)
 	result->mapping_longest_s = fmax(result->mapping_longest_s, took_s);
 }
 
-/* Who gives way to others has to leave with those for whom. */
+/*
+ * Whether a plan only starts tasks or plans starts. Only such plans are carried out in parts: a
+ * SUSPEND must be applied in the same part as the START that it makes room for.
+ */
 static bool only_starts(const struct sched_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->actions_count; i++)
@@ -58,23 +61,24 @@ static uint32_t most_at_once(const struct engine *engine, const struct sched_pla
 		       : UINT32_MAX;
 }
 
-/* No more of a plan is carried out, whatever is left. */
-static void finish(struct engine *engine)
+/* Ends the carrying out of a plan, whatever is left of it. */
+static void finish_plan(struct engine *engine)
 {
 	struct engine_applying *applying = &engine->applying;
 
 	if (applying->most < applying->answer.plan->actions_count)
 		backend_cork(engine->backend, false);
-	applying->goes_on = false;
+	applying->is_further = false;
 	count_event(&engine->result, wall_s() - applying->answer.asked_s);
 }
 
 /*
- * The next part of a plan: those who wait for answers have a turn before the one after it. What is asked of the backend
- * goes out when all is on record: on a machine with simulated clusters their local schedulers would have the processors
- * from the first part on. That takes as long as a part, and has a turn of its own.
+ * Carries out the next part of a plan; requests of clients have a turn between parts. The backend
+ * is corked until all parts are recorded: with simulated clusters on this machine, their local
+ * schedulers would otherwise take the processors from the first part on. Releasing the cork takes
+ * as long as a part and has a turn of its own.
  */
-static void carry_on(struct engine *engine)
+static void apply_next_part(struct engine *engine)
 {
 	struct engine_applying *applying = &engine->applying;
 	const struct sched_plan *plan = applying->answer.plan;
@@ -82,7 +86,7 @@ static void carry_on(struct engine *engine)
 	struct sched_plan part = *plan;
 
 	if (from > 0 && from == plan->actions_count) {
-		finish(engine);
+		finish_plan(engine);
 		return;
 	}
 	if (from > 0)
@@ -93,15 +97,15 @@ static void carry_on(struct engine *engine)
 		backend_cork(engine->backend, true);
 	if (!engine->ended)
 		engine_apply_plan(engine, &part, from > 0);
-	applying->goes_on = applying->most < plan->actions_count && !engine->ended;
-	if (applying->goes_on)
+	applying->is_further = applying->most < plan->actions_count && !engine->ended;
+	if (applying->is_further)
 		backend_wake(engine->backend);
 	else
-		finish(engine);
+		finish_plan(engine);
 }
 
-/* A decision is there: it is recorded and carried out. */
-static void conclude(struct engine *engine, const struct async_answer *answer)
+/* Records a decision and carries it out. */
+static void take_decision(struct engine *engine, const struct async_answer *answer)
 {
 	const struct sched_plan *plan = answer->plan;
 
@@ -115,10 +119,10 @@ static void conclude(struct engine *engine, const struct async_answer *answer)
 	}
 	engine_record_decision(engine, answer->policy, answer->snapshot, plan);
 	engine->applying = (struct engine_applying){ *answer, .most = most_at_once(engine, plan) };
-	carry_on(engine);
+	apply_next_part(engine);
 }
 
-static void decide(struct engine *engine, double now_s, bool between)
+static void ask_policy(struct engine *engine, double now_s, bool between)
 {
 	const struct sched_snapshot snapshot = engine_take_snapshot(engine, now_s, between);
 	struct policy_context context = {
@@ -141,52 +145,53 @@ static void decide(struct engine *engine, double now_s, bool between)
 	}
 	if (policy_decide(&engine->setup.policy, &snapshot, &context, &plan) < 0)
 		g_error("out of memory");
-	conclude(engine, &(struct async_answer){ &engine->setup.policy, &snapshot, &plan,
+	take_decision(engine, &(struct async_answer){ &engine->setup.policy, &snapshot, &plan,
 						    thread_s() - begun_s, asked_s });
 }
 
 bool engine_is_deciding(const struct engine *engine)
 {
-	return engine->decider && (engine->applying.goes_on || async_decider_is_busy(engine->decider));
+	return engine->decider &&
+	       (engine->applying.is_further || async_decider_is_busy(engine->decider));
 }
 
 void engine_stop_applying(struct engine *engine)
 {
-	if (engine->applying.goes_on)
-		finish(engine);
+	if (engine->applying.is_further)
+		finish_plan(engine);
 }
 
-/* Who took over meanwhile decides. */
+/* Drops the answer of a policy that was replaced meanwhile; the new policy is asked. */
 static void drop_answer(struct engine *engine)
 {
 	engine_clear_entry(engine);
 	engine_stop_applying(engine);
-	engine->changed_places = true;
+	engine->change_pending = true;
 }
 
 void engine_take_answer(struct engine *engine)
 {
-	const bool goes_on = engine->applying.goes_on;
+	const bool is_further = engine->applying.is_further;
 	struct async_answer answer = engine->applying.answer;
 
-	if (!goes_on && (!engine->decider || !async_decider_take(engine->decider, &answer)))
+	if (!is_further && (!engine->decider || !async_decider_take(engine->decider, &answer)))
 		return;
 	if (!g_str_equal(answer.policy->name, engine->setup.policy.name))
 		drop_answer(engine);
-	else if (goes_on)
-		carry_on(engine);
+	else if (is_further)
+		apply_next_part(engine);
 	else
-		conclude(engine, &answer);
-	/* Promises whose time came while it was decided were not tried. */
-	if (!engine->ended && !engine->applying.goes_on)
+		take_decision(engine, &answer);
+	/* Planned starts whose time came during the decision were not tried yet. */
+	if (!engine->ended && !engine->applying.is_further)
 		engine_retry_late(engine, backend_now_s(engine->backend));
 }
 
 /* Events. */
 
 /*
- * Whether there is anything to decide: on shared hosts also how much those that run get. Where machines
- * have queues, every event counts for the oversubscription level.
+ * Whether there is anything to decide. On shared hosts running tasks count, too: their yields may
+ * change. In a system with queues every event counts for the oversubscription level.
  */
 static bool has_tasks(const struct engine *engine)
 {
@@ -194,21 +199,23 @@ static bool has_tasks(const struct engine *engine)
 	       (engine->shared_nodes && engine->running.count > 0);
 }
 
-static void map(struct engine *engine, double now_s, bool between)
+static void hold_event(struct engine *engine, double now_s, bool between)
 {
 	engine_arrive(engine, now_s);
 	engine_window_settle(engine);
-	engine_extend_overruns(engine, now_s, engine_event_s(engine, engine->event_next + !between));
+	engine_extend_overruns(engine, now_s,
+			       engine_event_s(engine, engine->event_next + !between));
 	if (engine->disturbed)
 		engine_slide_reservations(engine, now_s);
 	engine_start_due(engine, now_s);
 	engine_resume_wanted(engine);
-	engine->changed_places = engine_is_deciding(engine); /* then it is asked again */
+	/* If the policy is deciding already, it is asked again later. */
+	engine->change_pending = engine_is_deciding(engine);
 	engine->considered_s = now_s;
-	if (engine->replan_due && !engine->ended && !engine->changed_places)
+	if (engine->replan_due && !engine->ended && !engine->change_pending)
 		engine_take_back_reservations(engine, now_s);
-	if (has_tasks(engine) && !engine->ended && !engine->changed_places)
-		decide(engine, now_s, between);
+	if (has_tasks(engine) && !engine->ended && !engine->change_pending)
+		ask_policy(engine, now_s, between);
 }
 
 void engine_begin_day(struct engine *engine)
@@ -229,7 +236,7 @@ void engine_map(struct engine *engine, double now_s)
 	if (!engine->day_begun && engine->setup.lead_s > 0 && now_s >= engine->setup.lead_s)
 		engine_begin_day(engine);
 	if (periodic)
-		map(engine, now_s, false);
+		hold_event(engine, now_s, false);
 	else if (engine_next_change_s(engine, now_s) <= now_s)
 		engine_map_change(engine, now_s);
 	engine->event_next++;
@@ -237,7 +244,7 @@ void engine_map(struct engine *engine, double now_s)
 
 void engine_map_change(struct engine *engine, double now_s)
 {
-	map(engine, now_s, true);
+	hold_event(engine, now_s, true);
 }
 
 double engine_next_change_s(const struct engine *engine, double now_s)
@@ -247,13 +254,13 @@ double engine_next_change_s(const struct engine *engine, double now_s)
 
 	if (engine->setup.moments == POLICY_AT_PERIODS || engine_is_deciding(engine))
 		return INFINITY;
-	if (engine->changed_places && engine->setup.changes_apart_s <= 0)
+	if (engine->change_pending && engine->setup.changes_apart_s <= 0)
 		return now_s;
 	next_s = fmin(engine_next_deferred_s(engine, engine->considered_s),
 		      engine_next_deadline_s(engine, engine->considered_s));
 	if (engine->arrivals_next < workload->tasks_count)
 		next_s = fmin(next_s, workload->tasks[engine->arrivals_next].arrival_s);
-	if (engine->changed_places)
+	if (engine->change_pending)
 		next_s = fmin(next_s, engine->asked_s + engine->setup.changes_apart_s);
 	return fmax(next_s, now_s);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tasks whose VMs go to other nodes while they run (Stillwell 2010, III.A: GREEDY-PMTN-MIGR and the
- * packing policies). From the request on a task has its new nodes; those that it leaves are still its
- * own, as with suspensions (suspension.c), until the backend says where its VMs are. What was put
- * there has a claim meanwhile.
+ * Migrations of running tasks (Stillwell 2010, III.A: GREEDY-PMTN-MIGR and the packing policies).
+ * From the request on, a task has its new nodes; the nodes that it leaves stay departing, as with
+ * suspensions (suspension.c), until the backend reports where the VMs are. Tasks that were put on
+ * these nodes have a claim meanwhile.
  */
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static double now_s(const struct engine *engine)
 	return backend_now_s(engine->backend);
 }
 
-/* What is known of a task's migrations, with room for its nodes. */
+/* The migration record of a task, with room for its nodes; allocated if there is none. */
 static struct migration *migration_of(struct engine *engine, uint32_t index)
 {
 	const uint32_t nodes = engine->tasks[index].nodes_count;
@@ -35,7 +35,7 @@ static struct migration *migration_of(struct engine *engine, uint32_t index)
 	return migration;
 }
 
-static bool has(const uint32_t *nodes, uint32_t count, uint32_t node)
+static bool has_node(const uint32_t *nodes, uint32_t count, uint32_t node)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (nodes[i] == node)
@@ -43,7 +43,7 @@ static bool has(const uint32_t *nodes, uint32_t count, uint32_t node)
 	return false;
 }
 
-/* The nodes that are left: of shared hosts those of each VM that goes. */
+/* Finds the nodes that are left; on shared hosts one entry for each VM that moves. */
 static void find_left(const struct engine *engine, struct migration *migration)
 {
 	const struct engine_migration *record = &migration->record;
@@ -51,16 +51,18 @@ static void find_left(const struct engine *engine, struct migration *migration)
 	migration->left_count = 0;
 	for (uint32_t v = 0; v < record->nodes_count; v++)
 		if (engine->shared_nodes ? record->nodes[v] != record->to_nodes[v]
-				  : !has(record->to_nodes, record->nodes_count, record->nodes[v]))
+				  : !has_node(record->to_nodes, record->nodes_count,
+					      record->nodes[v]))
 			migration->left[migration->left_count++] = record->nodes[v];
 }
 
-static void set_leaving(struct engine *engine, const struct migration *migration, bool leaves)
+static void set_departing(struct engine *engine, const struct migration *migration, bool leaves)
 {
 	const struct engine_migration *record = &migration->record;
 
 	if (engine->shared_nodes)
-		engine_leave_shared_nodes(engine, record->task, migration->left, migration->left_count,
+		engine_leave_shared_nodes(engine, record->task, migration->left,
+					  migration->left_count,
 				   leaves);
 	engine->tallied = false;
 	for (uint32_t i = 0; !engine->shared_nodes && i < migration->left_count; i++)
@@ -68,14 +70,14 @@ static void set_leaving(struct engine *engine, const struct migration *migration
 			leaves ? record->task : ENGINE_NO_TASK;
 }
 
-/* The VMs are taken to be at these nodes. */
-static void put(struct engine *engine, uint32_t index, const uint32_t *nodes)
+/* Sets the nodes that the VMs are taken to be on. */
+static void set_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	engine_vacate(engine, index, task->nodes);
-	memcpy(engine->places[index], nodes, task->nodes_count * sizeof(*nodes));
-	engine_occupy(engine, index, task->nodes);
+	engine_free_nodes(engine, index, task->nodes);
+	memcpy(engine->task_nodes[index], nodes, task->nodes_count * sizeof(*nodes));
+	engine_allocate_nodes(engine, index, task->nodes);
 }
 
 void engine_record_migration(struct engine *engine, uint32_t task)
@@ -113,8 +115,8 @@ void engine_begin_migrate(struct engine *engine, uint32_t index, const uint32_t 
 		.ended_s = NAN,
 	};
 	find_left(engine, migration);
-	put(engine, index, nodes);
-	set_leaving(engine, migration, true);
+	set_nodes(engine, index, nodes);
+	set_departing(engine, migration, true);
 	engine_set_preemptible(engine, index);
 	engine_touch(engine, index);
 	engine_record_migration(engine, index);
@@ -131,7 +133,7 @@ void engine_reattach_migration(struct engine *engine, const struct engine_migrat
 	migration->record.nodes = migration->from;
 	migration->record.to_nodes = migration->to;
 	find_left(engine, migration);
-	set_leaving(engine, migration, true);
+	set_departing(engine, migration, true);
 }
 
 void engine_launch_migrate(struct engine *engine, uint32_t index)
@@ -149,10 +151,13 @@ bool engine_migration_retries_exhausted(const struct engine *engine, uint32_t in
 	const struct migration *migration = engine->migrations[index];
 
 	return migration && migration->record.attempt == engine->tasks[index].attempts &&
-	       migration->failures >= ENGINE_STAYS_MAX;
+	       migration->failures >= ENGINE_RETRIES_MAX;
 }
 
-/* Where the VMs are now, into `to`; NULL moves: where they were. */
+/*
+ * Writes where the VMs are now to `to`: as the event says, or, if it does not say and the migration
+ * failed, where they were.
+ */
 static void take_moves(const struct engine *engine, struct migration *migration,
 		       const struct backend_event *event)
 {
@@ -176,24 +181,27 @@ static int by_number(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* Where VMs are that were to leave, whoever had a claim is mappable again. */
-static void settle_places(struct engine *engine, uint32_t index, bool failed)
+/*
+ * Sets the task's nodes after a migration. Claims to nodes that VMs did not leave after all are
+ * cancelled.
+ */
+static void settle_nodes(struct engine *engine, uint32_t index, bool failed)
 {
 	struct migration *migration = engine->migrations[index];
 	const struct engine_migration *record = &migration->record;
 
-	if (!engine->shared_nodes) /* in the order that places have there */
+	if (!engine->shared_nodes) /* nodes of a task are ascending */
 		qsort(migration->to, record->nodes_count, sizeof(*migration->to), by_number);
 	for (uint32_t v = 0; failed && v < record->nodes_count; v++)
-		if (has(migration->left, migration->left_count, migration->to[v]))
+		if (has_node(migration->left, migration->left_count, migration->to[v]))
 			engine_unclaim_node(engine, record->cluster, migration->to[v]);
-	put(engine, index, migration->to);
+	set_nodes(engine, index, migration->to);
 }
 
-static bool has_left_any(const struct migration *migration)
+static bool has_left_a_node(const struct migration *migration)
 {
 	for (uint32_t i = 0; i < migration->left_count; i++)
-		if (!has(migration->to, migration->record.nodes_count, migration->left[i]))
+		if (!has_node(migration->to, migration->record.nodes_count, migration->left[i]))
 			return true;
 	return false;
 }
@@ -210,8 +218,8 @@ void engine_handle_migration(struct engine *engine, const struct backend_event *
 		engine_record_event(engine, event->time_s, "unmoved", event->task, event->reason);
 	migration->failures = failed ? migration->failures + 1 : 0;
 	take_moves(engine, migration, event);
-	set_leaving(engine, migration, false);
-	settle_places(engine, event->task, failed);
+	set_departing(engine, migration, false);
+	settle_nodes(engine, event->task, failed);
 	task->state = ENGINE_TASK_RUNNING;
 	migration->record.ended_s = event->time_s;
 	migration->record.reason = event->reason;
@@ -226,13 +234,15 @@ void engine_handle_migration(struct engine *engine, const struct backend_event *
 	engine_record_task(engine, event->task);
 	engine_flush(engine);
 	task->reason = NULL;
-	engine_release_claims(engine, migration->record.cluster, migration->left, migration->left_count);
+	engine_release_claims(engine, migration->record.cluster, migration->left,
+			      migration->left_count);
 	/*
-	 * Nodes are free that nobody could have until now; memory of shared hosts could be promised while it was left.
+	 * Departing nodes are free now. Memory of shared hosts could be promised while it was being
+	 * left, so that only a failure changes anything there.
 	 */
 	if (engine->shared_nodes ? failed : engine->setup.open != NULL)
-		engine->changed_places = true;
-	if (task->late && (failed || has_left_any(migration)))
+		engine->change_pending = true;
+	if (task->late && (failed || has_left_a_node(migration)))
 		engine_replan_reservations(engine);
 	engine_retry_late(engine, event->time_s);
 	engine_resume_wanted(engine);
@@ -242,8 +252,9 @@ void engine_end_migration(struct engine *engine, uint32_t index)
 {
 	const struct migration *migration = engine->migrations[index];
 
-	set_leaving(engine, migration, false);
-	engine_release_claims(engine, migration->record.cluster, migration->left, migration->left_count);
+	set_departing(engine, migration, false);
+	engine_release_claims(engine, migration->record.cluster, migration->left,
+			      migration->left_count);
 }
 
 void engine_migrations_free(struct engine *engine)

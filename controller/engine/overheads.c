@@ -9,11 +9,15 @@ static uint32_t find_cluster(const struct config *config, const char *name)
 
 	while (strcmp(config->clusters[c].name, name) != 0)
 		c++;
-	return c; /* config_check() has made sure of it */
+	return c; /* config_check() has verified that there is such a cluster */
 }
 
-/* Whether it was taken the way that the VMs of its cluster are kept: if need be, in memory. */
-static bool is_kept_so(const struct config *config, const struct config_overhead *overhead)
+/*
+ * Whether an overhead was measured with the setting that its cluster has: VMs kept in memory or on
+ * disk.
+ */
+static bool fits_cluster_setting(const struct config *config,
+				 const struct config_overhead *overhead)
 {
 	const struct config_preemption *preemption =
 		config->clusters[find_cluster(config, overhead->cluster)].preemption;
@@ -22,13 +26,16 @@ static bool is_kept_so(const struct config *config, const struct config_overhead
 	return !overhead->keep || strcmp(overhead->keep, disk ? "disk" : "memory") == 0;
 }
 
-/* Where none was taken so, all of the cluster's count. */
-static bool counts(const struct config *config, const struct config_overhead *overhead)
+/*
+ * Whether an overhead is used: if none of its cluster was measured with the cluster's setting, all
+ * are.
+ */
+static bool is_used(const struct config *config, const struct config_overhead *overhead)
 {
 	for (uint32_t i = 0; i < config->overheads_count; i++)
 		if (strcmp(config->overheads[i].cluster, overhead->cluster) == 0 &&
-		    is_kept_so(config, &config->overheads[i]))
-			return is_kept_so(config, overhead);
+		    fits_cluster_setting(config, &config->overheads[i]))
+			return fits_cluster_setting(config, overhead);
 	return true;
 }
 
@@ -48,7 +55,7 @@ struct overheads *overheads_new(const struct config *config)
 		const struct config_overhead *from = &config->overheads[i];
 		const uint32_t c = find_cluster(config, from->cluster);
 
-		if (!counts(config, from))
+		if (!is_used(config, from))
 			continue;
 		overheads->samples[c][overheads->counts[c]++] = (struct backend_overhead){
 			.freeze_s = from->freeze_s,

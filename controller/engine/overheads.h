@@ -7,7 +7,7 @@
 #include "controller/backend/sim.h"
 
 /*
- * What suspending and resuming took in measurements, by cluster, as simulations take it
+ * Measured durations of suspending and resuming, by cluster, in the form that simulations take
  * (backend_sim_set_overheads()).
  */
 struct overheads {
@@ -16,10 +16,13 @@ struct overheads {
 	uint32_t *counts;
 };
 
-/* The overheads of a configuration; NULL where it has none. */
+/* Creates the overheads of a configuration. Returns NULL if it has none. */
 struct overheads *overheads_new(const struct config *config);
 
-/* For a repeat, or a trial, of a seed; borrows from `overheads`, where NULL stands for none. */
+/*
+ * The overheads for a repeat or trial (`stream`) of a seed. The result borrows from `overheads`;
+ * NULL: no overheads.
+ */
 struct backend_sim_overheads overheads_view(const struct overheads *overheads, uint64_t seed,
 					    uint64_t stream);
 

@@ -8,7 +8,7 @@
 
 /* Actions. */
 
-/* A task leaves the queue of its machine. */
+/* Takes a dropped task out of the queue of its cluster. */
 static void drop_queued(struct engine *engine, uint32_t index, enum engine_task_state state)
 {
 	if (state == ENGINE_TASK_STARTING || state == ENGINE_TASK_RUNNING)
@@ -18,12 +18,12 @@ static void drop_queued(struct engine *engine, uint32_t index, enum engine_task_
 	engine_note_deadline(engine, index, false);
 }
 
-static void drop(struct engine *engine, uint32_t index)
+static void drop_task(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 	const enum engine_task_state state = task->state;
 
-	engine_unwait(engine, index);
+	engine_dequeue_waiting(engine, index);
 	task->state = ENGINE_TASK_DROPPED;
 	task->ended_s = backend_now_s(engine->backend);
 	engine->result.tasks_dropped++;
@@ -36,8 +36,11 @@ static void drop(struct engine *engine, uint32_t index)
 	engine_end_suspension(engine, index, state);
 }
 
-/* Notes a future start: a place-holder stays mappable, a reservation does not. */
-static void promise(struct engine *engine, const struct sched_action *action)
+/*
+ * Notes a planned start: a task with a place-holder stays mappable, one with a reservation does
+ * not.
+ */
+static void plan_start(struct engine *engine, const struct sched_action *action)
 {
 	struct engine_task *task = &engine->tasks[action->task];
 	const struct sched_planned planned = {
@@ -53,15 +56,17 @@ static void promise(struct engine *engine, const struct sched_action *action)
 	task->state = ENGINE_TASK_PLANNED;
 	task->reservation = action->kind == SCHED_ACTION_RESERVE;
 	if (task->reservation) {
-		engine_unwait(engine, action->task);
+		engine_dequeue_waiting(engine, action->task);
 		task->promised_s = fmin(task->promised_s, action->start_s);
-		engine_insert_reservation(engine->reservations, &engine->reservations_count, &planned);
+		engine_insert_reservation(engine->reservations, &engine->reservations_count,
+					  &planned);
 	} else {
-		engine_insert_reservation(engine->placeholders, &engine->placeholders_count, &planned);
+		engine_insert_reservation(engine->placeholders, &engine->placeholders_count,
+					  &planned);
 	}
 }
 
-/* Counts what a pause, or a migration to `nodes`, takes off hosts. */
+/* Counts the VMs that a pause or a migration takes off hosts. */
 static void count_moves(struct engine *engine, const struct sched_action *action)
 {
 	const struct engine_task *task = &engine->tasks[action->task];
@@ -79,10 +84,14 @@ static void count_moves(struct engine *engine, const struct sched_action *action
 	engine->result.moved_memory += moved * memory;
 }
 
-/* While it runs, if that can be: two tasks cannot take each other's room at the same time. */
+/*
+ * Migrates a task while it runs, if possible; otherwise suspends and resumes it, as when two tasks
+ * swap hosts.
+ */
 static void migrate(struct engine *engine, const struct sched_action *action)
 {
-	if (backend_migrates(engine->backend) && !engine_migration_retries_exhausted(engine, action->task) &&
+	if (backend_migrates(engine->backend) &&
+	    !engine_migration_retries_exhausted(engine, action->task) &&
 	    engine_shared_nodes_have_room(engine, action->task, action->nodes)) {
 		engine_set_yield(engine, action->task, action->yield);
 		engine_begin_migrate(engine, action->task, action->nodes, false);
@@ -93,12 +102,12 @@ static void migrate(struct engine *engine, const struct sched_action *action)
 	engine_begin_resume(engine, action->task, action->nodes);
 }
 
-/* Steps are only readied here; see launch(). */
-static void ready(struct engine *engine, const struct sched_action *action)
+/* Prepares the step of an action; launch_action() asks the backend after the record is flushed. */
+static void prepare_action(struct engine *engine, const struct sched_action *action)
 {
 	switch (action->kind) {
 	case SCHED_ACTION_DROP:
-		drop(engine, action->task);
+		drop_task(engine, action->task);
 		break;
 	case SCHED_ACTION_ENQUEUE:
 		engine_enqueue(engine, action->task, action->cluster);
@@ -122,7 +131,7 @@ static void ready(struct engine *engine, const struct sched_action *action)
 		engine_set_yield(engine, action->task, action->yield);
 		break;
 	case SCHED_ACTION_DEFER:
-		engine_put_off(engine, action->task, action->start_s);
+		engine_defer(engine, action->task, action->start_s);
 		break;
 	case SCHED_ACTION_PLACE:
 		engine_set_place(engine, action->task, action->cluster, 0, action->nodes,
@@ -140,7 +149,7 @@ static void ready(struct engine *engine, const struct sched_action *action)
 			engine_settle_reservation(engine, action->task, action->start_s);
 			engine_begin(engine, action->task);
 		} else {
-			promise(engine, action);
+			plan_start(engine, action);
 		}
 		break;
 	case SCHED_ACTION_NONE:
@@ -148,9 +157,12 @@ static void ready(struct engine *engine, const struct sched_action *action)
 	}
 }
 
-/* What a window has no energy for, of a plan (window.c). */
+/* Actions that the energy left in a window does not allow for (window.c). */
 
-/* The option of a task that is to come; NULL: it cannot, which engine_validate_action() tells. */
+/*
+ * The option of the task of a START or RESUME; NULL: the action is not legal, which
+ * engine_validate_action() reports.
+ */
 static const struct sched_option *option_of(const struct engine *engine,
 					    const struct sched_action *action)
 {
@@ -160,8 +172,10 @@ static const struct sched_option *option_of(const struct engine *engine,
 	if (action->task >= engine->arrivals_next || action->cluster >= system->clusters_count ||
 	    action->pstate >= system->clusters[action->cluster].pstates)
 		return NULL;
-	problem = action->kind == SCHED_ACTION_START ? engine_validate_mappable(engine, action->task)
-						     : engine_validate_suspended(engine, action->task);
+	problem = action->kind == SCHED_ACTION_START ? engine_validate_mappable(engine,
+										action->task)
+						     : engine_validate_suspended(engine,
+										 action->task);
 	if (problem)
 		return NULL;
 	return sched_system_option(system, engine->known[action->task].row, action->cluster,
@@ -179,34 +193,35 @@ static bool takes_nodes(const struct sched_action *action, const struct engine_t
 	return false;
 }
 
-static bool comes_now(const struct sched_action *action)
+static bool starts_now(const struct sched_action *action)
 {
 	return action->kind == SCHED_ACTION_START || action->kind == SCHED_ACTION_RESUME;
 }
 
-/* Nobody is suspended for those alone that are refused. */
+/* Whether an action is a SUSPEND that only makes room for refused actions. */
 static bool is_stale(const struct engine *engine, const struct sched_plan *plan, uint32_t i,
 		       const bool *refused)
 {
 	const uint32_t task = plan->actions[i].task;
-	bool vain = false;
+	bool stale = false;
 
 	if (plan->actions[i].kind != SCHED_ACTION_SUSPEND || task >= engine->arrivals_next)
 		return false;
 	for (uint32_t k = 0; k < plan->actions_count; k++) {
-		if (!comes_now(&plan->actions[k]) ||
+		if (!starts_now(&plan->actions[k]) ||
 		    !takes_nodes(&plan->actions[k], &engine->tasks[task]))
 			continue;
 		if (!refused[k])
 			return false;
-		vain = true;
+		stale = true;
 	}
-	return vain;
+	return stale;
 }
 
 /*
- * Which actions are left out. What those whom a plan suspends would still have used is not for others: they are
- * to go on. NULL: there is no limit per window.
+ * Finds the actions that are left out, per action (the caller frees). The energy that suspended
+ * tasks would still have used is not given to others: they are to resume. NULL: there is no limit
+ * per window.
  */
 static bool *refused_of(struct engine *engine, const struct sched_plan *plan)
 {
@@ -216,17 +231,18 @@ static bool *refused_of(struct engine *engine, const struct sched_plan *plan)
 	for (uint32_t i = 0; refused && i < plan->actions_count; i++) {
 		const struct sched_action *action = &plan->actions[i];
 		const struct sched_option *option =
-			comes_now(action) ? option_of(engine, action) : NULL;
+			starts_now(action) ? option_of(engine, action) : NULL;
 
 		if (option)
-			refused[i] = engine_window_refuses_of(engine, action->task, option, &left_j);
+			refused[i] = engine_window_refuses_of(engine, action->task, option,
+							      &left_j);
 	}
 	for (uint32_t i = 0; refused && i < plan->actions_count; i++)
 		refused[i] = refused[i] || is_stale(engine, plan, i, refused);
 	return refused;
 }
 
-/* Whether any is: then others of the plan may not be either, and nobody is at fault. */
+/* Whether any action is refused: then others may be illegal without the policy's fault. */
 static bool refuses_any(const struct sched_plan *plan, const bool *refused)
 {
 	for (uint32_t i = 0; refused && i < plan->actions_count; i++)
@@ -238,23 +254,26 @@ static bool refuses_any(const struct sched_plan *plan, const bool *refused)
 /* Plans. */
 
 /*
- * Whether it was done. With `changed`, not what has become impossible by what changed while the policy
- * decided; `vain`: then nor a suspension for a task that does not come.
+ * Prepares an action. Returns whether it was done. `changed`: the engine's state has changed since
+ * the policy was asked, so that an illegal action is skipped; `stale`: so is a SUSPEND whose
+ * successor does not start.
  */
-static bool apply(struct engine *engine, const struct sched_action *action, bool changed, bool vain)
+static bool apply_action(struct engine *engine, const struct sched_action *action, bool changed,
+			 bool stale)
 {
 	const char *problem = engine_validate_action(engine, action);
 
-	if (!problem && vain && action->kind == SCHED_ACTION_SUSPEND)
-		problem = "nobody comes to its nodes any more";
+	if (!problem && stale && action->kind == SCHED_ACTION_SUSPEND)
+		problem = "the task that it makes room for is not started any more";
 	if (problem && changed) {
-		engine_record_event(engine, backend_now_s(engine->backend), "overtaken", action->task,
+		engine_record_event(engine, backend_now_s(engine->backend), "overtaken",
+				    action->task,
 				    problem);
-		engine->changed_places = true;
+		engine->change_pending = true;
 		return false;
 	}
 	if (problem) {
-		engine_abort(engine, "policy \"%s\" asks for what cannot be: %s task %u: %s",
+		engine_abort(engine, "the plan of policy \"%s\" is not legal: %s task %u: %s",
 			     engine->setup.policy.name, sched_action_kind_name(action->kind),
 			     action->task, problem);
 		return false;
@@ -264,13 +283,13 @@ static bool apply(struct engine *engine, const struct sched_action *action, bool
 		engine->tasks[action->task].chance = action->chance;
 		engine->tasks[action->task].threshold = action->threshold;
 	}
-	ready(engine, action);
+	prepare_action(engine, action);
 	engine_touch(engine, action->task);
 	return true;
 }
 
-/* Asks the backend for what is not a claim. */
-static void launch(struct engine *engine, const struct sched_action *action)
+/* Asks the backend to carry out an action, unless it is a claim. */
+static void launch_action(struct engine *engine, const struct sched_action *action)
 {
 	const struct engine_task *task = &engine->tasks[action->task];
 
@@ -292,37 +311,40 @@ static void launch(struct engine *engine, const struct sched_action *action)
 		backend_kill(engine->backend, action->task, task->attempts);
 }
 
-static void vanish(struct engine *engine)
+static void drop_placeholders(struct engine *engine)
 {
 	for (uint32_t i = 0; i < engine->placeholders_count; i++)
-		engine_cancel(engine, engine->placeholders[i].task->id);
+		engine_cancel_planned(engine, engine->placeholders[i].task->id);
 	engine->placeholders_count = 0;
 }
 
-void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, bool goes_on)
+void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, bool is_further)
 {
 	g_autofree bool *refused = refused_of(engine, plan);
-	/* Where nothing has, what cannot be is the policy's fault, and would be asked for for ever. */
+	/*
+	 * If nothing has changed, an illegal action is the policy's fault, which would ask for it
+	 * for ever.
+	 */
 	const bool changed = engine->decider && (engine->changes != engine->asked_changes ||
 					       refuses_any(plan, refused));
 	g_autofree bool *applied = g_new0(bool, plan->actions_count);
-	g_autofree bool *vain = NULL;
+	g_autofree bool *stale = NULL;
 
-	if (!goes_on)
-		vanish(engine);
+	if (!is_further)
+		drop_placeholders(engine);
 	if (changed)
-		vain = engine_find_stale(engine, plan, refused);
+		stale = engine_find_stale(engine, plan, refused);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
 		applied[i] = !(refused && refused[i]) &&
-			     apply(engine, &plan->actions[i], changed, vain && vain[i]);
+			     apply_action(engine, &plan->actions[i], changed, stale && stale[i]);
 	if (engine->shared_nodes && !engine->ended && engine_validate_shares(engine))
-		engine_abort(engine, "policy \"%s\" asks for what cannot be: %s",
+		engine_abort(engine, "the plan of policy \"%s\" is not legal: %s",
 			     engine->setup.policy.name, engine_validate_shares(engine));
 	engine_record_changed(engine);
 	engine_flush(engine);
 	for (uint32_t i = 0; i < plan->actions_count && !engine->ended; i++)
 		if (applied[i])
-			launch(engine, &plan->actions[i]);
+			launch_action(engine, &plan->actions[i]);
 	engine_start_queues(engine);
 	if (!changed)
 		engine->asked_changes = engine->changes;

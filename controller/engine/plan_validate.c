@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whether what a plan asks for can be, things being as they are; otherwise why not. */
+/*
+ * Checks whether the actions of a plan are legal in the engine's present state. The functions
+ * return NULL, or why an action is not legal.
+ */
 #include "controller/engine/mapping.h"
 #include "controller/engine/queues.h"
 #include "controller/engine/state.h"
@@ -18,7 +21,7 @@ const char *engine_validate_mappable(const struct engine *engine, uint32_t index
 {
 	if (engine->tasks[index].state != ENGINE_TASK_WAITING)
 		return "it is not waiting";
-	return engine->tasks[index].held ? "a person holds it" : NULL;
+	return engine->tasks[index].held ? "a user holds it" : NULL;
 }
 
 const char *engine_validate_suspended(const struct engine *engine, uint32_t index)
@@ -28,11 +31,11 @@ const char *engine_validate_suspended(const struct engine *engine, uint32_t inde
 	if (task->state != ENGINE_TASK_SUSPENDING && task->state != ENGINE_TASK_SUSPENDED)
 		return "it is not suspended";
 	if (task->held)
-		return "a person suspended it";
-	return engine->suspensions[index]->claimed ? "it goes on already" : NULL;
+		return "a user suspended it";
+	return engine->suspensions[index]->claimed ? "it is being resumed already" : NULL;
 }
 
-/* A task that waits or is suspended can leave, from a machine with a queue also one that executes. */
+/* A waiting or suspended task can be dropped; in a system with queues also an executing one. */
 static const char *check_drop(const struct engine *engine, uint32_t index)
 {
 	switch (engine->tasks[index].state) {
@@ -50,9 +53,12 @@ static const char *check_drop(const struct engine *engine, uint32_t index)
 	}
 }
 
-/* Nodes of its own. */
+/* Nodes that tasks do not share. */
 
-/* The place of an action: nodes that exist and are up, as many as it takes; `now`: free as well. */
+/*
+ * Checks the nodes of an action: they exist and are up, as many as the option takes; `now`: free as
+ * well.
+ */
 static const char *check_place(const struct engine *engine, const struct sched_action *action,
 			       bool now)
 {
@@ -62,7 +68,7 @@ static const char *check_place(const struct engine *engine, const struct sched_a
 
 	if (action->cluster >= system->clusters_count ||
 	    action->pstate >= system->clusters[action->cluster].pstates)
-		return "there is no such place";
+		return "there is no such cluster or P-state";
 	option = sched_system_option(system, row, action->cluster, action->pstate);
 	if (!option)
 		return "it cannot run there";
@@ -74,7 +80,10 @@ static const char *check_place(const struct engine *engine, const struct sched_a
 		if (node >= system->clusters[action->cluster].nodes ||
 		    (i > 0 && node <= action->nodes[i - 1]))
 			return "its nodes are not nodes of the cluster in ascending order";
-		/* Also of promises: those to a node are taken back when it goes down, and only then. */
+		/*
+		 * This holds for reservations as well: a reservation of a node is cancelled only
+		 * when the node goes down.
+		 */
 		if (engine->down[action->cluster][node] ||
 		    (now && engine->allocated[action->cluster][node] != ENGINE_NO_TASK))
 			return "its nodes are not free";
@@ -88,9 +97,9 @@ static const char *check_return(const struct engine *engine, const struct sched_
 	const struct engine_task *task = &engine->tasks[action->task];
 
 	if (action->cluster != task->cluster)
-		return "it can go on in its own cluster alone";
+		return "it can only resume in its own cluster";
 	if (action->pstate != task->pstate)
-		return "it can go on at its own P-state alone";
+		return "it can only resume at its own P-state";
 	return check_place(engine, action, now);
 }
 
@@ -101,7 +110,8 @@ static const char *check_resume(const struct engine *engine, const struct sched_
 	return problem ? problem : check_return(engine, action, true);
 }
 
-const char *engine_validate_but_nodes(const struct engine *engine, const struct sched_action *action)
+const char *engine_validate_but_nodes(const struct engine *engine,
+				      const struct sched_action *action)
 {
 	const char *problem;
 
@@ -123,7 +133,7 @@ const char *engine_validate_but_nodes(const struct engine *engine, const struct 
 
 /* Shared hosts. */
 
-/* Hosts of a shared system for all VMs of a task: that they have the memory is looked at later. */
+/* Checks the hosts for all VMs of a task. engine_validate_shares() checks their memory later. */
 static const char *check_hosts(const struct engine *engine, const struct sched_action *action)
 {
 	if (!engine->shared_nodes)
@@ -133,7 +143,7 @@ static const char *check_hosts(const struct engine *engine, const struct sched_a
 	if (action->cluster != 0 ||
 	    action->nodes_count != engine->known[action->task].demand.vms)
 		return "it needs another number of hosts";
-	/* What is lost with its host is no policy's fault: its share may change until then. */
+	/* A SHARE of a task on a host that is down is legal until the task is lost. */
 	for (uint32_t v = 0; v < action->nodes_count; v++)
 		if (action->nodes[v] >= engine->setup.system->clusters[0].nodes ||
 		    (action->kind != SCHED_ACTION_SHARE && engine->down[0][action->nodes[v]]))
@@ -141,7 +151,7 @@ static const char *check_hosts(const struct engine *engine, const struct sched_a
 	return NULL;
 }
 
-/* A task that shares hosts and is neither coming to them nor leaving; or with `busy` one that comes. */
+/* Checks that a task on shared hosts runs; with `busy` it may still be starting or resuming. */
 static const char *check_sharing(const struct engine *engine, uint32_t index, bool busy)
 {
 	if (!engine->shared_nodes)
@@ -152,7 +162,7 @@ static const char *check_sharing(const struct engine *engine, uint32_t index, bo
 	return "it does not run";
 }
 
-/* What is asked for on shared hosts. */
+/* Checks an action on shared hosts. */
 static const char *check_share(const struct engine *engine, const struct sched_action *action)
 {
 	const char *problem;
@@ -178,7 +188,7 @@ static const char *check_share(const struct engine *engine, const struct sched_a
 	}
 }
 
-/* All of it. */
+/* All actions. */
 
 const char *engine_validate_action(const struct engine *engine, const struct sched_action *action)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Machines with queues (Gentry 2019): a cluster executes one task at a time on all of its nodes. What a
- * plan put into its queue stays there until it starts, or until a plan drops it. Simulated machines
- * start it as soon as the task before it is gone and the mapping event at that instant is over; real
- * ones keep their queues themselves and start it at once, and tell (BEGAN).
+ * Clusters with queues (Gentry 2019): a cluster executes one task at a time on all of its nodes. A
+ * task that a plan enqueued stays in the queue until it starts, or until a plan drops it. A
+ * simulated cluster starts the next task when the one before it is gone and the mapping event at
+ * that instant is over. A real cluster keeps its queue itself, starts the next task at once, and
+ * reports it (BEGAN).
  */
 #include <math.h>
 #include <string.h>
@@ -48,11 +49,11 @@ const char *engine_check_enqueue(const struct engine *engine, const struct sched
 	if (!engine->queues)
 		return "the clusters have no queues";
 	if (action->cluster >= system->clusters_count)
-		return "there is no such machine";
+		return "there is no such cluster";
 	if (!sched_system_option(system, engine->known[action->task].row, action->cluster, 0))
 		return "it cannot run there";
 	if (engine->queues[action->cluster].count >= system->queueing->length)
-		return "the queue has no place left";
+		return "the queue is full";
 	return NULL;
 }
 
@@ -67,11 +68,12 @@ void engine_enqueue(struct engine *engine, uint32_t index, uint32_t cluster)
 
 	for (uint32_t i = 0; i < option->nodes; i++)
 		nodes[i] = i;
-	engine_unwait(engine, index);
+	engine_dequeue_waiting(engine, index);
 	engine_set_place(engine, index, cluster, 0, nodes, option->nodes);
 	engine->tasks[index].state = ENGINE_TASK_QUEUED;
 	engine->tasks[index].queued_n = ++engine->queued_n;
-	if (backend_keeps_queues(engine->backend)) /* it may begin at any time: an attempt */
+	/* It may begin at any time: this is an attempt. */
+	if (backend_keeps_queues(engine->backend))
 		engine->tasks[index].attempts++;
 	queue->tasks[queue->count++] = task->task;
 	engine->queued_count++;
@@ -108,7 +110,7 @@ void engine_evict(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	engine_vacate(engine, index, task->nodes);
+	engine_free_nodes(engine, index, task->nodes);
 	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine->departing[task->cluster][task->nodes[i]] = index;
@@ -116,7 +118,7 @@ void engine_evict(struct engine *engine, uint32_t index)
 	task->exec_s = backend_now_s(engine->backend) - task->since_s;
 }
 
-bool engine_evicted(struct engine *engine, const struct backend_event *event)
+bool engine_handle_evicted(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = event->task < engine->setup.workload->tasks_count
 					   ? &engine->tasks[event->task]
@@ -167,7 +169,11 @@ void engine_handle_began(struct engine *engine, const struct backend_event *even
 	    task->attempts != event->attempt)
 		return;
 	queue = &engine->queues[task->cluster];
-	if (queue->executes) /* it has ended, which is told later: what became of it is not for the policy */
+	/*
+	 * The former task has ended, which is reported later; the policy must not see it in the
+	 * queue.
+	 */
+	if (queue->executes)
 		engine_dequeue(engine, queue->tasks[0]->id);
 	move_to_head(queue, event->task);
 	queue->executes = true;
@@ -192,7 +198,7 @@ void engine_requeue(struct engine *engine, uint32_t index)
 	queue->count++;
 	engine->queued_count++;
 	engine->queued_n = MAX(engine->queued_n, task->queued_n);
-	engine->changed_places = true;
+	engine->change_pending = true;
 	if (!executes)
 		return;
 	queue->executes = true;
@@ -202,10 +208,10 @@ void engine_requeue(struct engine *engine, uint32_t index)
 bool engine_on_time(const struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
-	const double hair_s = QUEUEING_HAIR * engine->setup.system->queueing->bin_s;
+	const double tolerance_s = QUEUEING_TOLERANCE * engine->setup.system->queueing->bin_s;
 
 	return task->state == ENGINE_TASK_COMPLETED &&
-	       task->ended_s <= task->task->deadline_s + hair_s;
+	       task->ended_s <= task->task->deadline_s + tolerance_s;
 }
 
 void engine_note_deadline(struct engine *engine, uint32_t index, bool completed)
@@ -259,7 +265,10 @@ void engine_list_queues(struct engine *engine, struct sched_snapshot *snapshot)
 	snapshot->sufferage = engine->sufferage;
 }
 
-/* Machines that keep their queues pass by what is overdue: it has to be dropped where nothing else happens. */
+/*
+ * Clusters that keep their queues skip tasks whose deadlines have passed. Returns the next deadline
+ * of such a task on an idle cluster: a mapping event has to drop it.
+ */
 static double next_stuck_s(const struct engine *engine, double after_s)
 {
 	double next_s = INFINITY;
@@ -282,7 +291,7 @@ double engine_next_deadline_s(const struct engine *engine, double after_s)
 
 	if (!engine->queues)
 		return next_s;
-	/* Nothing else may happen any more to what was put off. */
+	/* Deferred tasks may have no other event before their deadlines. */
 	for (uint32_t i = 0; engine->queued_count == 0 && i < engine->waiting.listed; i++) {
 		const struct engine_task *task = &engine->tasks[engine->waiting.ids[i]];
 

@@ -3,54 +3,58 @@
 
 #include "controller/engine/state.h"
 
-/*
- * The inside of the engine: machines with queues.
- */
+/* The engine's internals: clusters with queues. */
 
-/* queues.c: all but init, finish and list are for systems with queues, where they say so. */
+/*
+ * queues.c. All but init, finish, list and those that say otherwise are for systems with queues
+ * only.
+ */
 
 void engine_queues_init(struct engine *engine);
 void engine_queues_finish(struct engine *engine);
 
-/* Whether a queue can take a task: NULL, or why not. */
+/* NULL if the action's queue can take its task, else why not. */
 const char *engine_check_enqueue(const struct engine *engine, const struct sched_action *action);
 
-/* Puts a waiting task at the end of a machine's queue. */
+/* Appends a waiting task to the queue of a cluster. */
 void engine_enqueue(struct engine *engine, uint32_t task, uint32_t cluster);
 
-/* Tells the backend of a task that was queued, where machines keep their queues themselves. */
+/* Sends a queued task to the backend, if clusters keep their queues themselves. */
 void engine_launch_queued(struct engine *engine, uint32_t task);
 
-/* Takes a task off its queue, if it is in one. */
+/* Removes a task from its queue, if it is in one. */
 void engine_dequeue(struct engine *engine, uint32_t task);
 
-/* A task that executes is taken off its machine: its nodes are free once the backend says so. */
+/* Evicts an executing task from its cluster: the nodes are free once the backend reports it. */
 void engine_evict(struct engine *engine, uint32_t task);
 
-/* Whether the event is the end of a task that was taken off its machine: its nodes are free now. */
-bool engine_evicted(struct engine *engine, const struct backend_event *event);
+/* Whether the event is the end of an evicted task. If so, its nodes are free now. */
+bool engine_handle_evicted(struct engine *engine, const struct backend_event *event);
 
-/* BEGAN, or STARTED where the news of that was lost. */
+/* Handles the backend's BEGAN event, or STARTED if BEGAN was lost. */
 void engine_handle_began(struct engine *engine, const struct backend_event *event);
 
-/* Puts a task that was restored into the queue of its machine: one that executes at its head. */
+/* Puts a restored task into the queue of its cluster; an executing task at the head. */
 void engine_requeue(struct engine *engine, uint32_t task);
 
-/* Whether a task of a system with queues completed by its deadline, give or take a hair. */
+/* Whether a task completed by its deadline, up to rounding. */
 bool engine_on_time(const struct engine *engine, uint32_t task);
 
-/* A task completed, or was dropped: its type suffers more or less (Gentry 2019, V.D.2). */
+/*
+ * To be called when a task completed or was dropped: updates the sufferage of its type (Gentry
+ * 2019, V.D.2).
+ */
 void engine_note_deadline(struct engine *engine, uint32_t task, bool completed);
 
-/* Starts the first task of every queue whose machine is idle; without queues it does nothing. */
+/* Starts the first task of every queue whose cluster is idle. No effect without queues. */
 void engine_start_queues(struct engine *engine);
 
-/* What the snapshot says of queues; without queues nothing. */
+/* Fills in the queues of a snapshot. No effect without queues. */
 void engine_list_queues(struct engine *engine, struct sched_snapshot *snapshot);
 
 /*
- * The first deadline after `after_s` of a task that executes, where the policy takes such tasks off, or
- * of one that waits while all machines are idle, or is queued on an idle machine that keeps its queue
- * itself; else INFINITY.
+ * The first deadline after `after_s` of a task that executes, if the policy evicts such tasks; of a
+ * task that waits while all clusters are idle; or of a task queued on an idle cluster that keeps
+ * its queue itself. INFINITY: none.
  */
 double engine_next_deadline_s(const struct engine *engine, double after_s);

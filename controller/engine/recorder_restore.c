@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Puts what was recorded of an interrupted run back: each row is checked, for a store may be older
- * than its configuration, and what fits no more is said, or set aside.
+ * Restores the records of an interrupted run. Each row is checked, because the configuration may
+ * have changed since it was stored; rows that do not fit any more are reported or set aside.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "common/read_number.h"
 #include "controller/engine/recorder_store.h"
 
-/* Parses "0,1,5" into at most `max` numbers; returns how many, or 0 for rubbish. */
+/* Parses "0,1,5" into at most `max` numbers. Returns how many, or 0 if the text is not valid. */
 static uint32_t parse_nodes(const char *text, uint32_t max, uint32_t *ret_nodes)
 {
 	g_auto(GStrv) words = g_strsplit(text, ",", -1);
@@ -34,17 +34,21 @@ static uint32_t find_cluster(const struct sched_system *system, const char *name
 	return UINT32_MAX;
 }
 
-/* What is put back, and what is said of records that cannot be. */
+/* The context of a restoration. */
 struct restoring {
 	struct store *store;
 	int64_t run;
 	const struct sched_system *system;
 	struct engine *engine;
-	GHashTable *bad; /* task -> why; NULL: the first bad record is the end of it */
+	/* From a task to why its record is bad; NULL: the first bad record is an error. */
+	GHashTable *bad;
 };
 
-/* A task whose record cannot be used. False: that is the end of it. Takes over `why`. */
-static bool set_aside(struct restoring *restoring, uint32_t task, char *why, GError **error)
+/*
+ * Notes a task whose record cannot be used. Takes over `why`. Returns false with `error` set if
+ * that ends the restoration.
+ */
+static bool note_bad_task(struct restoring *restoring, uint32_t task, char *why, GError **error)
 {
 	if (restoring->bad) {
 		if (g_hash_table_contains(restoring->bad, GUINT_TO_POINTER(task)))
@@ -61,13 +65,13 @@ static bool set_aside(struct restoring *restoring, uint32_t task, char *why, GEr
 	return false;
 }
 
-/* Whether it was on nodes, or was to be, when it was recorded. */
+/* Whether a task in that state was queued or on nodes, or suspended from them. */
 static bool is_under_way(int state)
 {
 	return state >= ENGINE_TASK_QUEUED && state <= ENGINE_TASK_MIGRATING;
 }
 
-/* What has ended is history, whoever is missing a part of it. */
+/* Whether a state of that name is an end: a bad record of an ended task does not matter. */
 static bool is_over(const char *name)
 {
 	const int state = name ? engine_task_state_parse(name) : -1;
@@ -75,7 +79,10 @@ static bool is_over(const char *name)
 	return state >= ENGINE_TASK_COMPLETED && state < ENGINE_TASK_UNFINISHED;
 }
 
-/* The place of a record: the nodes are the caller's to free. Returns why there is none, or NULL. */
+/*
+ * Reads the nodes of a record; the caller frees *ret_nodes. Returns why they are not valid (the
+ * caller frees), or NULL.
+ */
 static char *read_place(const struct sched_system *system, const struct store_task *row,
 			struct engine_task *record, uint32_t **ret_nodes)
 {
@@ -91,11 +98,14 @@ static char *read_place(const struct sched_system *system, const struct store_ta
 		parse_nodes(row->nodes, system->clusters[record->cluster].nodes, nodes);
 	record->nodes = nodes;
 	return record->nodes_count ? NULL
-				   : g_strdup_printf("'%.64s' are no nodes of cluster '%s'",
+				   : g_strdup_printf("'%.64s' are not nodes of cluster '%s'",
 						     row->nodes, row->cluster);
 }
 
-/* Nobody needs to know any more where it was; what was promised there is not. */
+/*
+ * Drops the nodes of a record, which are not needed any more; a reservation of them is dropped as
+ * well.
+ */
 static void forget_place(struct engine_task *record)
 {
 	record->nodes_count = 0;
@@ -103,7 +113,7 @@ static void forget_place(struct engine_task *record)
 		record->state = ENGINE_TASK_WAITING;
 }
 
-static char *say_misfit(const struct sched_system *system, const struct store_task *row)
+static char *describe_misfit(const struct sched_system *system, const struct store_task *row)
 {
 	bool known = false;
 
@@ -115,7 +125,7 @@ static char *say_misfit(const struct sched_system *system, const struct store_ta
 			       row->state, row->nodes ?: "?", row->cluster ?: "?");
 }
 
-/* Returns why it cannot be put back (the caller frees), or NULL: it was. */
+/* Restores a task. Returns NULL, or why it cannot be restored (the caller frees). */
 static char *restore_task(struct restoring *restoring, const struct store_task *row)
 {
 	const int state = row->state ? engine_task_state_parse(row->state) : -1;
@@ -140,7 +150,7 @@ static char *restore_task(struct restoring *restoring, const struct store_task *
 	const bool needs_place = !restoring->bad || is_under_way(state);
 
 	if (state < 0)
-		return g_strdup_printf("'%.64s' is no state of a task", row->state ?: "");
+		return g_strdup_printf("'%.64s' is not a state of a task", row->state ?: "");
 	why = read_place(restoring->system, row, &record, &nodes);
 	if (why && needs_place)
 		return g_steal_pointer(&why);
@@ -153,7 +163,7 @@ static char *restore_task(struct restoring *restoring, const struct store_task *
 		if (engine_restore_task(restoring->engine, row->task, &record))
 			return NULL;
 	}
-	return say_misfit(restoring->system, row);
+	return describe_misfit(restoring->system, row);
 }
 
 static bool restore_tasks(struct restoring *restoring, GError **error)
@@ -175,14 +185,14 @@ static bool restore_tasks(struct restoring *restoring, GError **error)
 			continue;
 		}
 		why = restore_task(restoring, row);
-		if (why && !set_aside(restoring, row->task, why, error))
+		if (why && !note_bad_task(restoring, row->task, why, error))
 			return false;
 	}
 	return rows != NULL;
 }
 
-/* Whether what is on record of an attempt of a task matters, now that the task was put back. */
-static bool matters(const struct restoring *restoring, uint32_t task, uint32_t attempt)
+/* Whether the records of an attempt matter, now that the task was restored. */
+static bool attempt_matters(const struct restoring *restoring, uint32_t task, uint32_t attempt)
 {
 	const struct engine_task *is =
 		task < engine_tasks_count(restoring->engine) ? engine_task(restoring->engine, task)
@@ -265,9 +275,9 @@ static bool restore_suspensions(struct restoring *restoring, GError **error)
 	for (guint i = 0; rows && i < rows->len; i++) {
 		const struct store_suspension *row = g_ptr_array_index(rows, i);
 
-		if (matters(restoring, row->task, row->attempt) &&
+		if (attempt_matters(restoring, row->task, row->attempt) &&
 		    !restore_suspension(restoring->engine, restoring->system, row) &&
-		    !set_aside(restoring, row->task,
+		    !note_bad_task(restoring, row->task,
 			       g_strdup_printf("its suspension %u does not fit it", row->n), error))
 			return false;
 	}
@@ -281,9 +291,9 @@ static bool restore_migrations(struct restoring *restoring, GError **error)
 	for (guint i = 0; rows && i < rows->len; i++) {
 		const struct store_migration *row = g_ptr_array_index(rows, i);
 
-		if (matters(restoring, row->task, row->attempt) &&
+		if (attempt_matters(restoring, row->task, row->attempt) &&
 		    !restore_migration(restoring->engine, restoring->system, row) &&
-		    !set_aside(restoring, row->task,
+		    !note_bad_task(restoring, row->task,
 			       g_strdup_printf("its migration %u does not fit it", row->n), error))
 			return false;
 	}
@@ -303,21 +313,23 @@ static bool restore_lost(struct restoring *restoring, GError **error)
 	return rows != NULL;
 }
 
-/* That tasks were put on the way somewhere, and nothing says from where, shows at the end alone. */
+/*
+ * Checks that each task under way has the record of its step; this is known only after all records.
+ */
 static bool check_steps(struct restoring *restoring, GError **error)
 {
 	for (uint32_t i = 0; i < engine_tasks_count(restoring->engine); i++)
-		if (!engine_restored_well(restoring->engine, i) &&
-		    !set_aside(restoring, i,
-			       g_strdup_printf("it is %s, but not how it came to that",
-					       engine_task_state_name(
+		if (!engine_restore_is_complete(restoring->engine, i) &&
+		    !note_bad_task(restoring, i,
+			       g_strdup_printf("it is %s, and the record of how it came to be is missing",
+						   engine_task_state_name(
 						       engine_task(restoring->engine, i)->state)),
-			       error))
+				   error))
 			return false;
 	return true;
 }
 
-/* As the last event that speaks of it says. */
+/* Restores the state of pruning from the last event that has it. */
 static bool restore_pruner(struct store *store, int64_t run, const struct sched_system *system,
 			   struct engine *engine, GError **error)
 {
@@ -325,7 +337,7 @@ static bool restore_pruner(struct store *store, int64_t run, const struct sched_
 	struct sched_pruner pruner = { 0 };
 
 	if (!system->queueing)
-		return true; /* and of a service the events are very many */
+		return true; /* a service has too many events to read for nothing */
 	events = store_events(store, run, error);
 	if (!events)
 		return false;

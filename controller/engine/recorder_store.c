@@ -14,15 +14,15 @@ struct recorder_store {
 	int64_t run;
 	const struct sched_system *system;
 	bool durable;
-	uint32_t most; /* tasks of a snapshot on record */
-	bool open;     /* a transaction is */
+	uint32_t most; /* most tasks of a recorded snapshot */
+	bool open;     /* a transaction is open */
 	char *pet;     /* the key of the matrix of execution times in meta; NULL: not stored */
 	GError *error; /* the first failure */
-	void (*told)(const char *kind, const char *detail); /* recorder_store_tell() */
+	void (*on_event)(const char *kind, const char *detail); /* recorder_store_tell() */
 };
 
 /* Begins a transaction unless one is open. */
-static bool begin(struct recorder_store *recorder)
+static bool ensure_transaction(struct recorder_store *recorder)
 {
 	if (recorder->error)
 		return false;
@@ -67,19 +67,20 @@ static uint32_t snapshot_tasks(const struct sched_snapshot *snapshot)
 	       snapshot->reservations_count;
 }
 
-/* Whether it is more than a promise until the next event. */
-static bool lasts(const struct sched_action *action)
+/* Whether an action lasts longer than until the next mapping event. */
+static bool outlasts_event(const struct sched_action *action)
 {
 	return action->kind != SCHED_ACTION_PLACEHOLDER && action->kind != SCHED_ACTION_DEFER;
 }
 
 /*
- * With tens of thousands of tasks each snapshot takes megabytes, and a service decides once a second: of
- * these what was done is recorded, and that the rest was left out.
+ * A snapshot that only counts its tasks. With tens of thousands of tasks each whole snapshot takes
+ * megabytes, and a service decides once a second.
  */
 static json_t *brief_snapshot(const struct policy *policy, const struct sched_snapshot *snapshot)
 {
-	return json_pack("{s:I, s:f, s:s, s:{s:i, s:i, s:i, s:i}}", "event", (json_int_t)snapshot->event,
+	return json_pack("{s:I, s:f, s:s, s:{s:i, s:i, s:i, s:i}}", "event",
+			 (json_int_t)snapshot->event,
 			 "now_s", snapshot->now_s, "policy", policy->name, "left_out", "waiting",
 			 (int)snapshot->waiting_count, "suspended", (int)snapshot->suspended_count,
 			 "running", (int)snapshot->running_count, "reservations",
@@ -92,13 +93,15 @@ static void describe(const struct engine_recorder *base, const struct policy *po
 {
 	const struct recorder_store *recorder = (const struct recorder_store *)base;
 	const bool whole = snapshot_tasks(snapshot) <= recorder->most;
-	g_autoptr(json_t) object = whole ? snapshot_json_write_brief(snapshot, policy, recorder->pet)
+	g_autoptr(json_t) object = whole ? snapshot_json_write_brief(snapshot, policy,
+								     recorder->pet)
 					 : brief_snapshot(policy, snapshot);
 
 	*ret_description = (struct engine_description){
 		.now_s = snapshot->now_s,
 		.snapshot = json_text(object),
-		.actions = snapshot_text_actions(snapshot->system, plan, whole ? NULL : lasts),
+		.actions = snapshot_text_actions(snapshot->system, plan,
+						 whole ? NULL : outlasts_event),
 	};
 }
 
@@ -107,7 +110,7 @@ static bool record_described(struct engine_recorder *base,
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
 
-	return begin(recorder) &&
+	return ensure_transaction(recorder) &&
 	       store_add_decision(recorder->store, recorder->run, description->now_s,
 				  description->snapshot, description->actions, &recorder->error);
 }
@@ -119,7 +122,7 @@ static bool record_decision(struct engine_recorder *base, const struct policy *p
 	struct engine_description description;
 	bool good;
 
-	if (!begin(recorder) || !keep_pet(recorder, snapshot->system))
+	if (!ensure_transaction(recorder) || !keep_pet(recorder, snapshot->system))
 		return false;
 	describe(base, policy, snapshot, plan, &description);
 	good = record_described(base, &description);
@@ -165,7 +168,7 @@ static bool record_task(struct engine_recorder *base, const struct engine_task *
 		.started_s = task->started_s,
 		.ended_s = task->ended_s,
 		.exec_s = task->exec_s,
-		.etc_s = isfinite(task->etc_s) ? task->etc_s : (double)NAN, /* nobody knows */
+		.etc_s = isfinite(task->etc_s) ? task->etc_s : (double)NAN, /* not known */
 		.energy_j = task->energy_j,
 		.eec_j = task->eec_j,
 		.utility = task->utility,
@@ -176,10 +179,11 @@ static bool record_task(struct engine_recorder *base, const struct engine_task *
 		.queued_n = task->queued_n,
 	};
 
-	return begin(recorder) && store_put_task(recorder->store, &row, &recorder->error);
+	return ensure_transaction(recorder) &&
+	       store_put_task(recorder->store, &row, &recorder->error);
 }
 
-/* What the step that came to its end took of each VM. */
+/* Records the overhead of the step that has just ended, by VM. */
 static bool record_vms(struct recorder_store *recorder, const struct engine_suspension *suspension)
 {
 	const bool resumed = !isnan(suspension->since_s);
@@ -236,12 +240,12 @@ static bool record_suspension(struct engine_recorder *base,
 		.skew_s = suspension->overhead.skew_s,
 	};
 
-	return begin(recorder) &&
+	return ensure_transaction(recorder) &&
 	       store_put_suspension(recorder->store, &row, &recorder->error) &&
 	       record_vms(recorder, suspension);
 }
 
-/* What became of each VM of a migration that is over. */
+/* Records the moves of a migration that has ended, by VM. */
 static bool record_moves(struct recorder_store *recorder, const struct engine_migration *migration)
 {
 	for (uint32_t i = 0; i < migration->moves_count; i++) {
@@ -284,13 +288,13 @@ static bool record_migration(struct engine_recorder *base,
 		.reason = (char *)migration->reason,
 	};
 
-	return begin(recorder) &&
+	return ensure_transaction(recorder) &&
 	       store_put_migration(recorder->store, &row, &recorder->error) &&
 	       record_moves(recorder, migration);
 }
 
-static bool record_lost(struct engine_recorder *base, const struct engine_task *task, double ended_s,
-			const char *reason)
+static bool record_lost(struct engine_recorder *base, const struct engine_task *task,
+			double ended_s, const char *reason)
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
 	g_autofree char *nodes = nodes_text(task->nodes, task->nodes_count);
@@ -305,7 +309,8 @@ static bool record_lost(struct engine_recorder *base, const struct engine_task *
 		.reason = (char *)reason,
 	};
 
-	return begin(recorder) && store_put_lost(recorder->store, &row, &recorder->error);
+	return ensure_transaction(recorder) &&
+	       store_put_lost(recorder->store, &row, &recorder->error);
 }
 
 static bool record_share(struct engine_recorder *base, double time_s,
@@ -321,7 +326,8 @@ static bool record_share(struct engine_recorder *base, double time_s,
 		.virtual_s = task->virtual_s,
 	};
 
-	return begin(recorder) && store_put_share(recorder->store, &row, &recorder->error);
+	return ensure_transaction(recorder) &&
+	       store_put_share(recorder->store, &row, &recorder->error);
 }
 
 static bool record_event(struct engine_recorder *base, double time_s, const char *kind,
@@ -329,11 +335,12 @@ static bool record_event(struct engine_recorder *base, double time_s, const char
 {
 	struct recorder_store *recorder = (struct recorder_store *)base;
 
-	if (!begin(recorder) || !store_add_event(recorder->store, recorder->run, time_s, kind, detail,
+	if (!ensure_transaction(recorder) ||
+	    !store_add_event(recorder->store, recorder->run, time_s, kind, detail,
 						 &recorder->error))
 		return false;
-	if (recorder->told)
-		recorder->told(kind, detail);
+	if (recorder->on_event)
+		recorder->on_event(kind, detail);
 	return true;
 }
 
@@ -380,13 +387,13 @@ struct engine_recorder *recorder_store_engine(struct recorder_store *recorder)
 }
 
 void recorder_store_tell(struct recorder_store *recorder,
-			 void (*told)(const char *kind, const char *detail))
+			 void (*on_event)(const char *kind, const char *detail))
 {
-	recorder->told = told;
+	recorder->on_event = on_event;
 }
 
-/* What a write came to, as those are told who are no engine. */
-static bool told(const struct recorder_store *recorder, bool good, GError **error)
+/* Sets `error` to the recorder's error unless `good`. Returns `good`. */
+static bool copy_error(const struct recorder_store *recorder, bool good, GError **error)
 {
 	if (!good)
 		g_propagate_error(error, g_error_copy(recorder->error));
@@ -395,12 +402,12 @@ static bool told(const struct recorder_store *recorder, bool good, GError **erro
 
 bool recorder_store_join(struct recorder_store *recorder, GError **error)
 {
-	return told(recorder, begin(recorder), error);
+	return copy_error(recorder, ensure_transaction(recorder), error);
 }
 
 bool recorder_store_finish(struct recorder_store *recorder, GError **error)
 {
-	return told(recorder, commit(recorder), error);
+	return copy_error(recorder, commit(recorder), error);
 }
 
 void recorder_store_fail(struct recorder_store *recorder, const GError *reason)

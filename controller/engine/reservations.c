@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Promises of nodes, in the order of their starts: kept when they are due, and moved behind what is late. */
+/*
+ * Reservations and place-holders, ordered by start: they start their tasks when they are due, and
+ * slide behind tasks that are late.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +12,7 @@
 
 /* The lists. */
 
-static bool promise_before(const struct sched_planned *a, const struct sched_planned *b)
+static bool starts_before(const struct sched_planned *a, const struct sched_planned *b)
 {
 	return a->start_s != b->start_s ? a->start_s < b->start_s : a->task->id < b->task->id;
 }
@@ -19,7 +22,7 @@ void engine_insert_reservation(struct sched_planned *list, uint32_t *count,
 {
 	uint32_t i = (*count)++;
 
-	for (; i > 0 && promise_before(planned, &list[i - 1]); i--)
+	for (; i > 0 && starts_before(planned, &list[i - 1]); i--)
 		list[i] = list[i - 1];
 	list[i] = *planned;
 }
@@ -66,7 +69,7 @@ static bool share_nodes(const struct sched_planned *a, const struct sched_planne
 	return false;
 }
 
-/* Whether a promise earlier in the list, which is late, needs one of the nodes of promise `i`. */
+/* Whether an earlier, late entry of the list needs one of the nodes of entry `i`. */
 static bool overtakes(const struct sched_planned *list, uint32_t i)
 {
 	for (uint32_t j = 0; j < i; j++)
@@ -75,27 +78,27 @@ static bool overtakes(const struct sched_planned *list, uint32_t i)
 	return false;
 }
 
-/* Starts that are due. */
+/* Due starts. */
 
-/* Why promises slide, or are taken back; each is a bit of engine_task.slid. */
-enum slide { SLIDE_BUSY, SLIDE_LATE, SLIDE_ANEW, SLIDE_GONE, SLIDE_ENERGY };
+/* Why reservations slide or are cancelled; each is a bit of engine_task.slid. */
+enum slide { SLIDE_BUSY, SLIDE_LATE, SLIDE_REPLANNED, SLIDE_GONE, SLIDE_ENERGY };
 
 static const struct {
 	const char *kind, *why;
-	const char *overdue; /* why a task started later than promised */
+	const char *overdue; /* why a task started later than its reservation said */
 } slides[] = {
 	[SLIDE_BUSY] = {"slid", "its nodes are still busy", "what ran on its nodes was late"},
 	[SLIDE_LATE] = {"slid", "what runs on its nodes is late", "what ran on its nodes was late"},
-	[SLIDE_ANEW] = {"cancelled", "nodes are there that could not be counted on: planned anew",
-			"planned anew when nodes came that could not be counted on"},
-	/* Told by those who take these back. */
+	[SLIDE_REPLANNED] = {"cancelled", "nodes became free unexpectedly: planned again",
+			"planned again when nodes became free unexpectedly"},
+	/* The code that cancels these records the event. */
 	[SLIDE_GONE] = {NULL, NULL, "a node of its place went"},
 	[SLIDE_ENERGY] = {NULL, NULL, "the window had no energy left for it"},
 };
 
 /*
- * A service, which does not end, says each once of a task until it starts: all that wait may be concerned at every
- * event.
+ * Records why a reservation slid or was cancelled. A service, which does not end, records each
+ * reason once per task until the task starts: all waiting tasks may be concerned at every event.
  */
 static void record_slide(struct engine *engine, double time_s, uint32_t index, enum slide why)
 {
@@ -106,25 +109,30 @@ static void record_slide(struct engine *engine, double time_s, uint32_t index, e
 	task->slid |= 1U << why;
 }
 
-void engine_note_gone(struct engine *engine, uint32_t index)
+void engine_note_node_lost(struct engine *engine, uint32_t index)
 {
 	engine->tasks[index].slid |= 1U << SLIDE_GONE;
 }
 
-/* "what ran on its nodes was late; a node of its place went". The caller frees. */
+/*
+ * The reasons in one text: "what ran on its nodes was late; a node of its place went". The caller
+ * frees.
+ */
 static char *overdue_reasons(unsigned int slid)
 {
 	GString *text = g_string_new(NULL);
 
 	for (guint i = 0; i < G_N_ELEMENTS(slides); i++)
 		if (slid & 1U << i && !strstr(text->str, slides[i].overdue))
-			g_string_append_printf(text, "%s%s", text->len ? "; " : "", slides[i].overdue);
+			g_string_append_printf(text, "%s%s", text->len ? "; " : "",
+					       slides[i].overdue);
 	return g_string_free(text, FALSE);
 }
 
 /*
- * A start that comes no later is on time: what is due may wait for a message that its nodes are free, for timers of
- * whole milliseconds and for what the main loop does first, some ten milliseconds in all on a loaded machine.
+ * A start at most this late is on time: it may wait for the message that its nodes are free, for
+ * timers of whole milliseconds and for earlier work of the main loop, some ten milliseconds in all
+ * on a loaded machine.
  */
 #define ON_TIME_S 0.1
 
@@ -139,12 +147,13 @@ void engine_settle_reservation(struct engine *engine, uint32_t index, double sta
 	if (!(overdue_s > ON_TIME_S))
 		return;
 	reasons = overdue_reasons(task->slid);
-	text = g_strdup_printf("starts %.3f s later than promised%s%s", overdue_s, *reasons ? ": " : "",
+	text = g_strdup_printf("starts %.3f s later than promised%s%s", overdue_s,
+			       *reasons ? ": " : "",
 			       reasons);
 	engine_record_event(engine, start_s, "overdue", index, text);
 }
 
-/* Starts what is due by `due_s` of a list, in its order. */
+/* Starts the entries of a list that are due by `due_s`, in its order. */
 static void start_due(struct engine *engine, struct sched_planned *list, uint32_t *count,
 		      double due_s, double now_s)
 {
@@ -162,11 +171,11 @@ static void start_due(struct engine *engine, struct sched_planned *list, uint32_
 		engine_remove_reservation(list, count, task);
 		if (engine_window_refuses(engine, task)) {
 			engine->tasks[task].slid |= 1U << SLIDE_ENERGY;
-			engine_cancel(engine, task);
+			engine_cancel_planned(engine, task);
 			engine_record_task(engine, task);
 			continue;
 		}
-		/* Between events, where its nodes were busy when it was due. */
+		/* If its nodes were busy when it was due, it starts between events, now. */
 		engine_settle_reservation(engine, task,
 				      engine->tasks[task].slid & 1U << SLIDE_BUSY ? now_s : planned_s);
 		engine_begin(engine, task);
@@ -194,7 +203,7 @@ void engine_retry_late(struct engine *engine, double now_s)
 	start_due_lists(engine, engine->due_s, now_s);
 }
 
-/* What is late. */
+/* Late tasks. */
 
 void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
 {
@@ -205,7 +214,8 @@ void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
 
 		if (running->end_s > now_s)
 			continue;
-		if (task->state < ENGINE_TASK_SUSPENDING && engine->blocked[running->task->id] == 0 &&
+		if (task->state < ENGINE_TASK_SUSPENDING &&
+		    engine->blocked[running->task->id] == 0 &&
 		    running->end_s > running->start_s &&
 		    running->end_s == engine_expected_end_s(task, running->start_s))
 			engine_record_event(engine, now_s, "late", running->task->id,
@@ -222,7 +232,7 @@ void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
 void engine_replan_reservations(struct engine *engine)
 {
 	if (engine->setup.open)
-		engine->replan_due = engine->changed_places = true;
+		engine->replan_due = engine->change_pending = true;
 }
 
 void engine_clear_overrun(struct engine *engine, uint32_t index)
@@ -234,7 +244,9 @@ void engine_clear_overrun(struct engine *engine, uint32_t index)
 	task->late = false;
 }
 
-/* When the nodes of `planned` are free of what runs and of the `count` promises before it. */
+/*
+ * When the running tasks and the `count` entries before it will have left the nodes of `planned`.
+ */
 static double free_s(const struct engine *engine, const struct sched_planned *planned,
 		     const struct sched_planned *before, uint32_t count)
 {
@@ -286,8 +298,8 @@ void engine_take_back_reservations(struct engine *engine, double now_s)
 	while (engine->reservations_count > 0) {
 		const uint32_t task = engine->reservations[--engine->reservations_count].task->id;
 
-		engine_cancel(engine, task);
-		record_slide(engine, now_s, task, SLIDE_ANEW);
+		engine_cancel_planned(engine, task);
+		record_slide(engine, now_s, task, SLIDE_REPLANNED);
 		engine_record_task(engine, task);
 	}
 }

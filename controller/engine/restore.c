@@ -7,14 +7,14 @@
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
-static bool fits(const struct engine *engine, const struct engine_task *task,
-		 const struct engine_task *record)
+static bool placement_exists(const struct engine *engine, const struct engine_task *task,
+			     const struct engine_task *record)
 {
 	const struct sched_system *system = engine->setup.system;
 	const struct sched_option *option;
 
 	if (system->shared || task->task->row >= system->rows_count)
-		return false; /* what shares hosts is not put back */
+		return false; /* shared systems are not restored */
 	option = sched_system_option(system, task->task->row, record->cluster, record->pstate);
 	if (!option || option->nodes != record->nodes_count)
 		return false;
@@ -24,27 +24,27 @@ static bool fits(const struct engine *engine, const struct engine_task *task,
 	return true;
 }
 
-/* A task that was starting or running still is, as far as is known. */
+/* Restores a task that was starting or running; the backend reports later if it is not any more. */
 static bool restore_running(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task = &engine->tasks[index];
 	struct sched_running running;
 
-	/* In the queue of a machine its successor may have begun before its end was told. */
+	/* With queues its successor may have begun before its end was reported. */
 	if ((!engine->queues && !engine_place_free(engine, index)) ||
 	    !isfinite(record->started_s))
 		return false;
 	task->state = record->state;
 	task->started_s = task->since_s = record->started_s;
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
-	engine_occupy(engine, index, task->nodes);
+	engine_allocate_nodes(engine, index, task->nodes);
 	running = engine_running(engine, index, task->nodes, task->since_s);
 	running_list_insert(&engine->running, &running);
 	engine_set_preemptible(engine, index);
 	return true;
 }
 
-/* A task in the queue of its machine, which may execute it. */
+/* Restores a task in the queue of its cluster, which may execute it. */
 static bool restore_queued(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	const struct engine_queue *queue = engine->queues ? &engine->queues[record->cluster] : NULL;
@@ -57,7 +57,10 @@ static bool restore_queued(struct engine *engine, uint32_t index, const struct e
 	return true;
 }
 
-/* It is off its nodes, or leaves them still: engine_restore_suspension() says what is known. */
+/*
+ * Restores a task that is suspended or being suspended; engine_restore_suspension() restores the
+ * details.
+ */
 static bool restore_suspended(struct engine *engine, uint32_t index,
 			      const struct engine_task *record)
 {
@@ -71,8 +74,8 @@ static bool restore_suspended(struct engine *engine, uint32_t index,
 	return true;
 }
 
-/* A promise still stands; a place-holder does until the next mapping event. */
-static void restore_promise(struct engine *engine, uint32_t index, const struct engine_task *record)
+/* Restores a reservation, or a place-holder, which stands until the next mapping event. */
+static void restore_planned(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task = &engine->tasks[index];
 	const struct sched_planned planned = {
@@ -89,14 +92,16 @@ static void restore_promise(struct engine *engine, uint32_t index, const struct 
 	task->reservation = record->reservation;
 	if (task->reservation) {
 		task->promised_s = record->planned_start_s;
-		engine_insert_reservation(engine->reservations, &engine->reservations_count, &planned);
+		engine_insert_reservation(engine->reservations, &engine->reservations_count,
+					  &planned);
 	} else {
-		engine_wait_for(engine, index);
-		engine_insert_reservation(engine->placeholders, &engine->placeholders_count, &planned);
+		engine_enqueue_waiting(engine, index);
+		engine_insert_reservation(engine->placeholders, &engine->placeholders_count,
+					  &planned);
 	}
 }
 
-/* A task that ended counts as it was recorded. */
+/* Restores an ended task and counts it. */
 static void restore_ended(struct engine *engine, struct engine_task *task,
 			  const struct engine_task *record)
 {
@@ -108,7 +113,7 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 	task->energy_j = record->energy_j;
 	task->utility = record->utility;
 	task->reason = record->reason;
-	engine_settle_reason(engine, task);
+	engine_release_reason(engine, task);
 	engine->utility_log_due = true;
 	result->utility += record->utility;
 	result->tasks_completed += record->state == ENGINE_TASK_COMPLETED;
@@ -120,8 +125,8 @@ static void restore_ended(struct engine *engine, struct engine_task *task,
 }
 
 /*
- * The run goes on with the next mapping event to come. (A run that is new begins with event 0, even
- * if real time has moved on by a few milliseconds already.)
+ * Sets the next mapping event to the next one in time. (A new run begins with event 0 even if real
+ * time is a few milliseconds later already.)
  */
 static void restore_time(struct engine *engine)
 {
@@ -141,25 +146,29 @@ static bool is_running(enum engine_task_state state)
 	       state == ENGINE_TASK_RESUMING || state == ENGINE_TASK_MIGRATING;
 }
 
-/* Whether the configuration still has what a record needs. */
+/* Whether the configuration still has the cluster, nodes and type of a record. */
 static bool is_possible(const struct engine *engine, const struct engine_task *task,
 			const struct engine_task *record)
 {
 	const bool planned = record->state == ENGINE_TASK_PLANNED;
 
 	if ((planned || is_running(record->state) || record->nodes_count > 0) &&
-	    !fits(engine, task, record))
+	    !placement_exists(engine, task, record))
 		return false;
 	if (!is_over(record->state) && task->task->row >= engine->setup.system->rows_count)
 		return false;
 	return !planned || isfinite(record->planned_start_s);
 }
 
-/* What it waited if its last attempt was its first one: engine_restore_lost() knows of others. */
+/*
+ * Restores the waiting time as if the last attempt was the first; engine_restore_lost() corrects
+ * it.
+ */
 static void restore_waiting(struct engine_task *task, const struct engine_task *record)
 {
 	const bool started = isfinite(record->started_s);
-	const bool waits = record->state <= ENGINE_TASK_QUEUED || record->state == ENGINE_TASK_UNFINISHED;
+	const bool waits = record->state <= ENGINE_TASK_QUEUED ||
+		record->state == ENGINE_TASK_UNFINISHED;
 
 	task->waited_s = started ? fmax(0, record->started_s - task->task->arrival_s) : 0;
 	task->waits_since_s = NAN;
@@ -222,11 +231,11 @@ bool engine_restore_task(struct engine *engine, uint32_t index, const struct eng
 	task->started_s = record->started_s;
 	restore_waiting(task, record);
 	if (record->state == ENGINE_TASK_PLANNED) {
-		restore_promise(engine, index, record);
+		restore_planned(engine, index, record);
 	} else if (record->state == ENGINE_TASK_WAITING ||
 		   record->state == ENGINE_TASK_UNFINISHED) {
 		task->state = ENGINE_TASK_WAITING;
-		engine_wait_for(engine, index);
+		engine_enqueue_waiting(engine, index);
 	} else if (!running && !suspended && !queued) {
 		restore_ended(engine, task, record);
 	}
@@ -278,12 +287,13 @@ void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pru
 		engine_note_deadline(engine, index,
 				     engine->tasks[index].state == ENGINE_TASK_COMPLETED);
 	}
-	engine->missed = 0; /* what missed its deadline since the last event is not on record */
+	/* Tasks that missed their deadlines since the last event are not recorded. */
+	engine->missed = 0;
 	engine->pruner = *pruner;
-	engine->changed_places = true;
+	engine->change_pending = true;
 }
 
-/* The suspension becomes the one that the engine knows of the task. */
+/* Makes the record the task's present suspension. */
 static void take_record(struct engine *engine, const struct engine_suspension *record)
 {
 	struct suspension *suspension = engine_suspension_of(engine, record->task);
@@ -301,8 +311,9 @@ static void take_record(struct engine *engine, const struct engine_suspension *r
 }
 
 /*
- * Whom people suspended, or told to go on, and do not hold any more is to go on. So is what resumes after it has slept
- * (window_turn.c); what sleeps still is woken by the window.
+ * Restores whether a task is to be resumed: a user suspended or resumed it and does not hold it any
+ * more, or it was resuming for a window (window_turn.c). A task that is still suspended for the
+ * limit of a window is resumed by the window.
  */
 static void restore_wanted(struct engine *engine, const struct engine_suspension *record)
 {
@@ -314,11 +325,12 @@ static void restore_wanted(struct engine *engine, const struct engine_suspension
 		task->held = false;
 	}
 	engine_set_wanted(engine, record->task, wanted &&
-			  (task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_SUSPENDED ||
+			  (task->state == ENGINE_TASK_SUSPENDING ||
+			   task->state == ENGINE_TASK_SUSPENDED ||
 			   task->state == ENGINE_TASK_RESUMING));
 }
 
-/* The task as its last suspension leaves it. */
+/* Sets the lists and nodes of a task after its last suspension. */
 static void restore_step(struct engine *engine, const struct engine_suspension *record)
 {
 	const uint32_t index = record->task;
@@ -351,8 +363,8 @@ static void restore_step(struct engine *engine, const struct engine_suspension *
 	}
 }
 
-/* Whether the steps of a suspension that are known go with the task's state. */
-static bool goes_with(const struct engine_task *task, const struct engine_suspension *record)
+/* Whether the recorded steps of a suspension agree with the task's state. */
+static bool agrees_with(const struct engine_task *task, const struct engine_suspension *record)
 {
 	switch (task->state) {
 	case ENGINE_TASK_RUNNING:
@@ -387,7 +399,7 @@ bool engine_restore_suspension(struct engine *engine, const struct engine_suspen
 	take_record(engine, record);
 	if ((task->state == ENGINE_TASK_RUNNING || task->state == ENGINE_TASK_MIGRATING) &&
 	    !isfinite(record->suspended_s))
-		return true; /* it stayed: the number is free again */
+		return true; /* the suspension failed: its number is used again */
 	task->suspensions++;
 	if (isfinite(record->suspended_s))
 		task->executed_s += record->exec_s;
@@ -422,7 +434,7 @@ bool engine_restore_migration(struct engine *engine, const struct engine_migrati
 	return true;
 }
 
-bool engine_restored_well(const struct engine *engine, uint32_t index)
+bool engine_restore_is_complete(const struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
 	const bool steps = task->state == ENGINE_TASK_SUSPENDING ||
@@ -430,12 +442,12 @@ bool engine_restored_well(const struct engine *engine, uint32_t index)
 			   task->state == ENGINE_TASK_RESUMING;
 
 	if (steps &&
-	    (task->suspensions == 0 || !goes_with(task, &engine->suspensions[index]->record)))
+	    (task->suspensions == 0 || !agrees_with(task, &engine->suspensions[index]->record)))
 		return false;
 	if (task->state == ENGINE_TASK_MIGRATING && !engine->migrations[index])
 		return false;
 	return !((task->state == ENGINE_TASK_RUNNING || task->state == ENGINE_TASK_MIGRATING) &&
-		 task->suspensions > 0 && !goes_with(task, &engine->suspensions[index]->record));
+		 task->suspensions > 0 && !agrees_with(task, &engine->suspensions[index]->record));
 }
 
 void engine_queue_again(struct engine *engine)
@@ -445,7 +457,7 @@ void engine_queue_again(struct engine *engine)
 			engine_launch_queued(engine, engine->queues[c].tasks[i]->id);
 }
 
-void engine_ask_again(struct engine *engine)
+void engine_resend_steps(struct engine *engine)
 {
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
 		if (engine->tasks[i].state == ENGINE_TASK_SUSPENDING)

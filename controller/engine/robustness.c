@@ -6,9 +6,9 @@
 #include "controller/engine/queues.h"
 #include "controller/engine/state.h"
 
-/* A task, by when it left. */
+/* A task with the time at which it left. */
 struct leaver {
-	double left_s; /* INFINITY: it has not */
+	double left_s; /* INFINITY: it has not left */
 	uint32_t task;
 };
 
@@ -53,7 +53,7 @@ static double variance(const double *on_time, const double *counted, uint32_t ty
 	return count > 0 ? fmax(0, squares / count - pow(sum / count, 2)) : 0;
 }
 
-/* The time that a task was on its machine, and what it cost. */
+/* Adds the time that a task was on its cluster, and its cost. */
 static void add_use(const struct engine_task *task, const double *prices,
 		    struct robustness *robustness)
 {

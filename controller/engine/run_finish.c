@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of a run: what still runs then, and what ends late. */
+/* The end of a run: the tasks that still run, and ends that are reported late. */
 #include <math.h>
 
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
 /*
- * What tasks that run at the end of the day earn for the part that lies in it. One that is suspended
- * then earns nothing: when it would complete is not known.
+ * Adds the utility of tasks that run at the end of the day, for the part that lies in the day. A
+ * suspended task earns nothing: when it would complete is not known.
  */
 static void count_spanning(struct engine *engine)
 {
@@ -41,7 +41,7 @@ static void kill_running(struct engine *engine)
 		}
 }
 
-/* Whether a task came to an end of its own before the run did. */
+/* Whether the event is the end of a task, by itself, before the run ended. */
 static bool ended_in_time(const struct engine *engine, const struct backend_event *event)
 {
 	return event->kind == BACKEND_EVENT_ENDED && event->time_s <= engine->result.ended_s &&
@@ -49,7 +49,7 @@ static bool ended_in_time(const struct engine *engine, const struct backend_even
 		event->outcome == BACKEND_OUTCOME_FAILED);
 }
 
-/* What ended before the run did counts, also where the news of it comes after. */
+/* Counts tasks that ended before the run did, but whose end is reported after it. */
 static void take_late_ends(struct engine *engine)
 {
 	struct backend_event event;
@@ -63,7 +63,7 @@ static void take_late_ends(struct engine *engine)
 	} while (event.kind != BACKEND_EVENT_NONE && event.kind != BACKEND_EVENT_ABORTED);
 }
 
-/* Of a run that goes on later what was on nodes, or suspended, waits from now on. */
+/* In a run that may be continued later, an unfinished task waits from now on. */
 static void lose_attempt(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];

@@ -18,7 +18,7 @@ void running_list_finish(struct running_list *list)
 	g_free(list->places);
 }
 
-static void put(struct running_list *list, uint32_t i, const struct sched_running *running)
+static void set_entry(struct running_list *list, uint32_t i, const struct sched_running *running)
 {
 	list->entries[i] = *running;
 	list->places[running->task->id] = i + 1;
@@ -28,7 +28,7 @@ void running_list_add(struct running_list *list, const struct sched_running *run
 {
 	if (list->listed == list->room)
 		running_list_settle(list);
-	put(list, list->listed++, running);
+	set_entry(list, list->listed++, running);
 	list->count++;
 }
 
@@ -39,8 +39,8 @@ void running_list_insert(struct running_list *list, const struct sched_running *
 	running_list_settle(list);
 	i = list->listed++;
 	for (; i > 0 && list->entries[i - 1].start_s > running->start_s; i--)
-		put(list, i, &list->entries[i - 1]);
-	put(list, i, running);
+		set_entry(list, i, &list->entries[i - 1]);
+	set_entry(list, i, running);
 	list->count++;
 }
 
@@ -72,7 +72,7 @@ void running_list_settle(struct running_list *list)
 		if (!list->entries[i].task)
 			continue;
 		if (to != i)
-			put(list, to, &list->entries[i]);
+			set_entry(list, to, &list->entries[i]);
 		to++;
 	}
 	list->listed = to;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hosts that tasks share in time (Stillwell 2010): who promised memory to whom, yields and virtual time.
- * What comes to memory that is still being left has a claim, as with nodes (suspension.c): it follows
- * when enough has been left that all who were promised the host fit beside those who leave it.
+ * Hosts that tasks share in time (Stillwell 2010): promised memory, yields and virtual times. A
+ * task that gets memory which other VMs still have to leave has a claim, as with nodes
+ * (suspension.c). The claim is carried out when all VMs that were promised the host's memory fit
+ * beside those that are leaving.
  */
 #include <math.h>
 
@@ -19,19 +20,19 @@ void engine_shared_nodes_init(struct engine *engine)
 		return;
 	g_assert(system->clusters_count == 1);
 	engine->shared_nodes = g_new0(struct engine_shared_node, system->clusters[0].nodes);
-	engine->put_off = g_new0(struct sched_deferred, count);
+	engine->deferrals = g_new0(struct sched_deferred, count);
 	engine->deferred = g_new(struct sched_deferred, count);
 }
 
 void engine_shared_nodes_finish(struct engine *engine)
 {
 	g_free(engine->shared_nodes);
-	g_free(engine->put_off);
+	g_free(engine->deferrals);
 	g_free(engine->deferred);
 }
 
-/* Changes a sum of memory; nothing is left of one that nobody has a part in. */
-static void change(double *sum, uint32_t *vms, double memory, bool more)
+/* Changes a sum of memory. The sum is exactly 0 when no VM is left, without rounding errors. */
+static void change_memory(double *sum, uint32_t *vms, double memory, bool more)
 {
 	*vms += more ? 1 : -1u;
 	*sum = *vms > 0 ? *sum + (more ? memory : -memory) : 0;
@@ -44,7 +45,7 @@ static void change_promised(struct engine *engine, uint32_t index, const uint32_
 	for (uint32_t v = 0; v < demand->vms; v++) {
 		struct engine_shared_node *host = &engine->shared_nodes[nodes[v]];
 
-		change(&host->promised, &host->promised_vms, demand->memory, more);
+		change_memory(&host->promised, &host->promised_vms, demand->memory, more);
 	}
 }
 
@@ -66,7 +67,7 @@ void engine_leave_shared_nodes(struct engine *engine, uint32_t task, const uint3
 	for (uint32_t v = 0; v < count; v++) {
 		struct engine_shared_node *host = &engine->shared_nodes[nodes[v]];
 
-		change(&host->leaving, &host->leaving_vms, memory, leaves);
+		change_memory(&host->leaving, &host->leaving_vms, memory, leaves);
 	}
 }
 
@@ -93,7 +94,8 @@ uint32_t engine_find_full_node(const struct engine *engine, uint32_t index, cons
 	return UINT32_MAX;
 }
 
-bool engine_shared_nodes_have_room(const struct engine *engine, uint32_t index, const uint32_t *nodes)
+bool engine_shared_nodes_have_room(const struct engine *engine, uint32_t index,
+				   const uint32_t *nodes)
 {
 	return engine_find_full_node(engine, index, nodes) == UINT32_MAX;
 }
@@ -195,11 +197,11 @@ double engine_virtual_time_s(const struct engine *engine, uint32_t task)
 	return engine_virtual_s(&engine->tasks[task], backend_now_s(engine->backend));
 }
 
-/* What was put off. */
+/* Deferred tasks. */
 
-void engine_put_off(struct engine *engine, uint32_t index, double until_s)
+void engine_defer(struct engine *engine, uint32_t index, double until_s)
 {
-	struct sched_deferred *deferred = &engine->put_off[index];
+	struct sched_deferred *deferred = &engine->deferrals[index];
 
 	deferred->task = &engine->known[index];
 	deferred->count++;
@@ -211,8 +213,8 @@ uint32_t engine_list_deferred(struct engine *engine)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; engine->shared_nodes && i < engine->waiting.count; i++)
-		if (engine->put_off[engine->waiting.ids[i]].count > 0)
-			engine->deferred[count++] = engine->put_off[engine->waiting.ids[i]];
+		if (engine->deferrals[engine->waiting.ids[i]].count > 0)
+			engine->deferred[count++] = engine->deferrals[engine->waiting.ids[i]];
 	return count;
 }
 
@@ -220,10 +222,10 @@ double engine_next_deferred_s(const struct engine *engine, double after_s)
 {
 	double next_s = INFINITY;
 
-	/* In no order, and former members among them: only the snapshot needs the list settled. */
+	/* The list has no order and may have former members: only the snapshot needs it settled. */
 	for (uint32_t i = 0; engine->shared_nodes && i < engine->waiting.listed; i++) {
 		const uint32_t index = engine->waiting.ids[i];
-		const struct sched_deferred *deferred = &engine->put_off[index];
+		const struct sched_deferred *deferred = &engine->deferrals[index];
 
 		if (engine->tasks[index].state == ENGINE_TASK_WAITING && deferred->count > 0 &&
 		    deferred->until_s > after_s)
@@ -232,7 +234,7 @@ double engine_next_deferred_s(const struct engine *engine, double after_s)
 	return next_s;
 }
 
-/* What plans ask for. */
+/* Validation of plans. */
 
 const char *engine_validate_shares(const struct engine *engine)
 {

@@ -9,15 +9,16 @@
 #include "controller/sched/policy.h"
 
 /*
- * Snapshots and plans as JSON: the C structures field by field, self-contained (the system is in
- * it), numbers with 17 digits so that they read back equal. docs/reference/snapshot.md describes the format.
+ * Snapshots and plans as JSON: the C structures field by field. The JSON is self-contained (the
+ * system is in it); numbers have 17 digits so that they read back equal. docs/reference/snapshot.md
+ * describes the format.
  */
 
-/* A snapshot read from JSON, with all it points to. */
+/* A snapshot read from JSON, with everything that it points to. */
 struct snapshot_json {
 	struct sched_snapshot snapshot;
-	const char *policy; /* the name that it was recorded with, or NULL */
-	/* The rest holds the memory. */
+	const char *policy; /* the policy's name that was recorded with it, or NULL */
+	/* The fields below own the memory. */
 	json_t *text;
 	struct sched_system *system;
 	struct sched_task *tasks;
@@ -29,7 +30,7 @@ struct snapshot_json {
 	struct sched_planned *placeholders;
 	struct sched_node *down;
 	struct sched_deferred *deferred;
-	GPtrArray *places; /* of arrays */
+	GPtrArray *places; /* of uint32_t arrays */
 	struct pet *pet;
 	struct sched_queueing *queueing;
 	struct sched_queue *queues;
@@ -40,36 +41,37 @@ struct snapshot_json {
 json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy);
 
 /*
- * The same where machines have queues, with `pet` (NULL: none) in place of the matrix of execution
- * times, which is large and does not change; it cannot be read without it.
+ * The same for a system with queues, with the name `pet` (NULL: none) in place of the matrix of
+ * execution times, which is large and does not change. The result cannot be read without the
+ * matrix.
  */
 json_t *snapshot_json_write_brief(const struct sched_snapshot *snapshot,
 				  const struct policy *policy, const char *pet);
 
-/* That matrix. Returns a new reference. */
+/* The matrix of execution times. Returns a new reference. */
 json_t *snapshot_json_pet(const struct sched_system *system);
 
 /* An action as a JSON object. Returns a new reference. */
 json_t *snapshot_json_action(const struct sched_system *system, const struct sched_action *action);
 
 /*
- * The actions of a plan as a JSON array; with `explain` each has the options that were considered,
- * and tasks without an action follow as {"kind": "wait"}, then how those that were queued before were
- * judged, as {"kind": "judge"}. Returns a new reference.
+ * The actions of a plan as a JSON array. With `explain` each has the options that were considered,
+ * tasks without an action follow as {"kind": "wait"}, then the judgements of tasks that were queued
+ * before, as {"kind": "judge"}. Returns a new reference.
  */
 json_t *snapshot_json_actions(const struct sched_system *system, const struct sched_plan *plan,
 			      bool explain);
 
 /*
- * The text (json_text()) of the actions of a plan without their options, of those that are `wanted` (NULL: all). The
- * caller frees it.
+ * The text (json_text()) of those actions of a plan for which `wanted` (NULL: all) returns true,
+ * without their options. The caller frees it.
  */
 char *snapshot_text_actions(const struct sched_system *system, const struct sched_plan *plan,
 			    bool (*wanted)(const struct sched_action *action));
 
 /*
  * Reads and verifies a snapshot; `what` names it in errors. Nothing in it is trusted: indices,
- * orders and ranges are checked, so that a policy can be let loose on the result. Returns a new
+ * orders and ranges are checked, so that any policy can decide on the result. Returns a new
  * structure, or NULL with `error` (JSON_ERROR) set.
  */
 struct snapshot_json *snapshot_json_read(const json_t *object, const char *what, GError **error);

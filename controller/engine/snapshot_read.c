@@ -35,7 +35,7 @@ bool snapshot_get_number(const struct snapshot_reader *reader, const json_t *obj
 	return json_get_number(object, key, reader->what, ret_value, reader->error);
 }
 
-/* An array of the snapshot itself, with a sane length. */
+/* Reads an array of the snapshot itself, of at most COUNT_MAX entries. */
 bool snapshot_get_list(const struct snapshot_reader *reader, const json_t *object, const char *key,
 		       json_t **ret_list)
 {
@@ -257,7 +257,8 @@ static bool get_row(const struct snapshot_reader *reader, const json_t *object, 
 		if (strcmp(system->row_names[row], name) != 0)
 			continue;
 		if (system->options_first[row] == system->options_first[row + 1])
-			return snapshot_refuse(reader, "type \"%s\" has no options: no task can be of it",
+			return snapshot_refuse(reader,
+					       "type \"%s\" has no options: tasks cannot have this type",
 					       name);
 		*ret_row = row;
 		return true;
@@ -265,7 +266,7 @@ static bool get_row(const struct snapshot_reader *reader, const json_t *object, 
 	return snapshot_refuse(reader, "unknown type \"%s\"", name);
 }
 
-/* True or false; absent is false. */
+/* Reads a boolean; absent: false. */
 bool snapshot_get_flag(const struct snapshot_reader *reader, const json_t *object, const char *key,
 		       bool *ret_flag)
 {
@@ -277,7 +278,7 @@ bool snapshot_get_flag(const struct snapshot_reader *reader, const json_t *objec
 	return true;
 }
 
-/* What a task is: of a type with its worth or its deadline, or in a shared system its demand. */
+/* Reads a task's type with its utility or deadline or, in a shared system, its demand. */
 static bool read_nature(const struct snapshot_reader *reader, const json_t *object,
 			struct sched_task *task)
 {
@@ -290,7 +291,7 @@ static bool read_nature(const struct snapshot_reader *reader, const json_t *obje
 	       read_utility(reader, json_object_get(object, "utility"), task->id, &task->utility);
 }
 
-/* Its priority; absent is 0. */
+/* Reads a task's priority; absent: 0. */
 static bool read_priority(const struct snapshot_reader *reader, const json_t *object,
 			  struct sched_task *task)
 {
@@ -354,7 +355,7 @@ bool snapshot_find_task(const struct snapshot_reader *reader, int64_t id,
 	return *ret_task || snapshot_refuse(reader, "task %u is not among \"tasks\"", (uint32_t)id);
 }
 
-/* What filters and the gate know; absent in snapshots that were recorded before there were any. */
+/* Reads what filters and the gate use; absent in snapshots recorded by versions without these. */
 static bool read_energy(const struct snapshot_reader *reader)
 {
 	struct sched_snapshot *snapshot = &reader->read->snapshot;
@@ -377,13 +378,17 @@ static bool read_energy(const struct snapshot_reader *reader)
 	return true;
 }
 
-/* Whether it is one of the periodic events; absent in snapshots of policies that have no others. */
+/*
+ * Reads whether the event is between two periodic ones; absent in snapshots of policies without
+ * such events.
+ */
 static bool read_between(const struct snapshot_reader *reader)
 {
-	return snapshot_get_flag(reader, reader->object, "between", &reader->read->snapshot.between);
+	return snapshot_get_flag(reader, reader->object, "between",
+				 &reader->read->snapshot.between);
 }
 
-/* Numbers of the snapshot itself. No budget at all is written as null. */
+/* Reads the numbers of the snapshot itself. No budget is written as null. */
 static bool read_numbers(const struct snapshot_reader *reader)
 {
 	struct sched_snapshot *snapshot = &reader->read->snapshot;
@@ -409,13 +414,13 @@ static bool read_numbers(const struct snapshot_reader *reader)
 	    !snapshot_get_number(reader, object, "budget_j", &snapshot->budget_j))
 		return false;
 	if (snapshot->budget_j < 0)
-		return snapshot_refuse(reader, "budget_j is below 0; no budget at all is null");
+		return snapshot_refuse(reader, "budget_j is below 0; write null for no budget");
 	if (snapshot->next_event_s <= snapshot->now_s)
 		return snapshot_refuse(reader, "next_event_s must be above now_s");
 	if (snapshot->end_s <= snapshot->day_start_s)
 		return snapshot_refuse(reader, "end_s must be above day_start_s");
 	if (isinf(snapshot->end_s) && isfinite(snapshot->budget_j))
-		return snapshot_refuse(reader, "a budget is for a time that ends: end_s is null");
+		return snapshot_refuse(reader, "a budget needs an end_s, which is null");
 	return true;
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which keys a snapshot may have: one that is not known is a slip of the pen, and would be ignored. */
+/*
+ * The keys that a snapshot may have. An unknown key is an error: it may be misspelt, and would be
+ * ignored.
+ */
 #include <string.h>
 
 #include "controller/engine/snapshot_reader.h"
 
-/* A key, and what may be in the objects below it: in its value, or in each entry of its array. */
+/* A key, with the keys of the objects below it: of its value, or of each entry of its array. */
 struct known_key {
 	const char *name; /* NULL: the end */
 	const struct known_key *below; /* NULL: no objects */
@@ -87,7 +90,7 @@ static const struct known_key snapshot_keys[] = {
 	{NULL, NULL},
 };
 
-/* The same where hosts are shared in time. */
+/* The keys in a shared system. */
 static const struct known_key sharing_task_keys[] = {
 	{"id", NULL},  {"arrival_s", NULL}, {"vms", NULL},
 	{"cpu", NULL}, {"memory", NULL},    {NULL, NULL},
@@ -128,7 +131,7 @@ static const struct known_key shared_snapshot_keys[] = {
 	{NULL, NULL},
 };
 
-/* The same where machines have queues. */
+/* The keys in a system with queues. */
 static const struct known_key queueing_task_keys[] = {
 	{"id", NULL},       {"type", NULL},     {"arrival_s", NULL},
 	{"deadline_s", NULL}, {"priority", NULL}, {NULL, NULL},
@@ -164,14 +167,15 @@ static const struct known_key queueing_snapshot_keys[] = {
 	{NULL, NULL},
 };
 
-static const struct known_key *find(const struct known_key *known, const char *name)
+static const struct known_key *find_key(const struct known_key *known, const char *name)
 {
 	while (known->name && strcmp(known->name, name) != 0)
 		known++;
 	return known->name ? known : NULL;
 }
 
-static bool refuse(const struct snapshot_reader *reader, const char *place, const char *key,
+static bool refuse_unknown_key(const struct snapshot_reader *reader, const char *place,
+			       const char *key,
 		   const struct known_key *known)
 {
 	g_autoptr(GString) names = g_string_new(NULL);
@@ -182,7 +186,10 @@ static bool refuse(const struct snapshot_reader *reader, const char *place, cons
 			       *place ? ": " : "", key, names->str);
 }
 
-/* `place` is how the object is reached, "" for the snapshot. What is no object is not read here. */
+/*
+ * Checks the keys of an object. `place` is the path of the object, "" for the snapshot. Values that
+ * are not objects are ignored here.
+ */
 static bool check_object(const struct snapshot_reader *reader, json_t *object, const char *place,
 			 const struct known_key *known);
 
@@ -210,11 +217,11 @@ static bool check_object(const struct snapshot_reader *reader, json_t *object, c
 	json_t *value;
 
 	json_object_foreach(object, key, value) {
-		const struct known_key *is = find(known, key);
+		const struct known_key *is = find_key(known, key);
 		g_autofree char *at = g_strdup_printf("%s%s%s", place, *place ? "." : "", key);
 
 		if (!is)
-			return refuse(reader, place, key, known);
+			return refuse_unknown_key(reader, place, key, known);
 		if (is->below && !check_below(reader, value, at, is->below))
 			return false;
 	}

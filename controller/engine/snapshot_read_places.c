@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the tasks of a snapshot are. */
+/* Reads the placements of the tasks of a snapshot. */
 #include <string.h>
 
 #include "common/json.h"
@@ -38,7 +38,8 @@ static bool read_waiting(const struct snapshot_reader *reader)
 		if (!snapshot_find_task(reader, id, &read->waiting[i]))
 			return false;
 		if (i > 0 &&
-		    !snapshot_check_order(reader, "waiting", read->waiting[i - 1], read->waiting[i]))
+		    !snapshot_check_order(reader, "waiting", read->waiting[i - 1],
+					  read->waiting[i]))
 			return false;
 	}
 	read->snapshot.waiting = read->waiting;
@@ -95,7 +96,10 @@ bool snapshot_read_suspended(const struct snapshot_reader *reader, snapshot_susp
 	return true;
 }
 
-/* The nodes of a place: ascending indices within the cluster, as many as the option needs. */
+/*
+ * Reads the nodes of a placement: ascending indices within the cluster, as many as the option
+ * needs.
+ */
 static bool read_nodes(const struct snapshot_reader *reader, const json_t *object,
 		       const struct sched_planned *place, uint32_t **ret_nodes)
 {
@@ -133,7 +137,7 @@ static bool read_nodes(const struct snapshot_reader *reader, const json_t *objec
 	return true;
 }
 
-/* `runs`: it may end this instant. */
+/* Reads a placement with its times. `runs`: its end may equal its start. */
 static bool read_place(const struct snapshot_reader *reader, const json_t *object, bool runs,
 		       struct sched_planned *ret_place)
 {
@@ -173,7 +177,7 @@ static bool read_planned(const struct snapshot_reader *reader, const char *key,
 	return true;
 }
 
-/* What the running task at `index` executed before; absent is nothing. */
+/* Reads what the running task at `index` executed before; absent: 0. */
 static bool read_executed(const struct snapshot_reader *reader, size_t index,
 			  double *ret_executed_s)
 {
@@ -219,7 +223,7 @@ static bool read_running(const struct snapshot_reader *reader)
 	return true;
 }
 
-/* Notes that a task is somewhere; it cannot be anywhere else. */
+/* Notes that a task is in a list. Fails if it is in another one already. */
 static bool note_task(const struct snapshot_reader *reader, bool *noted,
 		      const struct sched_task *task)
 {
@@ -244,7 +248,7 @@ static bool note_nodes(const struct snapshot_reader *reader, bool *const *taken,
 			return snapshot_refuse(
 				reader,
 				"\"running\": task %u is on node %u of cluster "
-				"\"%s\" beside another one",
+				"\"%s\" beside another task",
 				running->task->id, running->nodes[i],
 				reader->read->system->clusters[running->cluster].name);
 		*was = true;
@@ -252,7 +256,7 @@ static bool note_nodes(const struct snapshot_reader *reader, bool *const *taken,
 	return true;
 }
 
-/* Whether it is the executing task of its machine's queue. */
+/* Whether a running task is the executing task of its cluster's queue. */
 static bool executes(const struct sched_snapshot *snapshot, const struct sched_running *running)
 {
 	const struct sched_queue *queue =
@@ -272,7 +276,7 @@ static bool note_queues(const struct snapshot_reader *reader, bool *noted)
 	return true;
 }
 
-/* What was held for mappable tasks, once for each. */
+/* Reads the place-holders of mappable tasks, at most one for each. */
 static bool check_placeholders(const struct snapshot_reader *reader, bool *mappable)
 {
 	const struct sched_snapshot *snapshot = &reader->read->snapshot;
@@ -291,7 +295,7 @@ static bool check_placeholders(const struct snapshot_reader *reader, bool *mappa
 	return true;
 }
 
-/* A task is in one place, and a node has one task unless it is shared. */
+/* Checks that a task is in one list only, and that a node has one task unless it is shared. */
 static bool check_places(const struct snapshot_reader *reader)
 {
 	const struct snapshot_json *read = reader->read;

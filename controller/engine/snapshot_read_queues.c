@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a snapshot says where machines have queues (Gentry 2019). */
+/* Reads what a snapshot of a system with queues has (Gentry 2019). */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "controller/engine/snapshot_reader.h"
 #include "controller/sched/queueing.h"
 
-/* The latest time, in bins: sums of a few of them are still good bins. */
+/* The latest time, in bins: sums of a few such times are still valid bins. */
 #define BINS_MAX 0x1p48
 
 static bool get_share(const struct snapshot_reader *reader, const json_t *object, const char *key,
@@ -40,7 +40,7 @@ static bool read_pruning(const struct snapshot_reader *reader, const json_t *obj
 	       snapshot_refuse(reader, "\"toggle\" is %g; it must be above 0", pruning->toggle);
 }
 
-/* The masses as they are: scaling them anew would change bits. */
+/* The masses as they are: scaling them again would change bits. */
 static bool read_masses(const struct snapshot_reader *reader, json_t *list, struct pmf *pmf)
 {
 	json_t *entry;
@@ -92,7 +92,8 @@ static bool read_pair(const struct snapshot_reader *reader, const json_t *object
 				       "last mass must be above 0",
 				       system->row_names[row], system->clusters[cluster].name);
 	if (fault == PMF_OK && pet_at(reader->read->pet, row, cluster)->pmf.count > 0)
-		return snapshot_refuse(reader, "\"pet\": type \"%s\" is there twice on cluster \"%s\"",
+		return snapshot_refuse(reader,
+				       "\"pet\": type \"%s\" is there twice on cluster \"%s\"",
 				       system->row_names[row], system->clusters[cluster].name);
 	if (fault == PMF_OK)
 		fault = pet_set(reader->read->pet, row, cluster, pmf);
@@ -137,7 +138,7 @@ static bool read_pet(const struct snapshot_reader *reader, const json_t *queuein
 	return good && check_pet(reader);
 }
 
-/* Completion times of full queues are within what a PMF can hold. */
+/* Checks that completion times of full queues fit in a PMF. */
 static bool check_lengths(const struct snapshot_reader *reader, uint64_t tasks)
 {
 	return queueing_fits(reader->read->pet, tasks) ||
@@ -159,7 +160,8 @@ bool snapshot_read_queueing(const struct snapshot_reader *reader)
 	if (!json_is_object(object))
 		return snapshot_refuse(reader, "\"queueing\" is not an object");
 	if (read->system->immediate || read->system->shared)
-		return snapshot_refuse(reader, "a system with \"queueing\" is neither \"immediate\" "
+		return snapshot_refuse(reader,
+				       "a system with \"queueing\" is neither \"immediate\" "
 					       "nor \"shared\"");
 	queueing = read->queueing = g_new0(struct sched_queueing, 1);
 	if (!snapshot_get_number(reader, object, "bin_s", &queueing->bin_s) ||
@@ -239,7 +241,8 @@ static bool read_queue(const struct snapshot_reader *reader, const json_t *objec
 	if (!start)
 		return true;
 	if (queue->count == 0)
-		return snapshot_refuse(reader, "cluster \"%s\" executes nothing: its queue is empty",
+		return snapshot_refuse(reader,
+				       "cluster \"%s\" executes nothing: its queue is empty",
 				       reader->read->system->clusters[c].name);
 	if (!snapshot_get_number(reader, object, "start_s", &queue->start_s) ||
 	    !check_time(reader, "a start", queue->start_s))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a snapshot of a shared system has in place of types, utilities and places. */
+/* Reads what a snapshot of a shared system has in place of types, utilities and placements. */
 #include <math.h>
 
 #include "common/json.h"
 #include "controller/engine/snapshot_reader.h"
 
-/* A share of a host: above 0, at most 1. */
+/* Reads a part of a host: above 0, at most 1. */
 static bool get_share(const struct snapshot_reader *reader, const json_t *object, const char *key,
 		      uint32_t id, double *ret_share)
 {
@@ -75,7 +75,7 @@ static bool read_suspended_one(const struct snapshot_reader *reader, const json_
 	return true;
 }
 
-/* The host of every VM of a running task. */
+/* Reads the host of every VM of a running task. */
 static bool read_hosts(const struct snapshot_reader *reader, const json_t *object,
 		       struct sched_running *running)
 {
@@ -98,7 +98,8 @@ static bool read_hosts(const struct snapshot_reader *reader, const json_t *objec
 		const json_int_t host = json_integer_value(entry);
 
 		if (!json_is_integer(entry) || host < 0 || host >= cluster->nodes)
-			return snapshot_refuse(reader, "task %u: the hosts must be indices below %u",
+			return snapshot_refuse(reader,
+					       "task %u: the hosts must be indices below %u",
 					       running->task->id, cluster->nodes);
 		hosts[i] = (uint32_t)host;
 	}
@@ -142,7 +143,7 @@ static bool read_running(const struct snapshot_reader *reader)
 	return true;
 }
 
-/* The place of a task among the waiting from *at on, which moves behind it. */
+/* Finds a task among the waiting ones from *at on, and moves *at behind it. */
 static bool pass_waiting(const struct snapshot_json *read, const struct sched_task *task,
 			 uint32_t *at)
 {
@@ -187,7 +188,7 @@ static bool read_deferred(const struct snapshot_reader *reader)
 	return true;
 }
 
-/* What is promised on the hosts so far. */
+/* The memory and CPU that are promised on the hosts so far. */
 struct promised {
 	double *cpu;
 	double *memory;
@@ -208,7 +209,8 @@ static bool add_running(const struct snapshot_reader *reader, const struct promi
 			return snapshot_refuse(reader, "task %u is on host %u, which is down",
 					       running->task->id, host);
 		if (promised->memory[host] > 1 + SCHED_SHARE_SLACK)
-			return snapshot_refuse(reader, "host %u has more VMs than memory, task %u's "
+			return snapshot_refuse(reader,
+					       "host %u has more VMs than memory, task %u's "
 						       "among them",
 					       host, running->task->id);
 		if (promised->cpu[host] > 1 + SCHED_SHARE_SLACK)
@@ -220,7 +222,7 @@ static bool add_running(const struct snapshot_reader *reader, const struct promi
 	return true;
 }
 
-/* Hosts are up where VMs run, and promise neither memory nor shares of their CPU twice. */
+/* Checks that hosts with VMs are up, and that their memory and CPU are not overcommitted. */
 static bool check_hosts(const struct snapshot_reader *reader)
 {
 	const struct sched_snapshot *snapshot = &reader->read->snapshot;
@@ -240,13 +242,14 @@ static bool check_hosts(const struct snapshot_reader *reader)
 
 bool snapshot_read_shared_places(const struct snapshot_reader *reader)
 {
-	return snapshot_read_suspended(reader, read_suspended_one) && read_running(reader) && read_deferred(reader);
+	return snapshot_read_suspended(reader, read_suspended_one) && read_running(reader) &&
+	       read_deferred(reader);
 }
 
 bool snapshot_check_shared_places(const struct snapshot_reader *reader)
 {
 	if (json_array_size(json_object_get(reader->object, "reservations")) > 0 ||
 	    json_array_size(json_object_get(reader->object, "placeholders")) > 0)
-		return snapshot_refuse(reader, "nothing is promised to tasks in a shared system");
+		return snapshot_refuse(reader, "a shared system has no reservations and place-holders");
 	return check_hosts(reader);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Actions as text, at once. A plan that fills empty clusters has thousands: JSON values made of each, of which then the
- * text is made, take ten times as long. Most numbers of a plan are there many times (the time that it is, the lengths
- * and energies of types), and writing them with 17 digits is what takes long then: those that were written are kept.
+ * Writes actions as text directly. A plan that fills empty clusters has thousands of them, and
+ * building JSON values and printing these takes ten times as long. Most numbers of a plan occur
+ * many times (the present time, the durations and energies of types), and printing them with 17
+ * digits would take most of the time: printed numbers are kept.
  */
 #include <string.h>
 
@@ -15,17 +16,17 @@
 
 struct number {
 	double value;
-	char *text; /* NULL: nothing yet */
+	char *text; /* NULL: unused */
 };
 
 struct writer {
 	const struct sched_system *system;
 	GString *text;
-	char **names;           /* per cluster: with its quotes; NULL: not needed yet */
+	char **names;           /* per cluster, with quotes; NULL: not needed so far */
 	struct number *numbers; /* by a hash of their value */
 };
 
-static void say(struct writer *writer, const char *text)
+static void append_text(struct writer *writer, const char *text)
 {
 	g_string_append(writer->text, text);
 }
@@ -38,7 +39,7 @@ static char *text_of(json_t *value)
 	return json_text(own);
 }
 
-static void say_number(struct writer *writer, double value)
+static void append_number(struct writer *writer, double value)
 {
 	struct number *number;
 	uint64_t bits;
@@ -50,65 +51,65 @@ static void say_number(struct writer *writer, double value)
 		number->text = text_of(json_number_or_null(value));
 		number->value = value;
 	}
-	say(writer, number->text);
+	append_text(writer, number->text);
 }
 
-static void say_cluster(struct writer *writer, uint32_t cluster)
+static void append_cluster(struct writer *writer, uint32_t cluster)
 {
 	char **name = &writer->names[cluster];
 
 	if (!*name)
 		*name = text_of(json_string(writer->system->clusters[cluster].name));
-	say(writer, *name);
+	append_text(writer, *name);
 }
 
-static void say_nodes(struct writer *writer, const struct sched_action *action)
+static void append_nodes(struct writer *writer, const struct sched_action *action)
 {
 	for (uint32_t i = 0; i < action->nodes_count; i++) {
-		say(writer, i ? "," : "");
+		append_text(writer, i ? "," : "");
 		decimal_append(writer->text, action->nodes[i]);
 	}
 }
 
-/* Nodes of its own for a task, keys in order: all that there are thousands of. */
-static void say_placed(struct writer *writer, const struct sched_action *action)
+/* An action that places a task on nodes of its own, with its keys in order: the frequent case. */
+static void append_placed_action(struct writer *writer, const struct sched_action *action)
 {
-	say(writer, "{\"cluster\":");
-	say_cluster(writer, action->cluster);
-	say(writer, ",\"end_s\":");
-	say_number(writer, action->end_s);
-	say(writer, ",\"energy_j\":");
-	say_number(writer, action->energy_j);
-	say(writer, ",\"kind\":\"");
-	say(writer, sched_action_kind_name(action->kind));
-	say(writer, "\",\"nodes\":[");
-	say_nodes(writer, action);
-	say(writer, "],\"objective\":");
-	say_number(writer, action->objective);
-	say(writer, ",\"pstate\":");
+	append_text(writer, "{\"cluster\":");
+	append_cluster(writer, action->cluster);
+	append_text(writer, ",\"end_s\":");
+	append_number(writer, action->end_s);
+	append_text(writer, ",\"energy_j\":");
+	append_number(writer, action->energy_j);
+	append_text(writer, ",\"kind\":\"");
+	append_text(writer, sched_action_kind_name(action->kind));
+	append_text(writer, "\",\"nodes\":[");
+	append_nodes(writer, action);
+	append_text(writer, "],\"objective\":");
+	append_number(writer, action->objective);
+	append_text(writer, ",\"pstate\":");
 	decimal_append(writer->text, action->pstate);
-	say(writer, ",\"reason\":\"");
-	say(writer, sched_reason_name(action->reason));
-	say(writer, "\",\"start_s\":");
-	say_number(writer, action->start_s);
-	say(writer, ",\"task\":");
+	append_text(writer, ",\"reason\":\"");
+	append_text(writer, sched_reason_name(action->reason));
+	append_text(writer, "\",\"start_s\":");
+	append_number(writer, action->start_s);
+	append_text(writer, ",\"task\":");
 	decimal_append(writer->text, action->task);
-	say(writer, ",\"utility\":");
-	say_number(writer, action->utility);
-	say(writer, "}");
+	append_text(writer, ",\"utility\":");
+	append_number(writer, action->utility);
+	append_text(writer, "}");
 }
 
-static void say_action(struct writer *writer, const struct sched_action *action)
+static void append_action(struct writer *writer, const struct sched_action *action)
 {
 	g_autofree char *text = NULL;
 
 	if (!writer->system->shared && !writer->system->queueing &&
 	    action->kind != SCHED_ACTION_ENQUEUE && snapshot_write_has_place(action->kind)) {
-		say_placed(writer, action);
+		append_placed_action(writer, action);
 		return;
 	}
 	text = text_of(snapshot_json_action(writer->system, action));
-	say(writer, text);
+	append_text(writer, text);
 }
 
 char *snapshot_text_actions(const struct sched_system *system, const struct sched_plan *plan,
@@ -125,10 +126,10 @@ char *snapshot_text_actions(const struct sched_system *system, const struct sche
 		if (wanted && !wanted(&plan->actions[i]))
 			continue;
 		if (writer.text->len > 1)
-			say(&writer, ",");
-		say_action(&writer, &plan->actions[i]);
+			append_text(&writer, ",");
+		append_action(&writer, &plan->actions[i]);
 	}
-	say(&writer, "]");
+	append_text(&writer, "]");
 	for (uint32_t c = 0; c < system->clusters_count; c++)
 		g_free(writer.names[c]);
 	for (uint32_t i = 0; i < 1 << NUMBERS_BITS; i++)

@@ -65,7 +65,8 @@ static json_t *utility_json(const struct utility *utility)
 					    json_number_or_null(segment->end_fraction), "rate_per_s",
 					    json_number_or_null(segment->rate_per_s)));
 	}
-	return json_pack("{s:o, s:o}", "max", json_number_or_null(utility->max), "segments", segments);
+	return json_pack("{s:o, s:o}", "max", json_number_or_null(utility->max), "segments",
+			 segments);
 }
 
 static void append_task(json_t *list, const struct sched_system *system,
@@ -114,7 +115,7 @@ static void append_queued(json_t *list, const struct sched_snapshot *snapshot)
 				append_task(list, snapshot->system, snapshot->queues[c].tasks[i]);
 }
 
-/* Every task that the snapshot speaks of, once; place-holders are among the waiting. */
+/* Every task of the snapshot, once; tasks with place-holders are among the waiting. */
 static json_t *tasks_json(const struct sched_snapshot *snapshot)
 {
 	json_t *list = json_array();
@@ -139,7 +140,7 @@ static json_t *place_json(const struct sched_system *system, uint32_t task, uint
 			 "start_s", json_number_or_null(start_s), "end_s", json_number_or_null(end_s));
 }
 
-/* A task that shares hosts: where its VMs are, its yield and its virtual time. */
+/* A task on shared hosts: the hosts of its VMs, its yield and its virtual time. */
 static json_t *sharing_json(const struct sched_snapshot *snapshot, const struct sched_running *r)
 {
 	json_t *object = json_pack("{s:i, s:s, s:o, s:o, s:o}", "task", r->task->id, "cluster",
@@ -169,7 +170,8 @@ static json_t *running_json(const struct sched_snapshot *snapshot)
 					    r->end_s);
 
 		if (r->executed_s > 0)
-			json_object_set_new(object, "executed_s", json_number_or_null(r->executed_s));
+			json_object_set_new(object, "executed_s",
+					    json_number_or_null(r->executed_s));
 		json_array_append_new(list, object);
 	}
 	return list;
@@ -256,7 +258,7 @@ static json_t *completed_json(const struct sched_snapshot *snapshot)
 			 json_number_or_null(snapshot->completed_resources));
 }
 
-/* What there is where machines have queues. */
+/* Adds what a snapshot of a system with queues has. */
 static void add_queues(json_t *object, const struct sched_snapshot *snapshot, const char *pet)
 {
 	json_object_set_new(json_object_get(object, "system"), "queueing",
@@ -329,7 +331,8 @@ json_t *snapshot_json_action(const struct sched_system *system, const struct sch
 	if (!snapshot_write_has_place(action->kind)) {
 		object = json_pack("{s:i}", "task", action->task);
 		if (action->kind == SCHED_ACTION_DEFER)
-			json_object_set_new(object, "start_s", json_number_or_null(action->start_s));
+			json_object_set_new(object, "start_s",
+					    json_number_or_null(action->start_s));
 	} else if (action->kind == SCHED_ACTION_ENQUEUE) {
 		object = json_pack("{s:i, s:s, s:o, s:o}", "task", action->task, "cluster",
 				   system->clusters[action->cluster].name, "start_s",
@@ -360,7 +363,8 @@ static json_t *considered_json(const struct sched_system *system,
 			       const struct sched_considered *considered)
 {
 	if (system->shared)
-		return json_pack("{s:o, s:o, s:s}", "yield", json_number_or_null(considered->utility),
+		return json_pack("{s:o, s:o, s:s}", "yield",
+				 json_number_or_null(considered->utility),
 				 "objective", json_number_or_null(considered->objective), "verdict",
 				 sched_refusal_name(considered->refusal));
 	if (system->queueing)
@@ -378,7 +382,7 @@ static json_t *considered_json(const struct sched_system *system,
 			 sched_refusal_name(considered->refusal));
 }
 
-/* The object of a task that got no action, appended once. */
+/* The object of a task that got no action; appended at the first call. */
 static json_t *wait_json(json_t *list, uint32_t first, uint32_t task)
 {
 	json_t *object;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a snapshot says where machines have queues (Gentry 2019), and how queued tasks were judged. */
+/* What a snapshot of a system with queues has (Gentry 2019), and the judgements of queued tasks. */
 #include "common/json.h"
 #include "controller/engine/snapshot_json.h"
 #include "controller/engine/snapshot_writer.h"

@@ -10,98 +10,103 @@
 #include "controller/sched/queueing.h"
 
 /*
- * The inside of the engine, shared by its files:
+ * The engine's internals, shared by its files:
  *
- *   engine.c           the loop
- *   lifecycle.c        how a task arrives, gets a place and begins
- *   backend_events.c             what the backend says of tasks and nodes
- *   control.c           what people ask for of tasks that come, and of nodes
- *   restore.c          runs that go on
- *   run_finish.c       the end of a run
+ *    engine.c           the loop
+ *    lifecycle.c        arrival, placement and start of a task
+ *    backend_events.c   what the backend reports about tasks and nodes
+ *    control.c          requests of users about waiting tasks and about nodes
+ *    restore.c          interrupted runs that are continued
+ *    run_finish.c       the end of a run
  *
- * and with headers of their own, which have this one:
+ * Further files have headers of their own, which include this one:
  *
- *   suspension.h       tasks that leave their nodes and go on (suspension.c), tasks that run on at others
- *                      (migration.c), and what people ask for of both (control_running.c)
- *   shared_nodes.h            nodes that tasks share
- *   queues.h           machines with queues
- *   mapping.h          when the policy is asked, and its answer (mapping_event.c), what it is given to decide on
- *                      (take_snapshot.c), nodes that it promised to tasks (reservations.c), whether what its plan asks for
- *                      can be (plan_validate.c), doing it (plan_apply.c), and what of it is in vain, where it comes late (plan_prune.c)
- *   window.h           a limit of energy per window (window.c, window_turn.c, window_measure.c)
+ *    suspension.h       suspended tasks (suspension.c), migrations of running tasks (migration.c),
+ *                       requests of users about both (control_running.c)
+ *    shared_nodes.h     nodes that several tasks share
+ *    queues.h           clusters with queues
+ *    mapping.h          when the policy is asked (mapping_event.c), its snapshot (take_snapshot.c),
+ *                       reservations (reservations.c), whether its plan is legal (plan_validate.c),
+ *                       carrying the plan out (plan_apply.c), stale actions (plan_prune.c)
+ *    window.h           an energy limit per window (window.c, window_turn.c, window_measure.c)
  */
 
-/* No task: what a free node holds. */
+/* No task: the value of engine.allocated and engine.departing for a free node. */
 #define ENGINE_NO_TASK UINT32_MAX
 
 /*
- * What is known of a task that was ever suspended.
+ * The suspension record of a task that was suspended at least once.
  *
- * A task that is being suspended leaves `record.nodes`: they are its own in engine.departing, while
- * engine.allocated already has who is to come. Who comes to nodes that are being left has a claim:
- * a task that is to start is PLANNED then, one that is to go on stays SUSPENDED (or SUSPENDING), and
- * both are among the running with engine.blocked above 0. The claim is carried out when that has
- * fallen to 0, and taken back when one of its nodes goes down or is not left after all.
+ * A task that is being suspended leaves `record.nodes`. Until its VMs are off these nodes,
+ * engine.departing names it there, while engine.allocated already names the next task. A task that
+ * gets nodes which another task still has to leave has a claim: a task to be started is PLANNED
+ * meanwhile, a task to be resumed stays SUSPENDED (or SUSPENDING), and both are in engine.running
+ * with engine.blocked above 0. The claim is carried out when engine.blocked has fallen to 0. It is
+ * taken back when one of its nodes goes down, or when the other task does not leave after all.
  */
 struct suspension {
 	struct engine_suspension record; /* the last one; its arrays are those below */
-	uint32_t *nodes;    /* as many as the task has: those that it leaves, or left */
-	uint32_t *to_nodes; /* where it is to go on, or went on */
-	bool claimed;       /* it is to go on at to_nodes */
-	bool wanted;        /* by a person or a window, until it has gone on: it does before the policy is asked */
-	uint32_t retries;     /* steps in a row that were rolled back */
-	double lead_s;      /* the part of executed_s that lies before the day */
+	uint32_t *nodes;    /* the task's nodes_count nodes that it leaves, or left */
+	uint32_t *to_nodes; /* the nodes of its last resumption, or of the claim to resume */
+	bool claimed;       /* it has a claim to resume on to_nodes */
+	/*
+	 * a user or a new window wants it resumed, before the policy is asked; until it has resumed
+	 */
+	bool wanted;
+	uint32_t retries;     /* suspensions and resumptions in a row that were rolled back */
+	double lead_s;      /* the part of executed_s before the day began */
 };
 
-/* What is known of a task that was ever migrated while it ran (migration.c). */
+/* The migration record of a task that was migrated at least once while it ran (migration.c). */
 struct migration {
 	struct engine_migration record; /* the last one; its arrays are those below */
-	uint32_t room;      /* of these arrays */
+	uint32_t room;      /* allocated length of the arrays below */
 	uint32_t *from, *to;
-	uint32_t *left;     /* left_count nodes that VMs leave; of shared hosts one per VM */
+	/* The left_count nodes that VMs leave; on shared hosts one entry per VM. */
+	uint32_t *left;
 	uint32_t left_count;
-	uint32_t failures;  /* of the attempt: in a row, the last ones */
+	uint32_t failures;  /* failed migrations of this attempt since the last that succeeded */
 };
 
 /*
- * A host of a shared system. What is promised is the memory of those that are on it, or have a claim
- * to it, and do not leave.
+ * The memory of a shared host, as parts of the host. Memory is promised to the tasks that are on
+ * the host or have a claim to it, unless they are leaving it.
  */
 struct engine_shared_node {
-	double promised; /* share of its memory */
-	double leaving;  /* of the VMs that are leaving it */
+	double promised; /* promised part of its memory */
+	double leaving;  /* memory of the VMs that are leaving it */
 	uint32_t promised_vms;
 	uint32_t leaving_vms;
 };
 
 /* A window, or the part of it since its limit was set (window_measure.c). */
 struct window_span {
-	double from_s, to_s; /* INFINITY: it is under way */
-	double begun_j;      /* energy at from_s as it is known so far; NAN: for good */
-	double base_j;       /* energy when it began, less what was spent of it by then */
-	double allowed_j;    /* of it: the limit, or what was spent already when that was set */
-	double exhausted_s;  /* when that was reached; NAN: it was not */
-	double ran_s;        /* until when a task is known to have run in it */
-	bool judged;         /* it ended, and what it used is looked at no more */
+	double from_s, to_s; /* to_s INFINITY: the span is under way */
+	double begun_j;      /* energy at from_s as known so far; NAN: known for good */
+	double base_j;       /* energy at from_s, less what the window had used by then */
+	double allowed_j;    /* the limit, or what was used already when the limit was set */
+	double exhausted_s;  /* when the limit was reached; NAN: it was not */
+	double ran_s;        /* the last time at which a task is known to have run in it */
+	bool judged;         /* it ended, and its energy is final */
 };
 
-/* How well a limit is kept. */
+/* How well a window's limit is kept: engine_window_state says what the fields mean. */
 struct window_measure {
 	double reaction_s, overshoot_j;
-	uint32_t unknown; /* windows that ended while a meter was silent that has not told of it since */
+	uint32_t unknown; /* windows whose end no sample of some meter covers yet */
 };
 
-/* What a task that left its nodes used, watts from from_s to to_s, that meters have not told of yet (window.c). */
+/* Unreported energy of a task that left its nodes: `w` watts from from_s to to_s (window.c). */
 struct window_tail {
 	double from_s, to_s;
 	double w;
 };
 
-/* The queue of a machine (queues.c). */
+/* The queue of a queueing cluster (queues.c). */
 struct engine_queue {
 	uint32_t count;
-	const struct sched_task **tasks; /* room for as many as the queue takes */
-	bool executes;                   /* the first one was started, at start_s */
+	const struct sched_task **tasks; /* room for the longest queue that the cluster allows */
+	bool executes;                   /* the first task was started, at start_s */
 	double start_s;
 };
 
@@ -110,9 +115,9 @@ struct engine_queue {
 
 /* Why a node takes no tasks, if it does not. */
 struct engine_closure {
-	bool failed;  /* the backend says that it is down */
-	bool drained; /* a person wants nothing new on it */
-	char *reason; /* of the latter, or NULL */
+	bool failed;  /* the backend reports it down */
+	bool drained; /* a user drained it */
+	char *reason; /* why it was drained, or NULL */
 };
 
 /* How many nodes of a cluster take tasks, and how many of these are idle. */
@@ -121,267 +126,303 @@ struct engine_tally {
 	uint32_t idle;
 };
 
-/* A decision as it is to go on record (decision_record.c). */
+/* A decision in the form that is recorded (decision_record.c). */
 struct engine_entry {
-	GBytes *waiting; /* what it says where all that wait go on waiting; NULL: it does more */
-	bool known;      /* the last one on record says the same */
-	struct engine_description description; /* no texts: recorder->decision() makes them */
+	/* Its text, if all waiting tasks keep waiting with it; NULL if the plan does more. */
+	GBytes *waiting;
+	bool known;      /* the last recorded decision has the same text */
+	/* Without texts: recorder->decision() writes them itself. */
+	struct engine_description description;
 };
 
-/* A plan that is being carried out (mapping_event.c). */
+/* A plan that is being carried out in parts (mapping_event.c). */
 struct engine_applying {
 	struct async_answer answer;
-	uint32_t next;   /* of its actions; those before were carried out */
-	uint32_t most;   /* at once */
-	bool goes_on;    /* others have a turn, and then more of it is carried out */
+	uint32_t next;   /* the next action; those before it were carried out */
+	uint32_t most;   /* actions per part */
+	bool is_further; /* a part was carried out; more follow after other work */
 };
 
-/* The lists keep their order: it decides what a policy sees and how ties fall. */
+/*
+ * The engine. The lists are ordered: their order decides what a policy sees and how ties are
+ * broken.
+ */
 struct engine {
 	struct engine_setup setup;
 	struct backend *backend;
 	struct arena *arena;
-	struct async_decider *decider;           /* where the policy decides; NULL: here */
+	/* NULL: the policy decides on the engine's thread. */
+	struct async_decider *decider;
 	struct engine_task *tasks;     /* by index */
-	struct sched_task *known;      /* per task: as policies see it; engine_set_preemptible() */
-	uint32_t **places;             /* per task: room for its nodes */
-	uint32_t *places_pool;         /* of the pooled_count first ones; the others are their own */
+	struct sched_task *known;      /* per task, as policies see it: engine_set_preemptible() */
+	uint32_t **task_nodes;         /* per task: room for its nodes */
+	/* Memory of the first pooled_count entries of `task_nodes`; the others are allocated singly. */
+	uint32_t *task_nodes_pool;
 	uint32_t pooled_count;
 	struct suspension **suspensions; /* per task; NULL: never suspended */
 	struct migration **migrations;   /* per task; NULL: never migrated */
-	uint32_t *blocked;             /* per task: what its claim waits for; 0: it has none */
-	uint32_t parked_count;         /* waiting, and held by a person */
+	/* Per task: how many nodes its claim still waits for; 0: it has no claim. */
+	uint32_t *blocked;
+	uint32_t parked_count;         /* waiting tasks that a user holds */
 	bool *dirty;                   /* per task: changed since it was recorded */
-	GArray *changed;               /* of indices: the dirty ones, and some that were */
+	/* Indices of the dirty tasks, and of some that are not dirty any more. */
+	GArray *changed;
 
-	uint32_t arrivals_next;        /* tasks before it have arrived */
+	uint32_t arrivals_next;        /* index of the next task to arrive */
 	struct task_list waiting;      /* mappable, place-holders included */
 	const struct sched_task **waiting_tasks;
-	struct running_list running;   /* starting and running, and claims */
+	struct running_list running;   /* tasks that are starting or running, or have a claim */
 	struct task_list leaving;      /* being suspended */
 	struct task_list suspended;    /* mappable */
 	struct sched_suspended *suspended_tasks;
-	struct task_list held;         /* suspended by a person */
+	/* Suspended tasks that a user, or the end of a window, holds. */
+	struct task_list held;
 	uint32_t wanted_count;
 	uint32_t reservations_count;   /* by start, then id */
 	struct sched_planned *reservations;
 	uint32_t placeholders_count;   /* by start, then id */
 	struct sched_planned *placeholders;
-	struct engine_shared_node *shared_nodes;     /* of a shared system; NULL: each node has one task */
-	struct sched_deferred *put_off; /* shared, per task: count 0: it was not */
-	struct sched_deferred *deferred; /* shared: the waiting ones of these, for the snapshot */
-	struct engine_queue *queues;   /* per cluster, of a system with queues; NULL: there are none */
-	struct sched_queue *queue_views; /* of these, for the snapshot */
+	struct engine_shared_node *shared_nodes; /* NULL: nodes are not shared */
+	struct sched_deferred *deferrals; /* shared hosts, per task; count 0: not deferred */
+	/* Shared hosts: the waiting entries of deferrals, for the snapshot. */
+	struct sched_deferred *deferred;
+	struct engine_queue *queues;   /* per cluster; NULL: clusters have no queues */
+	struct sched_queue *queue_views; /* `queues` as the snapshot has them */
 	uint32_t queued_count;         /* tasks in queues, executing ones included */
-	uint32_t queued_n;             /* how many tasks were queued so far */
-	struct sched_pruner pruner;    /* after the last mapping event */
-	uint32_t missed;               /* tasks that completed late since then */
+	uint32_t queued_n;             /* number of tasks queued since the run began */
+	struct sched_pruner pruner;    /* state of pruning after the last mapping event */
+	uint32_t missed;               /* tasks that completed late since the last mapping event */
 	double *sufferage;             /* per row */
 	struct queueing_memory *queueing_memory;
-	uint32_t **allocated;          /* per cluster and node: the task on it, or to come */
+	uint32_t **allocated;          /* per cluster and node: the task that has it or claims it */
 	uint32_t *allocated_pool;
-	uint32_t **departing;            /* per cluster and node: the task that is leaving it */
+	uint32_t **departing;          /* per cluster and node: the task that is leaving it */
 	uint32_t *departing_pool;
-	bool **down;                   /* per cluster and node: takes no tasks, by its closure */
+	bool **down;                   /* per cluster and node: takes no tasks, see `closures` */
 	bool *down_pool;
 	struct engine_closure **closures; /* per cluster and node */
 	struct engine_closure *closures_pool;
 	uint32_t nodes_count;          /* of all clusters */
-	struct engine_tally *tallies;  /* per cluster; right if `tallied` */
+	struct engine_tally *tallies;  /* per cluster; valid if `tallied` */
 	bool tallied;
-	char *because;                 /* room for what engine_waits_because() says */
+	char *because;                 /* buffer of engine_waits_because() */
 	uint32_t down_count;
-	struct sched_node *down_nodes; /* room for all nodes, twice */
-	double due_s;                  /* promises up to this time were tried */
-	bool disturbed;                /* something is late: reservations may have to slide */
+	struct sched_node *down_nodes; /* room for twice the number of nodes */
+	/* Reservations and place-holders that start by then were tried. */
+	double due_s;
+	bool disturbed;                /* a task is late: reservations may have to be moved */
 
 	uint64_t event_next;           /* number of the next periodic mapping event */
-	/* Since the last mapping event: tasks ended or were submitted or released, or nodes changed. */
-	bool changed_places;
 	/*
-	 * Reservations are to be made anew: nodes that nobody could count on (down, or with a late task) can take
-	 * tasks.
+	 * Since the last mapping event tasks ended or were submitted or released, or nodes changed.
+	 */
+	bool change_pending;
+	/*
+	 * Reservations are to be recomputed at the next event: nodes became free that were not
+	 * expected (they were down, or had a late task).
 	 */
 	bool replan_due;
-	uint64_t changes;              /* how often a task or a node changed, at least */
-	uint64_t asked_changes;        /* ... when the policy was last asked apart, or then by its plan alone */
+	uint64_t changes;              /* number of changes of tasks and nodes, at least */
+	/*
+	 * `changes` when the policy was last asked on its thread, plus the changes by its plan
+	 * alone.
+	 */
+	uint64_t asked_changes;
 	struct engine_applying applying;
-	struct engine_entry entry;     /* of the decision apart; its thread's until it is there */
-	GBytes *recorded;              /* record_changes: what the last decision on record says (decision_record.c) */
+	/* The pending decision of `decider`; belongs to its thread until the answer is taken. */
+	struct engine_entry entry;
+	/* record_changes: text of the last recorded decision (decision_record.c) */
+	GBytes *recorded;
 	GArray *utility_log;              /* struct engine_utility_change, by time */
-	bool utility_log_due;             /* to be gathered anew from the tasks */
-	/* A limit per window (window.c, window_turn.c, window_measure.c). */
-	struct engine_window window;   /* limit_j 0: there is none, and the rest of this does not count */
+	bool utility_log_due;             /* to be recomputed from the tasks */
+	/* An energy limit per window (window.c, window_turn.c, window_measure.c). */
+	struct engine_window window;   /* limit_j 0: no limit, and the fields below are unused */
 	double window_begin_s, window_end_s;
-	GArray *window_tails;          /* struct window_tail: what meters have not told of yet */
+	GArray *window_tails;          /* struct window_tail: unreported energy */
 	bool window_exhausted;
 	uint32_t window_refusals;
 	struct window_span window_now;
-	GArray *window_past;           /* struct window_span: those that not all is known of yet, by time */
-	struct window_measure window_most; /* of all others since the engine began */
-	double *refused_j;             /* per task: its estimate when it was refused last; NAN: it was not */
+	/* `struct window_span`, by time: ended spans whose energy is not final. */
+	GArray *window_past;
+	struct window_measure window_most; /* over all final spans since the engine began */
+	/* Per task: its estimate when it was last refused; NAN: never. */
+	double *refused_j;
 	const struct sched_task **affordable_tasks;
 	struct sched_suspended *resumable_tasks;
-	double asked_s;                /* when the policy was last asked for a change; -INFINITY: never */
+	/* Time of the last mapping event for a change; -INFINITY: none. */
+	double asked_s;
 	double considered_s;           /* deferred tasks up to this time were considered */
 	uint32_t marks_next;
 	struct engine_result *marks;
 	struct engine_result result;   /* counters so far */
-	double completed_j;            /* what completed tasks used */
+	double completed_j;            /* dynamic energy of completed tasks */
 	double completed_resources;    /* core-seconds */
-	bool day_begun;                /* the lead is over */
+	bool day_begun;                /* the lead is over: engine_setup.lead_s */
 	double day_j;                  /* energy consumed before the day */
 	bool ended;
 	char *reason;
-	GStringChunk *ends; /* why tasks ended as they did: of thousands mostly for the same reason */
-	char *asker; /* engine_set_asker() */
+	GStringChunk *ends; /* texts why tasks ended, each stored once */
+	char *asker; /* user of the requests that follow: engine_set_asker() */
 };
 
-/* Ends the run as aborted; the first reason given is kept. */
+/* Ends the run as aborted. The first reason is kept. */
 void engine_abort(struct engine *engine, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Makes ready what is kept of the task that has just become the last one of an open workload. */
+/* Initialises the engine's data of the task that was just appended to an open workload. */
 void engine_init_task(struct engine *engine, uint32_t task);
 
-/* Tells the recorder about a task at once. */
+/* Records a task at once. */
 void engine_record_task(struct engine *engine, uint32_t task);
 
-/* The recorder is to be told about a task, by engine_record_changed(). */
+/* Marks a task for the next engine_record_changed(). */
 void engine_touch(struct engine *engine, uint32_t task);
 
-/* Tells the recorder about the tasks that were touched. */
+/* Records the tasks that engine_touch() marked. */
 void engine_record_changed(struct engine *engine);
 
-/* Tells the recorder about the present suspension of a task, or its last one. */
+/* Records the present suspension of a task, or its last one. */
 void engine_record_suspension(struct engine *engine, uint32_t task);
 
-/* Tells the recorder about an event of a task; reason may be NULL. */
+/* Records an event of a task; reason may be NULL. */
 void engine_record_event(struct engine *engine, double time_s, const char *kind, uint32_t task,
 			 const char *reason);
 
-/* Tells the recorder that the attempt of a task was lost at `time_s`; reason may be NULL. */
+/* Records that the attempt of a task was lost at `time_s`; reason may be NULL. */
 void engine_record_lost(struct engine *engine, uint32_t task, double time_s, const char *reason);
 
-/* Tells the recorder what a person asked for of a task (engine_set_asker()). */
-void engine_record_wish(struct engine *engine, const char *kind, uint32_t task);
+/* Records an event for a user's request about a task, with the user (engine_set_asker()). */
+void engine_record_request(struct engine *engine, const char *kind, uint32_t task);
 
-/* Tells the recorder as an event what the record of the task says as well (engine_setup.record_steps). */
+/*
+ * Records an event that repeats what the task's record says, if engine_setup.record_steps is set.
+ */
 void engine_record_step(struct engine *engine, double time_s, const char *kind, uint32_t task,
 			const char *reason);
 
 /*
- * The same of the end of a task, whose state, time and reason are those that it has; of one that has not ended nothing.
+ * Records an "ended" event from the task's state, time and reason, if engine_setup.record_steps is
+ * set. No effect if the task has not ended.
  */
 void engine_record_end(struct engine *engine, uint32_t task);
 
-/* Whose change was told of: its reason is forgotten but for one that has ended, of which people ask why later. */
-void engine_settle_reason(struct engine *engine, struct engine_task *task);
+/*
+ * To be called after a change of the task was recorded. Drops task->reason, except for ended tasks,
+ * whose reason users ask for later.
+ */
+void engine_release_reason(struct engine *engine, struct engine_task *task);
 
-/* Tells the recorder what pruning remembers from now on. */
+/* Records the state of pruning as of `time_s`. */
 void engine_record_pruner(struct engine *engine, double time_s);
 
-/* Tells the recorder about an event of a node; reason may be NULL, and `user`, who wanted it. */
+/* Records an event of a node. `reason` and `user`, the user who asked for it, may be NULL. */
 void engine_record_node(struct engine *engine, double time_s, const char *kind,
 			const struct sched_node *node, const char *reason, const char *user);
 
 /* lifecycle.c */
 
-/* Takes in the tasks that arrive until `time_s`, inclusive. */
+/* Lets the tasks arrive whose arrival is at or before `time_s`. */
 void engine_arrive(struct engine *engine, double time_s);
 
-/* Puts a task into the list of mappable tasks at its place. */
-void engine_wait_for(struct engine *engine, uint32_t task);
+/* Inserts a task into the list of mappable tasks. */
+void engine_enqueue_waiting(struct engine *engine, uint32_t task);
 
-/* Takes a task out of the list of mappable tasks, if it is there. */
-void engine_unwait(struct engine *engine, uint32_t task);
+/* Removes a task from the list of mappable tasks, if it is in it. */
+void engine_dequeue_waiting(struct engine *engine, uint32_t task);
 
-/* Gives a task a place: cluster, P-state, nodes and what follows from them. */
+/* Gives a task a placement: cluster, P-state, nodes, and the estimates that follow from them. */
 void engine_set_place(struct engine *engine, uint32_t task, uint32_t cluster, uint32_t pstate,
 		      const uint32_t *nodes, uint32_t nodes_count);
 
 /*
- * Readies a task for its start at its place: state, times, occupied nodes. It leaves the mappable
- * tasks. The backend is asked by engine_launch(), after the record is flushed. Nodes that are being
- * left make it a claim instead: it starts when they are free.
+ * Prepares the start of a task at its placement: state, times, allocated nodes. The task leaves the
+ * mappable tasks. The caller flushes the record and then calls engine_launch(). If nodes are still
+ * being left, the task gets a claim instead and starts when they are free.
  */
 void engine_begin(struct engine *engine, uint32_t task);
 
-/* A queued task was begun at `time_s` by its machine, which keeps its queue itself. */
+/* Notes that a queued task began at `time_s`, on a cluster that keeps its queue itself. */
 void engine_begin_queued(struct engine *engine, uint32_t task, double time_s);
 
-/* A claim of nodes to start on has come due: readies the start. */
+/* Prepares the start of a task whose claim has come due. */
 void engine_begin_claimed(struct engine *engine, uint32_t task);
 
-/* These nodes become the task's, as many as its place has. */
-void engine_occupy(struct engine *engine, uint32_t task, const uint32_t *nodes);
+/* Allocates these nodes to the task, as many as its placement has. */
+void engine_allocate_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes);
 
-/* ... and are free again. */
-void engine_vacate(struct engine *engine, uint32_t task, const uint32_t *nodes);
+/* Frees these nodes of the task. */
+void engine_free_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes);
 
 /*
- * The task is among the running, on `nodes` of its cluster, which outlive that, from start_s on
- * after what it has executed.
+ * The entry of a task in the list of running tasks, on `nodes` of its cluster (borrowed) from
+ * start_s on, after the execution time that it has already.
  */
 struct sched_running engine_running(const struct engine *engine, uint32_t task,
 				    const uint32_t *nodes, double start_s);
 
-/* When a task is expected to end whose present stretch began at start_s. */
+/* The expected end of a task whose present interval began at start_s. */
 double engine_expected_end_s(const struct engine_task *task, double start_s);
 
 /*
- * Works out whether policies may suspend a task: not while it starts or goes on, and not when that
- * failed too often.
+ * Sets whether policies may suspend a task: not while it is being started or resumed, and not after
+ * ENGINE_RETRIES_MAX failures.
  */
 void engine_set_preemptible(struct engine *engine, uint32_t task);
 
-/* Takes back a promise of nodes: the task is mappable again. */
-void engine_cancel(struct engine *engine, uint32_t task);
+/* Cancels a task's reservation or place-holder: the task is mappable again. */
+void engine_cancel_planned(struct engine *engine, uint32_t task);
 
-/* Asks the backend to start a task that engine_begin() readied. */
+/* Asks the backend to start a task that engine_begin() prepared. */
 void engine_launch(struct engine *engine, uint32_t task);
 
-/* Whether all nodes of the task's place are up, free, and not being left. */
+/* Whether all nodes of the task's placement are up, free, and not being left. */
 bool engine_place_free(const struct engine *engine, uint32_t task);
 
-/* utility_log.c: a task that has not its state yet completes at time_s. */
+/*
+ * utility_log.c: logs the utility of a task that completes at time_s; to be called before its state
+ * changes.
+ */
 void engine_note_utility(struct engine *engine, double time_s, double utility);
 
 /* backend_events.c */
 
-/* A task has lost its progress through no fault of its own; it waits again, or has failed. */
+/*
+ * Puts a task that lost its attempt among the waiting, or lets it fail after too many attempts.
+ * Returns its new state.
+ */
 enum engine_task_state engine_after_loss(struct engine *engine, uint32_t task, double time_s,
 					 const char *reason);
 
-/* Adds a completed task to what completed tasks used. */
+/* Adds a completed task to the totals of completed tasks. */
 void engine_count_completed(struct engine *engine, const struct engine_task *task);
 
 /*
- * The share that counts of the execution of a task whose last stretch, since start_s, ends at end_s
- * (Machovec 2017, section II: suspended stretches are no execution).
+ * The part, in [0, 1], of a task's execution that lies in the day (engine_setup.lead_s). The last
+ * interval of the task is from start_s to end_s; the time for which it was suspended is no
+ * execution (Machovec 2017, section II).
  */
 double engine_day_share(const struct engine *engine, uint32_t task, double start_s, double end_s);
 
 /*
- * The closure of a node has changed: it takes tasks or not from now on. What was promised it, where it
- * takes none any more, is taken back with this reason.
+ * To be called after a node's closure changed. Updates whether the node takes tasks. Where it takes
+ * none any more, reservations, place-holders and claims on it are cancelled with this reason.
  */
 void engine_set_down(struct engine *engine, const struct sched_node *node, double time_s,
 		     const char *reason);
 
-/* Takes note of what the backend says. */
+/* Handles an event of the backend. */
 void engine_handle(struct engine *engine, const struct backend_event *event);
 
 /* run_finish.c */
 
-/* Kills what runs; what has not ended by the end of the run is unfinished. */
+/* Kills the running tasks; tasks that have not ended become UNFINISHED. */
 void engine_finish_run(struct engine *engine);
 
 /* restore.c */
 
-/* A run that goes on: asks once more for the steps that were under way. */
-void engine_ask_again(struct engine *engine);
+/* Of a run that was interrupted: asks the backend once more for the steps that were under way. */
+void engine_resend_steps(struct engine *engine);
 
-/* When mapping event `event` is. */
+/* The time of periodic mapping event number `event`, from 0. */
 static inline double engine_event_s(const struct engine *engine, uint64_t event)
 {
 	return (double)event * engine->setup.mapping_interval_s;

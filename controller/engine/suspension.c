@@ -9,12 +9,12 @@
 #include "controller/engine/window.h"
 
 /*
- * Tasks that leave their nodes and go on, elsewhere or later (Machovec 2017, section II). Each step is
- * readied and recorded before the backend is asked for it. What was put on nodes that are still
- * being left has a claim (state.h) and follows when they are free.
+ * Suspending and resuming tasks (Machovec 2017, section II). Each step is prepared and recorded
+ * before the backend is asked for it. A task that gets nodes which another task is still leaving
+ * has a claim (state.h) and follows when they are free.
  */
 
-/* Reports that come of one event: claims that have come due. */
+/* The claims that one event has made due. */
 struct due {
 	uint32_t count;
 	uint32_t *tasks;
@@ -27,7 +27,7 @@ struct suspension *engine_suspension_of(struct engine *engine, uint32_t index)
 
 	if (!suspension)
 		suspension = engine->suspensions[index] = g_new0(struct suspension, 1);
-	/* Another attempt may be wider than the one before. */
+	/* Another attempt may have more nodes than the one before. */
 	if (suspension->record.nodes_count < nodes) {
 		suspension->nodes = g_renew(uint32_t, suspension->nodes, nodes);
 		suspension->to_nodes = g_renew(uint32_t, suspension->to_nodes, nodes);
@@ -59,7 +59,7 @@ void engine_set_held(struct engine *engine, uint32_t index, bool held)
 
 void engine_enqueue_suspended(struct engine *engine, uint32_t index)
 {
-	engine->tasks[index].late = false; /* it is on no nodes that anybody waits for */
+	engine->tasks[index].late = false; /* it is on no nodes any more */
 	task_list_add(engine->tasks[index].held ? &engine->held : &engine->suspended, index);
 }
 
@@ -69,7 +69,7 @@ void engine_dequeue_suspended(struct engine *engine, uint32_t index)
 	task_list_remove(&engine->held, index);
 }
 
-static void set_leaver(struct engine *engine, const struct suspension *suspension, uint32_t task)
+static void set_departing(struct engine *engine, const struct suspension *suspension, uint32_t task)
 {
 	const struct engine_suspension *record = &suspension->record;
 
@@ -105,7 +105,7 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 	engine_window_note_end(engine, index, now_s(engine));
 	running_list_remove(&engine->running, index);
 	engine_stop_sharing(engine, index, now_s(engine));
-	engine_vacate(engine, index, task->nodes);
+	engine_free_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_SUSPENDING;
 	task->suspensions++;
 	memcpy(suspension->nodes, task->nodes, task->nodes_count * sizeof(*task->nodes));
@@ -127,7 +127,7 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 		.overhead = { NAN, NAN, NAN, NAN, NAN },
 	};
 	engine_set_held(engine, index, by_person);
-	set_leaver(engine, suspension, index);
+	set_departing(engine, suspension, index);
 	task_list_add(&engine->leaving, index);
 	engine_touch(engine, index);
 	engine_record_suspension(engine, index);
@@ -142,7 +142,7 @@ void engine_launch_suspend(struct engine *engine, uint32_t index)
 
 /* Resuming. */
 
-/* A task that is suspended, with its nodes free: readies that it goes on. */
+/* Prepares the resumption of a suspended task whose nodes are free. */
 static void begin_resume_now(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
@@ -151,7 +151,7 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 	task->state = ENGINE_TASK_RESUMING;
 	engine_begin_sharing(engine, index, engine->setup.virtual_pause_s);
 	suspension->claimed = false;
-	memcpy(engine->places[index], suspension->to_nodes,
+	memcpy(engine->task_nodes[index], suspension->to_nodes,
 	       task->nodes_count * sizeof(*suspension->to_nodes));
 	suspension->record.resume_requested_s = now_s(engine);
 	task->expected_end_s = engine_expected_end_s(task, now_s(engine));
@@ -172,11 +172,12 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 	engine_dequeue_suspended(engine, index);
 	memcpy(suspension->to_nodes, nodes, task->nodes_count * sizeof(*nodes));
 	suspension->claimed = true;
-	engine_occupy(engine, index, nodes);
+	engine_allocate_nodes(engine, index, nodes);
 	engine->blocked[index] = engine_leaving_nodes(engine, index, nodes) +
 				 (task->state == ENGINE_TASK_SUSPENDING);
 	running = engine_running(engine, index, suspension->to_nodes, now_s(engine));
-	if (task->state == ENGINE_TASK_SUSPENDING) { /* what it executed is not yet counted */
+	/* Its present interval is not yet in executed_s. */
+	if (task->state == ENGINE_TASK_SUSPENDING) {
 		running.executed_s += now_s(engine) - task->since_s;
 		running.end_s = now_s(engine) + fmax(0, task->etc_s - running.executed_s);
 	}
@@ -200,7 +201,7 @@ void engine_launch_resume(struct engine *engine, uint32_t index)
 
 /* Claims. */
 
-/* It will not be on the nodes that it had a claim to: what is reserved there is not behind it any more. */
+/* Drops a claim. Reservations that were moved behind it are recomputed. */
 static void drop_claim(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
@@ -219,13 +220,13 @@ void engine_unclaim(struct engine *engine, uint32_t index)
 	const bool resumes = suspension && suspension->claimed;
 
 	drop_claim(engine, index);
-	engine_vacate(engine, index, resumes ? suspension->to_nodes : task->nodes);
+	engine_free_nodes(engine, index, resumes ? suspension->to_nodes : task->nodes);
 	if (resumes) {
 		suspension->claimed = false;
 		if (task->state == ENGINE_TASK_SUSPENDED)
 			engine_enqueue_suspended(engine, index);
 	} else {
-		engine_cancel(engine, index);
+		engine_cancel_planned(engine, index);
 	}
 	engine_set_preemptible(engine, index);
 	engine_record_task(engine, index);
@@ -262,14 +263,15 @@ static void carry_out_claim(struct engine *engine, uint32_t index)
 		engine_launch(engine, index);
 }
 
-/* The claim of a task waits for one thing less. */
+/* Notes that the claim of a task waits for one node less. */
 static void unblock(struct engine *engine, uint32_t index, struct due *due)
 {
 	if (engine->blocked[index] > 0 && --engine->blocked[index] == 0)
 		due->tasks[due->count++] = index;
 }
 
-void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes, uint32_t count)
+void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes,
+			   uint32_t count)
 {
 	g_autofree uint32_t *tasks = g_new(uint32_t, MAX(count, engine->running.count) + 1);
 	struct due due = { .tasks = tasks };
@@ -283,7 +285,7 @@ void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32
 		carry_out_claim(engine, due.tasks[i]);
 }
 
-/* A task is off the nodes that it was leaving: who has a claim to them may come. */
+/* To be called when a task is off the nodes that it was leaving: carries out the claims to them. */
 static void leave_nodes(struct engine *engine, uint32_t index)
 {
 	const struct suspension *suspension = engine->suspensions[index];
@@ -293,7 +295,7 @@ static void leave_nodes(struct engine *engine, uint32_t index)
 	struct due due = { .tasks = tasks };
 
 	task_list_remove(&engine->leaving, index);
-	set_leaver(engine, suspension, ENGINE_NO_TASK);
+	set_departing(engine, suspension, ENGINE_NO_TASK);
 	if (engine->shared_nodes)
 		due.count = engine_unblock_shared_nodes(engine, due.tasks);
 	for (uint32_t i = 0; !engine->shared_nodes && i < record->nodes_count; i++) {
@@ -301,8 +303,8 @@ static void leave_nodes(struct engine *engine, uint32_t index)
 
 		if (next != ENGINE_NO_TASK)
 			unblock(engine, next, &due);
-		else if (engine->setup.open) /* until now nobody could have it */
-			engine->changed_places = true;
+		else if (engine->setup.open) /* until now the node could not be given to a task */
+			engine->change_pending = true;
 	}
 	if (!engine->shared_nodes && suspension->claimed &&
 	    engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
@@ -311,7 +313,7 @@ static void leave_nodes(struct engine *engine, uint32_t index)
 		carry_out_claim(engine, due.tasks[i]);
 }
 
-/* What the backend says. */
+/* Events of the backend. */
 
 static void add_overhead(struct backend_overhead *sum, const struct backend_event *event)
 {
@@ -325,7 +327,7 @@ static void add_overhead(struct backend_overhead *sum, const struct backend_even
 	}
 }
 
-/* The record with what the event says of the task's VMs. */
+/* Records the suspension with the event's overheads by VM. */
 static void record_step(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_suspension *record = &engine->suspensions[event->task]->record;
@@ -381,7 +383,8 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 	suspension->record.resumed_s = event->time_s;
 	suspension->record.since_s = event->since_s;
 	engine_set_wanted(engine, event->task, false);
-	engine_set_held(engine, event->task, false); /* on record it was, if it had slept */
+	/* It was recorded as held if the limit of a window had suspended it. */
+	engine_set_held(engine, event->task, false);
 	engine_set_preemptible(engine, event->task);
 	*running_list_find(&engine->running, event->task) =
 		engine_running(engine, event->task, task->nodes, task->since_s);
@@ -403,10 +406,11 @@ static bool needs_node(const struct sched_planned *planned, const struct engine_
 }
 
 /*
- * Reservations of nodes that are not left after all, before `end_s`: after a restart claims are among
- * them (restore.c), which would wait there while other nodes are idle.
+ * Cancels the reservations, before `end_s`, of nodes that are not left after all. After a restart
+ * claims are among them (restore.c), which would wait there while other nodes are idle.
  */
-static void unreserve(struct engine *engine, const struct engine_suspension *record, double end_s)
+static void cancel_reservations(struct engine *engine, const struct engine_suspension *record,
+				double end_s)
 {
 	for (uint32_t i = 0; i < engine->reservations_count;) {
 		const struct sched_planned *planned = &engine->reservations[i];
@@ -417,29 +421,29 @@ static void unreserve(struct engine *engine, const struct engine_suspension *rec
 			continue;
 		}
 		engine_remove_reservation(engine->reservations, &engine->reservations_count, task);
-		engine_cancel(engine, task);
+		engine_cancel_planned(engine, task);
 		engine_record_task(engine, task);
 	}
 }
 
-/* Its nodes are its own again; who had a claim to them is mappable again. */
-static void take_back(struct engine *engine, uint32_t index)
+/* After a failed suspension: the task keeps its nodes, and the claims to them are cancelled. */
+static void roll_back_suspend(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 	struct suspension *suspension = engine->suspensions[index];
 	struct sched_running running = engine_running(engine, index, task->nodes, task->since_s);
 
 	task->late = running.end_s <= now_s(engine);
-	if (task->late) /* which was told */
+	if (task->late) /* a "late" event was recorded before */
 		running.end_s = engine_event_s(engine, engine->event_next);
 	task_list_remove(&engine->leaving, index);
-	set_leaver(engine, suspension, ENGINE_NO_TASK);
+	set_departing(engine, suspension, ENGINE_NO_TASK);
 	if (suspension->claimed)
 		engine_unclaim(engine, index);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine_unclaim_node(engine, task->cluster, task->nodes[i]);
-	unreserve(engine, &suspension->record, running.end_s);
-	engine_occupy(engine, index, task->nodes);
+	cancel_reservations(engine, &suspension->record, running.end_s);
+	engine_allocate_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_RUNNING;
 	engine_begin_sharing(engine, index, 0);
 	task->suspensions--;
@@ -450,22 +454,27 @@ static void take_back(struct engine *engine, uint32_t index)
 	engine_set_preemptible(engine, index);
 }
 
-/* It is suspended still, and where it was to go on is free again. */
-static void lie_down_again(struct engine *engine, uint32_t index)
+/*
+ * After a failed resumption: the task stays suspended, and the nodes of the resumption are free
+ * again.
+ */
+static void roll_back_resume(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
 	struct suspension *suspension = engine->suspensions[index];
 
 	running_list_remove(&engine->running, index);
 	engine_stop_sharing(engine, index, now_s(engine));
-	engine_vacate(engine, index, task->nodes);
+	engine_free_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_SUSPENDED;
 	suspension->record.resume_requested_s = NAN;
 	engine_enqueue_suspended(engine, index);
 }
 
-/* It cannot go on: it has lost its progress, and is started anew or has failed. */
-static void give_up(struct engine *engine, uint32_t index, const struct backend_event *event)
+/*
+ * After too many failed resumptions: the attempt is lost, and the task starts again or has failed.
+ */
+static void lose_attempt(struct engine *engine, uint32_t index, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[index];
 
@@ -477,7 +486,7 @@ static void give_up(struct engine *engine, uint32_t index, const struct backend_
 	engine_end_suspension(engine, index, ENGINE_TASK_SUSPENDED);
 }
 
-static void handle_stayed(struct engine *engine, const struct backend_event *event)
+static void handle_suspension_failed(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
 	struct suspension *suspension = engine->suspensions[event->task];
@@ -486,19 +495,19 @@ static void handle_stayed(struct engine *engine, const struct backend_event *eve
 	suspension->retries++;
 	if (task->state == ENGINE_TASK_SUSPENDING) {
 		engine_window_note_ran(engine, event->task, event->time_s);
-		take_back(engine, event->task);
+		roll_back_suspend(engine, event->task);
 	} else {
-		lie_down_again(engine, event->task);
-		if (suspension->retries == ENGINE_STAYS_MAX)
-			give_up(engine, event->task, event);
+		roll_back_resume(engine, event->task);
+		if (suspension->retries == ENGINE_RETRIES_MAX)
+			lose_attempt(engine, event->task, event);
 	}
 	engine_record_suspension(engine, event->task);
 	task->reason = event->reason;
 	engine_record_task(engine, event->task);
 	engine_record_end(engine, event->task);
-	engine_settle_reason(engine, task);
-	if (engine->setup.open) /* nodes are free again, or who had a claim to them waits again */
-		engine->changed_places = true;
+	engine_release_reason(engine, task);
+	if (engine->setup.open) /* nodes are free again, or tasks with claims to them wait again */
+		engine->change_pending = true;
 	engine_retry_late(engine, event->time_s);
 }
 
@@ -512,7 +521,7 @@ void engine_handle_suspension(struct engine *engine, const struct backend_event 
 		handle_resumed(engine, event);
 	else if (event->kind == BACKEND_EVENT_SUSPENSION_FAILED &&
 		 (state == ENGINE_TASK_SUSPENDING || state == ENGINE_TASK_RESUMING))
-		handle_stayed(engine, event);
+		handle_suspension_failed(engine, event);
 }
 
 void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_task_state state)
@@ -528,7 +537,7 @@ void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_ta
 	if (suspension->claimed) {
 		suspension->claimed = false;
 		drop_claim(engine, index);
-		engine_vacate(engine, index, suspension->to_nodes);
+		engine_free_nodes(engine, index, suspension->to_nodes);
 	}
 	if (state == ENGINE_TASK_SUSPENDING)
 		leave_nodes(engine, index);

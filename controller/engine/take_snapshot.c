@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a policy is given to decide on. */
+/* Takes the snapshot that a policy decides on. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static int compare_suspended(const void *left, const void *right)
 	return sched_task_before(b->task, a->task) - sched_task_before(a->task, b->task);
 }
 
-/* Whether a list, which is in the order of arrival, is in that of priorities as well. */
+/* Whether a list in the order of arrival is in the order of priorities as well. */
 static bool is_in_order(const struct engine *engine, const struct task_list *list)
 {
 	for (uint32_t i = 1; i < list->count; i++)
@@ -34,7 +34,7 @@ static bool is_in_order(const struct engine *engine, const struct task_list *lis
 	return true;
 }
 
-/* The mappable tasks as the snapshot has them. */
+/* Fills engine->waiting_tasks in the order that snapshots have. */
 static void list_waiting(struct engine *engine)
 {
 	if (!task_list_settle(&engine->waiting))
@@ -67,8 +67,11 @@ void engine_list_suspended(struct engine *engine)
 		      sizeof(*engine->suspended_tasks), compare_suspended);
 }
 
-/* Adds those of a task's nodes to a list that it leaves, up otherwise, for nobody. Returns their number. */
-static uint32_t list_left(struct engine *engine, const struct engine_task *task,
+/*
+ * Appends a task's departing nodes that are up and unclaimed to engine->down_nodes. Returns their
+ * number.
+ */
+static uint32_t append_departing(struct engine *engine, const struct engine_task *task,
 			  const uint32_t *nodes, uint32_t nodes_count, uint32_t count)
 {
 	uint32_t added = 0;
@@ -82,33 +85,33 @@ static uint32_t list_left(struct engine *engine, const struct engine_task *task,
 }
 
 /*
- * Nodes that cannot take tasks: those that are down, and those that are being left and that nobody
- * has a claim to. Returns how many; they stand in engine->down_nodes.
+ * Fills engine->down_nodes with the nodes that cannot take tasks: those that are down, and
+ * departing nodes without a claim. Returns their number.
  */
 static uint32_t list_down(struct engine *engine)
 {
 	uint32_t count = engine->down_count;
 
 	if (engine->shared_nodes)
-		return count; /* there they have room for others all the same */
+		return count; /* hosts that VMs are leaving may still have room for others */
 	task_list_settle(&engine->leaving);
 	for (uint32_t i = 0; i < engine->leaving.count; i++) {
 		const struct engine_task *task = &engine->tasks[engine->leaving.ids[i]];
 
-		count += list_left(engine, task, task->nodes, task->nodes_count, count);
+		count += append_departing(engine, task, task->nodes, task->nodes_count, count);
 	}
 	for (uint32_t i = 0; i < engine->running.count; i++) {
 		const uint32_t index = engine->running.entries[i].task->id;
 		const struct migration *migration = engine->migrations[index];
 
 		if (engine->tasks[index].state == ENGINE_TASK_MIGRATING)
-			count += list_left(engine, &engine->tasks[index], migration->left,
-					   migration->left_count, count);
+			count += append_departing(engine, &engine->tasks[index], migration->left,
+						  migration->left_count, count);
 	}
 	return count;
 }
 
-/* Yields and virtual times of what runs. */
+/* Fills in yields and virtual times of the running tasks. */
 static void list_shares(struct engine *engine, double now_s)
 {
 	for (uint32_t i = 0; engine->shared_nodes && i < engine->running.count; i++) {
@@ -121,7 +124,9 @@ static void list_shares(struct engine *engine, double now_s)
 	}
 }
 
-/* The next periodic event, which is later: also for a change at the very time of one. */
+/*
+ * The time of the next periodic event after now_s, also for a change at the very time of an event.
+ */
 static double next_event_s(const struct engine *engine, double now_s, bool between)
 {
 	const uint64_t event = engine->event_next + !between;

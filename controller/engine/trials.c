@@ -10,13 +10,13 @@ struct batch {
 	const struct trials *trials;
 	struct engine_result *results;
 	uint32_t *ascending; /* indices of the limits, lowest first */
-	double *limits_j;    /* in that order */
-	gint next;           /* trial to take */
+	double *limits_j;    /* the limits in that order */
+	gint next;           /* the next trial that a thread takes */
 	gint done;
 	gint stop;
 	GMutex mutex;
 	GCond finished;
-	uint32_t threads;    /* still at work; under the mutex */
+	uint32_t threads;    /* running threads; under the mutex */
 	GError *error;       /* the first; under the mutex */
 };
 
@@ -27,7 +27,7 @@ static struct engine_result *result_at(const struct batch *batch, uint32_t trial
 						     batch->ascending[ascending]);
 }
 
-/* One run for all limits: the lower ones are marks on the way. */
+/* Does one run for all limits; the lower ones are marks of the run. */
 static void run_once(const struct batch *batch, const struct experiment_trial *drawn,
 		     struct engine_setup *setup, uint32_t trial, uint32_t policy)
 {
@@ -94,7 +94,7 @@ static void unlock(struct batch *batch)
 	g_mutex_unlock(&batch->mutex);
 }
 
-static gpointer work(gpointer data)
+static gpointer run_trials(gpointer data)
 {
 	struct batch *batch = data;
 	GError *error = NULL;
@@ -121,8 +121,8 @@ static gpointer work(gpointer data)
 	return NULL;
 }
 
-/* Waits for the threads, telling about progress once a second. */
-static void watch(struct batch *batch)
+/* Waits for the threads and calls progress() once a second. */
+static void wait_for_threads(struct batch *batch)
 {
 	const struct trials *trials = batch->trials;
 
@@ -171,8 +171,8 @@ static void run_threads(struct batch *batch)
 	batch->threads = count;
 	HANDOFF_GIVE(batch);
 	for (uint32_t i = 0; i < count; i++)
-		threads[i] = g_thread_new("trials", work, batch);
-	watch(batch);
+		threads[i] = g_thread_new("trials", run_trials, batch);
+	wait_for_threads(batch);
 	for (uint32_t i = 0; i < count; i++)
 		g_thread_join(threads[i]);
 }

@@ -8,9 +8,9 @@
 #include "controller/engine/experiment.h"
 
 /*
- * Many simulated runs: trials x policies x limits on several threads. A trial draws a workload of
- * its own that all its policies and limits meet, so results may be compared in pairs. The results
- * do not depend on the number of threads.
+ * Many simulated runs: trials x policies x limits on several threads. Each trial draws a workload
+ * that all its policies and limits share, so that results may be compared in pairs. The results do
+ * not depend on the number of threads.
  */
 struct trials {
 	const struct experiment *experiment;
@@ -20,18 +20,18 @@ struct trials {
 	const double *limits_j; /* limits_count energy limits, > 0, in any order */
 	uint32_t limits_count;
 	/*
-	 * Called about once a second from the calling thread while work is under way; may be NULL.
-	 * Returns false to give up.
+	 * Called about once a second on the calling thread during the simulation; may be NULL.
+	 * Returns false to cancel.
 	 */
 	bool (*progress)(uint32_t done, uint32_t trials, void *data);
 	void *data;
 };
 
 /*
- * Simulates everything. Policies that do not read the budget run once per trial, and their results
- * at the lower limits are what they had when the energy reached those. Returns results as trials x
- * policies x limits (row = trial), which the caller frees with g_free(), or NULL with `error` set
- * (a workload that makes no sense, G_IO_ERROR_CANCELLED after progress() gave up).
+ * Simulates all runs. Policies that do not read the budget run once per trial, and their results at
+ * the lower limits are taken when the energy reaches those. Returns results as trials x policies x
+ * limits (row = trial), which the caller frees with g_free(), or NULL with `error` set (an invalid
+ * workload, G_IO_ERROR_CANCELLED if progress() cancelled).
  */
 struct engine_result *trials_run(const struct trials *trials, GError **error);
 

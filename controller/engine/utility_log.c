@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a run earned over time, kept as tasks complete: a service has earned a hundred thousand times, and those who
- * watch ask every two seconds. Clusters tell late, too: what comes late is put in its place.
+ * The utility that a run earned over time, kept as tasks complete: a service has a hundred thousand
+ * completed tasks, and clients ask for the log every two seconds. Completions that clusters report
+ * late are inserted at their times.
  */
 #include <math.h>
 
@@ -15,53 +16,53 @@ static int by_time(const void *left, const void *right)
 	return (one->time_s > other->time_s) - (one->time_s < other->time_s);
 }
 
-static struct engine_utility_change *earning_at(const struct engine *engine, guint i)
+static struct engine_utility_change *change_at(const struct engine *engine, guint i)
 {
 	return &g_array_index(engine->utility_log, struct engine_utility_change, i);
 }
 
-static void sum_up(struct engine *engine, guint from)
+static void update_sums(struct engine *engine, guint from)
 {
-	double sum = from > 0 ? earning_at(engine, from - 1)->sum : 0;
+	double sum = from > 0 ? change_at(engine, from - 1)->sum : 0;
 
 	for (guint i = from; i < engine->utility_log->len; i++)
-		sum = earning_at(engine, i)->sum = sum + earning_at(engine, i)->utility;
+		sum = change_at(engine, i)->sum = sum + change_at(engine, i)->utility;
 }
 
-/* All anew: what is restored comes in the order of numbers. */
-static void gather(struct engine *engine)
+/* Recomputes the log from the tasks: after a restart these are in the order of their numbers. */
+static void rebuild_log(struct engine *engine)
 {
 	g_array_set_size(engine->utility_log, 0);
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
 		const struct engine_task *task = &engine->tasks[i];
-		const struct engine_utility_change earning = {.time_s = task->ended_s, .utility = task->utility};
+		const struct engine_utility_change change = {.time_s = task->ended_s, .utility = task->utility};
 
 		if (task->state == ENGINE_TASK_COMPLETED && isfinite(task->ended_s))
-			g_array_append_val(engine->utility_log, earning);
+			g_array_append_val(engine->utility_log, change);
 	}
 	g_array_sort(engine->utility_log, by_time);
-	sum_up(engine, 0);
+	update_sums(engine, 0);
 	engine->utility_log_due = false;
 }
 
 void engine_note_utility(struct engine *engine, double time_s, double utility)
 {
-	const struct engine_utility_change earning = {.time_s = time_s, .utility = utility};
+	const struct engine_utility_change change = {.time_s = time_s, .utility = utility};
 	guint place;
 
 	if (engine->utility_log_due)
-		gather(engine);
+		rebuild_log(engine);
 	place = engine->utility_log->len;
-	while (place > 0 && earning_at(engine, place - 1)->time_s > time_s)
+	while (place > 0 && change_at(engine, place - 1)->time_s > time_s)
 		place--;
-	g_array_insert_val(engine->utility_log, place, earning);
-	sum_up(engine, place);
+	g_array_insert_val(engine->utility_log, place, change);
+	update_sums(engine, place);
 }
 
 const struct engine_utility_change *engine_utility_log(struct engine *engine, uint32_t *ret_count)
 {
 	if (engine->utility_log_due)
-		gather(engine);
+		rebuild_log(engine);
 	*ret_count = engine->utility_log->len;
 	return (const struct engine_utility_change *)(void *)engine->utility_log->data;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A limit of energy per window of time, for runs that do not end with it: what is left, and what is refused for
- * want of it. Policies know nothing of it, and the engine cannot tell by which backend it is run, so measured and
- * simulated runs share it: the engine shows policies only tasks that could go on a node, refuses what a plan asks
- * for beyond that, and when the energy is used up all the same (estimates err), takes what runs off its nodes
- * until the next window (window_turn.c).
+ * An energy limit per window of time, for runs that do not end with it: the energy left, and the
+ * starts that are refused for lack of it. Policies do not know the limit. Measured and simulated
+ * runs use this code alike: the engine shows policies only tasks that could get nodes, refuses
+ * further starts of a plan, and when the energy is used up all the same (estimates err), suspends
+ * the running tasks until the next window (window_turn.c).
  *
- * What counts is dynamic energy, as with the limit of a run. Left is the limit less what was spent in the
- * window, less what running tasks are still to use: EEC x max(0, 1 - executed / ETC) each, but of one that outlasts
- * windows no more than it uses in the length of one. So what runs when a window ends fits into the next one, too.
- * Meters tell of a moment when it is over: what was spent is taken as of the last one that they have told of, and
- * from there on estimates count, also of tasks that have left their nodes since then.
+ * Dynamic energy counts, as with the limit of a run. The energy left is the limit, less the energy
+ * used in the window, less the energy that running tasks will still use: EEC x max(0, 1 - executed
+ * / ETC) each, but for a task longer than a window no more than it uses in a window's length. So
+ * the tasks that run when a window ends fit into the next one, too. Meters report a moment only
+ * after it has passed: the energy used is taken as of the last moment that all meters have
+ * reported, and from there on estimates count, also of tasks that have left their nodes since then.
  */
 #include <jansson.h>
 #include <math.h>
@@ -29,7 +30,7 @@ bool engine_window_is_set(const struct engine *engine)
 	return engine->window.limit_j > 0;
 }
 
-static double told_j(const struct engine *engine)
+static double reported_j(const struct engine *engine)
 {
 	const struct backend_ops *ops = engine->backend->ops;
 	const double energy_j =
@@ -45,7 +46,10 @@ double engine_window_spent_j(const struct engine *engine)
 	return fmax(0, backend_energy_j(engine->backend) - engine->window_now.base_j);
 }
 
-/* What is still to be used by a task that has executed so long, within the next `length_s` at its mean power. */
+/*
+ * The energy that a task which has executed for executed_s will still use within the next
+ * `length_s`, at its mean power.
+ */
 static double need_j(const struct sched_option *option, double executed_s, double length_s)
 {
 	const double rest = fmax(0, 1 - executed_s / option->etc_s);
@@ -90,16 +94,21 @@ static double tails_j(const struct engine *engine, double until_s)
 	return sum_j;
 }
 
-/* What tasks used since the meters told last, and running ones are still to use within `length_s` from then on. */
-static double coming_j(const struct engine *engine, double length_s)
+/*
+ * The unreported energy of tasks, and the energy that running tasks will use within `length_s`
+ * after the last report of the meters.
+ */
+static double upcoming_j(const struct engine *engine, double length_s)
 {
 	const double time_s = engine_window_watermark(engine).until_s;
 	double sum_j = tails_j(engine, time_s);
 
-	for (uint32_t i = 0; i < engine->running.listed; i++) { /* not settled: there are holes */
+	/* The list is not settled: there are holes. */
+	for (uint32_t i = 0; i < engine->running.listed; i++) {
 		const struct sched_running *running = &engine->running.entries[i];
 		const struct sched_option *option =
-			running->task ? sched_system_option(engine->setup.system, running->task->row,
+			running->task ? sched_system_option(engine->setup.system,
+							    running->task->row,
 							    running->cluster, running->pstate)
 				      : NULL;
 
@@ -113,12 +122,12 @@ static double coming_j(const struct engine *engine, double length_s)
 
 static double committed_j(const struct engine *engine)
 {
-	return coming_j(engine, engine->window.length_s);
+	return upcoming_j(engine, engine->window.length_s);
 }
 
 double engine_window_left_j(const struct engine *engine)
 {
-	return engine->window.limit_j - told_j(engine) - committed_j(engine);
+	return engine->window.limit_j - reported_j(engine) - committed_j(engine);
 }
 
 struct engine_window_state engine_window(const struct engine *engine)
@@ -133,7 +142,7 @@ struct engine_window_state engine_window(const struct engine *engine)
 		.limit_j = engine->window.limit_j,
 		.begin_s = engine->window_begin_s,
 		.end_s = engine->window_end_s,
-		.spent_j = told_j(engine),
+		.spent_j = reported_j(engine),
 		.exhausted = engine->window_exhausted,
 		.refusals = engine->window_refusals,
 		.reaction_s = measured.reaction_s,
@@ -141,7 +150,7 @@ struct engine_window_state engine_window(const struct engine *engine)
 		.unknown = measured.unknown,
 	};
 	state.committed_j = committed_j(engine);
-	state.forecast_j = state.spent_j + coming_j(engine, engine->window_end_s -
+	state.forecast_j = state.spent_j + upcoming_j(engine, engine->window_end_s -
 								    engine_window_watermark(engine).until_s);
 	return state;
 }
@@ -158,23 +167,30 @@ void engine_window_record(struct engine *engine, double time_s, const char *kind
 		engine_abort(engine, "event \"%s\" could not be recorded", kind);
 }
 
-/* Tasks that need the same, with the numbers; the first one is `task`. That all is used up is on record once. */
+/*
+ * Records the refusal of `count` tasks that need the same energy, the first of which is `task`. Not
+ * while the limit is used up, which is recorded once.
+ */
 static void record_refusals(struct engine *engine, uint32_t task, uint32_t count, double estimate_j,
 			    double left_j)
 {
-	const double spent_j = told_j(engine);
+	const double spent_j = reported_j(engine);
 
 	if (engine->window_exhausted)
 		return;
 	engine_window_record(engine, now_s(engine), "refused",
-			     json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "task", (int)task,
+			     json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
+				       (int)task,
 				       "tasks", (int)count, "estimate_j", estimate_j, "limit_j",
 				       engine->window.limit_j, "spent_j", spent_j, "committed_j",
 				       engine->window.limit_j - spent_j - left_j, "left_j", left_j,
 				       "window_end_s", engine->window_end_s));
 }
 
-/* Notes it; returns whether it was not known. Each is recorded once until the task could be started again. */
+/*
+ * Notes a refusal. Returns whether it is new: a refusal is recorded once until the task could start
+ * again.
+ */
 static bool note_refusal(struct engine *engine, uint32_t task, double estimate_j)
 {
 	const bool is_new = isnan(engine->refused_j[task]);
@@ -184,30 +200,33 @@ static bool note_refusal(struct engine *engine, uint32_t task, double estimate_j
 	return is_new;
 }
 
-/* What is left is a difference that may be small: what would be spent is compared with the whole limit, up to rounding. */
-static bool fits(const struct engine *engine, double needs_j, double left_j)
+/*
+ * Whether a task fits. left_j may be a small difference, so the total is compared with the whole
+ * limit, up to rounding.
+ */
+static bool fits_left(const struct engine *engine, double needs_j, double left_j)
 {
 	const double limit_j = engine->window.limit_j;
 
 	return !engine->window_exhausted && !rank_key_above(limit_j - left_j + needs_j, limit_j);
 }
 
-void engine_window_forget(struct engine *engine)
+void engine_window_clear_refusals(struct engine *engine)
 {
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++)
 		engine->refused_j[i] = NAN;
 	engine->window_refusals = 0;
 }
 
-bool engine_window_refuses_of(struct engine *engine, uint32_t task, const struct sched_option *option,
-			      double *left_j)
+bool engine_window_refuses_of(struct engine *engine, uint32_t task,
+			      const struct sched_option *option, double *left_j)
 {
 	const enum engine_task_state state = engine->tasks[task].state;
-	const bool goes_on = state == ENGINE_TASK_SUSPENDED || state == ENGINE_TASK_SUSPENDING;
-	const double needs_j = need_j(option, goes_on ? engine->tasks[task].executed_s : 0,
+	const bool resumes = state == ENGINE_TASK_SUSPENDED || state == ENGINE_TASK_SUSPENDING;
+	const double needs_j = need_j(option, resumes ? engine->tasks[task].executed_s : 0,
 				      engine->window.length_s);
 
-	if (fits(engine, needs_j, *left_j)) {
+	if (fits_left(engine, needs_j, *left_j)) {
 		engine->refused_j[task] = NAN;
 		*left_j -= needs_j;
 		return false;
@@ -217,7 +236,7 @@ bool engine_window_refuses_of(struct engine *engine, uint32_t task, const struct
 	return true;
 }
 
-/* At the place that it has. */
+/* The option of a task at its placement. */
 static const struct sched_option *option_of(const struct engine *engine, uint32_t task)
 {
 	return sched_system_option(engine->setup.system, engine->known[task].row,
@@ -234,9 +253,9 @@ bool engine_window_refuses(struct engine *engine, uint32_t task)
 	return engine_window_refuses_of(engine, task, option_of(engine, task), &left_j);
 }
 
-/* What policies are shown. */
+/* The tasks that policies see. */
 
-/* The least that tasks of a row need anywhere, in a window's length. */
+/* The least energy that tasks of a row need in any option, in a window's length. */
 static double least_j(const struct engine *engine, uint32_t row)
 {
 	uint32_t count;
@@ -249,7 +268,7 @@ static double least_j(const struct engine *engine, uint32_t row)
 	return count > 0 ? least : 0;
 }
 
-/* Those of one type that are refused at a time are one record: queues are long. */
+/* Refused tasks of one type are one record: queues are long. */
 struct refused_row {
 	double least_j;
 	uint32_t first, count;
@@ -268,7 +287,7 @@ uint32_t engine_window_affordable(struct engine *engine, const struct sched_task
 		const struct sched_task *task = engine->waiting_tasks[i];
 		struct refused_row *row = &rows[task->row];
 
-		if (fits(engine, row->least_j, left_j)) {
+		if (fits_left(engine, row->least_j, left_j)) {
 			engine->refused_j[task->id] = NAN;
 			ret_tasks[count++] = task;
 		} else if (note_refusal(engine, task->id, row->least_j)) {
@@ -289,7 +308,7 @@ uint32_t engine_window_resumable(struct engine *engine, struct sched_suspended *
 
 	for (uint32_t i = 0; i < engine->suspended.count; i++) {
 		const uint32_t task = engine->suspended.ids[i];
-		double left_j = all_j; /* each by itself: the policy chooses */
+		double left_j = all_j; /* each task alone: the policy chooses among them */
 
 		if (!engine_window_refuses_of(engine, task, option_of(engine, task), &left_j))
 			ret_suspended[count++] = engine->suspended_tasks[i];
@@ -297,13 +316,14 @@ uint32_t engine_window_resumable(struct engine *engine, struct sched_suspended *
 	return count;
 }
 
-/* No "-0.0": what rounding leaves of nothing. */
-static double tidy(double joules)
+/* 0 for what rounding leaves of 0, so that no "-0.0" is shown. */
+static double without_negative_zero(double joules)
 {
 	return fabs(joules) < 0.05 ? 0 : joules;
 }
 
-const char *engine_window_because(const struct engine *engine, uint32_t task, char *text, size_t size)
+const char *engine_window_because(const struct engine *engine, uint32_t task, char *text,
+				  size_t size)
 {
 	const double limit_j = engine->window.limit_j;
 	const double needs_j = engine->refused_j[task];
@@ -312,16 +332,19 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 
 	if (!engine_window_is_set(engine) || (isnan(needs_j) && !engine->window_exhausted))
 		return NULL;
-	spent_j = tidy(told_j(engine));
+	spent_j = without_negative_zero(reported_j(engine));
 	if (rank_key_above(needs_j, limit_j))
-		g_snprintf(text, size, "energy: needs %.1f J in a window, more than its limit of %.1f J: "
+		g_snprintf(text, size,
+			   "energy: needs %.1f J in a window, more than its limit of %.1f J: "
 			   "not before that is raised", needs_j, limit_j);
 	else if (engine->window_exhausted)
-		g_snprintf(text, size, "energy: the limit of %.1f J is used up (%.1f spent), for another "
+		g_snprintf(text, size,
+			   "energy: the limit of %.1f J is used up (%.1f spent), for another "
 			   "%.0f s", limit_j, spent_j, in_s);
 	else
-		g_snprintf(text, size, "energy: needs %.1f J, %.1f J left of %.1f J (%.1f spent, %.1f "
+		g_snprintf(text, size,
+			   "energy: needs %.1f J, %.1f J left of %.1f J (%.1f spent, %.1f "
 			   "committed), for another %.0f s", needs_j, fmax(0, engine_window_left_j(engine)),
-			   limit_j, spent_j, tidy(committed_j(engine)), in_s);
+			   limit_j, spent_j, without_negative_zero(committed_j(engine)), in_s);
 	return text;
 }

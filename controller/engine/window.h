@@ -4,8 +4,8 @@
 #include "controller/engine/state.h"
 
 /*
- * The inside of the engine: a limit of energy per window. What a task needs of it, when the next one begins, and how
- * well it is kept.
+ * The engine's internals: an energy limit per window. What a task needs of it, when the next window
+ * begins, and how well the limit is kept.
  */
 
 /* window.c */
@@ -13,80 +13,99 @@
 /* Whether there is a limit per window. */
 bool engine_window_is_set(const struct engine *engine);
 
-/* A task leaves its nodes, before it is off the list of those that run. */
+/* To be called when a task leaves its nodes, before it is removed from the running tasks. */
 void engine_window_note_end(struct engine *engine, uint32_t task, double time_s);
 
-/* In the window under way: what was spent, and what is left for what does not run yet, which can be below 0. */
+/*
+ * In the window under way: the joules used, and the joules left for tasks that do not run yet,
+ * which may be below 0.
+ */
 double engine_window_spent_j(const struct engine *engine);
 double engine_window_left_j(const struct engine *engine);
 
-/* Records an event; `object` is taken over. */
+/* Records an event with the details `object`, whose reference it takes over. */
 void engine_window_record(struct engine *engine, double time_s, const char *kind, json_t *object);
 
-/* No task is refused any more: another window, or another limit. */
-void engine_window_forget(struct engine *engine);
+/* Forgets all refusals: another window has begun, or another limit was set. */
+void engine_window_clear_refusals(struct engine *engine);
 
 /*
- * Whether it is refused that a task starts, or goes on, at the place that it has, since less is left than it needs;
- * it is recorded with the numbers. False where there is no such limit.
+ * Whether a task must not start or resume at its placement because less energy is left than it
+ * needs. A refusal is recorded with the numbers. False where there is no limit.
  */
 bool engine_window_refuses(struct engine *engine, uint32_t task);
 
-/* The same at `option`, of one that comes after others: what it needs is taken off *left_j. There is a limit. */
-bool engine_window_refuses_of(struct engine *engine, uint32_t task, const struct sched_option *option,
-			      double *left_j);
+/*
+ * The same for `option`, of tasks that are considered in turn: the energy of a task that is not
+ * refused is subtracted from *left_j. To be called only where there is a limit.
+ */
+bool engine_window_refuses_of(struct engine *engine, uint32_t task,
+			      const struct sched_option *option, double *left_j);
 
 /*
- * Those of engine.waiting_tasks that could be started somewhere with what is left, and of engine.suspended_tasks
- * that could go on; the others are refused. Return their numbers.
+ * The tasks of engine.waiting_tasks that could be started somewhere with the energy left, and those
+ * of engine.suspended_tasks that could be resumed; the others are refused. Return their numbers.
  */
 uint32_t engine_window_affordable(struct engine *engine, const struct sched_task **ret_tasks);
 uint32_t engine_window_resumable(struct engine *engine, struct sched_suspended *ret_suspended);
 
-/* Why it waits, in `text`, if that is it; else NULL. */
-const char *engine_window_because(const struct engine *engine, uint32_t task, char *text, size_t size);
+/*
+ * Writes to `text` why a task waits and returns it, if the limit is the cause; else returns NULL.
+ */
+const char *engine_window_because(const struct engine *engine, uint32_t task, char *text,
+				  size_t size);
 
 /* window_turn.c */
 
-/* When the next window begins; INFINITY: there are none. And that it has begun. */
+/* When the next window begins (INFINITY: there are none); and begins it at time_s. */
 double engine_window_next_s(const struct engine *engine);
-void engine_window_turn(struct engine *engine, double time_s);
+void engine_window_begin_next(struct engine *engine, double time_s);
 
-/* The backend says that the limit was reached at time_s: engine_window_enforce() is to be called. */
+/*
+ * Notes that the backend reported at time_s that the limit is reached. engine_window_enforce()
+ * follows.
+ */
 void engine_window_reach(struct engine *engine, double time_s);
 
-/* While it is: suspends what runs, tasks that were just starting included. */
+/*
+ * While the limit is reached: suspends the running tasks, including those that were just starting.
+ */
 void engine_window_enforce(struct engine *engine);
 
-/* Whether the task is suspended for it. */
-bool engine_window_sleeps(const struct engine *engine, uint32_t task);
+/* Whether the task is suspended because of the limit. */
+bool engine_window_suspended(const struct engine *engine, uint32_t task);
 
 /* window_measure.c */
 
-/* What meters have told of; until now at the latest. */
+/* Up to which time all meters have reported; now at the latest. */
 struct backend_watermark engine_window_watermark(const struct engine *engine);
 
 /*
- * When the limit was reached in a span up to to_s, as it is known by now; to_s if it was not, or that is not known.
- * It is looked for no further back than samples are kept.
+ * When the limit was reached in a span up to to_s, as far as known; to_s if it was not, or if that
+ * is not known. Looks back only as far as samples are kept.
  */
 double engine_window_reached_s(const struct engine *engine, const struct window_span *span,
 			       double to_s);
 
-/* Since the engine began, by what is known now: the window under way, and suspensions that are, included. */
+/*
+ * The measure since the engine began, as known now, with the window and the suspensions under way.
+ */
 struct window_measure engine_window_measured(const struct engine *engine);
 
-/* A task ran until then, and maybe on; it is still listed with what runs, or being suspended. */
+/*
+ * Notes that a task ran until until_s or longer. To be called while the task is still listed as
+ * running or as being suspended.
+ */
 void engine_window_note_ran(struct engine *engine, uint32_t task, double until_s);
 
 /*
- * A window begins, or (not `turned`) a limit is set when spent_j of the one under way were used; and the one under
- * way ends, to be followed by another one at once. Or there is another limit: those of the one before are looked at
- * no more.
+ * Begin and end spans. `turned`: a window begins. Otherwise a limit is set in the window under way,
+ * of which spent_j were used. engine_window_end_span() ends the span under way; another is to be
+ * begun at once. engine_window_forget_spans() drops all ended spans after the limit was changed.
  */
 void engine_window_begin_span(struct engine *engine, double from_s, double spent_j, bool turned);
 void engine_window_end_span(struct engine *engine, double time_s);
 void engine_window_forget_spans(struct engine *engine);
 
-/* Meters may have told more of the windows that began or ended. */
-void engine_window_look_back(struct engine *engine);
+/* To be called when meters may have reported more about windows that began or ended. */
+void engine_window_update_past(struct engine *engine);

@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How well a limit per window (window_turn.c) is kept: by how much it was exceeded, and how long that took. Meters
- * tell of a moment when it is over, so both are taken as of moments that they have told of. A window that has ended
- * is looked at until all meters have told of its end, those that were silent meanwhile too, and until nothing is
- * being suspended any more that ran in it. Until then both are what is known so far: of a meter that is silent its
- * last watts are taken to go on, and a task that is being suspended is taken to run.
+ * Measures how well a limit per window (window_turn.c) is kept: the overshoot, by how much it was
+ * exceeded, and the reaction, how long that took. Meters report a moment only after it has passed,
+ * so both are taken as of moments that all meters have reported. A span that has ended is kept
+ * until all meters, silent ones included, have reported its end, and until no task that ran in it
+ * is being suspended any more. Until then both values are what is known so far: a silent meter is
+ * taken to draw its last power, and a task that is being suspended is taken to run.
  *
- * The reaction is the time from when a limit was reached, by the samples around that moment, until a task that ran
- * then stood still or had ended, or the window was over. How late a sample was told, and who was slow to act on it,
- * is within. What is counted beyond the limit is counted from the one moment to the other, and in what meters that
- * look at it now and then smear over the interval that follows: no more than the largest power times the reaction,
- * the longest interval between two samples, and how old readings can be.
+ * The reaction is the time from when the limit was reached, by the samples around that moment,
+ * until the last task that ran then was suspended or had ended, or the window was over. It includes
+ * the delay of samples and of every part that acts on them. The overshoot is the energy between
+ * these two moments, plus what meters with rare samples spread over the interval that follows: at
+ * most the largest power times the sum of the reaction, the longest interval between two samples,
+ * and the age of readings.
  *
- * Each of these is the largest since the engine began, and none of them falls: the overshoot that they explain is
- * the largest since then, too, and the window of one need not be that of another.
+ * Both are maxima since the engine began and never fall. They need not come from the same window.
  */
 #include <math.h>
 
 #include "controller/engine/state.h"
 #include "controller/engine/window.h"
 
-/* Finer than any sample. */
+/* Precision of the moment at which a limit was reached, in seconds; finer than any sample. */
 #define EXACT_S 1e-4
 
-/* So many windows that ended wait for meters to tell of that: of older ones it is not known. */
+/* The most ended spans that wait for meters to report their end; of older ones it stays unknown. */
 #define PAST_MAX 64
 
 struct backend_watermark engine_window_watermark(const struct engine *engine)
 {
 	const struct backend_ops *ops = engine->backend->ops;
 	const double now_s = backend_now_s(engine->backend);
-	struct backend_watermark told = {-INFINITY, now_s, now_s};
+	struct backend_watermark watermark = {-INFINITY, now_s, now_s};
 
 	if (ops->watermark)
-		told = ops->watermark(engine->backend);
-	told.until_s = fmin(told.until_s, now_s);
-	return told;
+		watermark = ops->watermark(engine->backend);
+	watermark.until_s = fmin(watermark.until_s, now_s);
+	return watermark;
 }
 
 static double energy_at_j(const struct engine *engine, double time_s)
@@ -46,7 +47,7 @@ static double energy_at_j(const struct engine *engine, double time_s)
 				: backend_energy_j(engine->backend);
 }
 
-/* By how much energy when it began differs by now from what base_j was taken with. */
+/* By how much the energy at the span's begin, as known now, differs from the value in base_j. */
 static double shift_j(const struct engine *engine, const struct window_span *span)
 {
 	if (isnan(span->begun_j) || span->from_s < engine_window_watermark(engine).from_s)
@@ -54,7 +55,10 @@ static double shift_j(const struct engine *engine, const struct window_span *spa
 	return energy_at_j(engine, span->from_s) - span->begun_j;
 }
 
-/* What may be used of a window: what was used when the limit was set cannot be undone. */
+/*
+ * The meter reading at which the span's limit is reached. Energy that was used before the limit was
+ * set does not count as exceeding it.
+ */
 static double level_j(const struct engine *engine, const struct window_span *span)
 {
 	return span->base_j + shift_j(engine, span) + span->allowed_j;
@@ -80,16 +84,19 @@ double engine_window_reached_s(const struct engine *engine, const struct window_
 	return high_s;
 }
 
-/* By how much it exceeded the limit, and when that was reached (NAN: it was not), as it is known now. */
-static double look_at_level(const struct engine *engine, const struct window_span *span,
+/*
+ * The joules by which a span exceeded its limit, as known now (<= 0: not), and when it was reached
+ * (NAN: it was not).
+ */
+static double overshoot_of(const struct engine *engine, const struct window_span *span,
 			    double *ret_reached_s)
 {
-	const struct backend_watermark told = engine_window_watermark(engine);
-	const double to_s = fmin(span->to_s, told.until_s);
+	const struct backend_watermark watermark = engine_window_watermark(engine);
+	const double to_s = fmin(span->to_s, watermark.until_s);
 	double over_j;
 
 	*ret_reached_s = span->exhausted_s;
-	if (span->judged || to_s < told.from_s)
+	if (span->judged || to_s < watermark.from_s)
 		return 0;
 	over_j = energy_at_j(engine, to_s) - level_j(engine, span);
 	if (over_j > 0)
@@ -97,12 +104,15 @@ static double look_at_level(const struct engine *engine, const struct window_spa
 	return over_j;
 }
 
-/* Whether a task that ran in it is being suspended; of one that did not end yet, runs. */
-static bool is_used(const struct engine *engine, const struct window_span *span)
+/*
+ * Whether a task that ran in the span is being suspended or, if the span has not ended, still runs.
+ */
+static bool has_tasks(const struct engine *engine, const struct window_span *span)
 {
 	if (isinf(span->to_s) && engine->running.count > 0)
 		return true;
-	for (uint32_t i = 0; i < engine->leaving.listed; i++) { /* not settled: some are there no more */
+	/* The list is not settled: it has former members. */
+	for (uint32_t i = 0; i < engine->leaving.listed; i++) {
 		const uint32_t task = engine->leaving.ids[i];
 
 		if (engine->tasks[task].state == ENGINE_TASK_SUSPENDING &&
@@ -112,21 +122,22 @@ static bool is_used(const struct engine *engine, const struct window_span *span)
 	return false;
 }
 
-/* As it is known now. */
-static struct window_measure measure(const struct engine *engine, const struct window_span *span)
+/* The measure of a span as known now. */
+static struct window_measure measure_span(const struct engine *engine,
+					  const struct window_span *span)
 {
 	struct window_measure measured = {0};
 	double reached_s;
 	double ran_s = span->ran_s;
 
-	measured.overshoot_j = look_at_level(engine, span, &reached_s);
-	if (is_used(engine, span))
+	measured.overshoot_j = overshoot_of(engine, span, &reached_s);
+	if (has_tasks(engine, span))
 		ran_s = fmin(backend_now_s(engine->backend), span->to_s);
 	measured.reaction_s = isnan(reached_s) ? 0 : ran_s - reached_s;
 	return measured;
 }
 
-static void add(struct window_measure *most, const struct window_measure *measured)
+static void raise_maxima(struct window_measure *most, const struct window_measure *measured)
 {
 	most->overshoot_j = fmax(most->overshoot_j, measured->overshoot_j);
 	most->reaction_s = fmax(most->reaction_s, measured->reaction_s);
@@ -139,24 +150,24 @@ static struct window_span *past_at(const struct engine *engine, guint i)
 
 struct window_measure engine_window_measured(const struct engine *engine)
 {
-	const struct backend_watermark told = engine_window_watermark(engine);
+	const struct backend_watermark watermark = engine_window_watermark(engine);
 	struct window_measure most = engine->window_most;
-	struct window_measure measured = measure(engine, &engine->window_now);
+	struct window_measure measured = measure_span(engine, &engine->window_now);
 
-	add(&most, &measured);
+	raise_maxima(&most, &measured);
 	for (guint i = 0; i < engine->window_past->len; i++) {
 		const struct window_span *span = past_at(engine, i);
 
-		measured = measure(engine, span);
-		add(&most, &measured);
-		/* Those that answer have told, others have not. */
-		most.unknown += !span->judged && told.all_s < span->to_s &&
-				span->to_s <= told.until_s;
+		measured = measure_span(engine, span);
+		raise_maxima(&most, &measured);
+		/* Some meters have reported that moment, others have not. */
+		most.unknown += !span->judged && watermark.all_s < span->to_s &&
+				span->to_s <= watermark.until_s;
 	}
 	return most;
 }
 
-/* What happens. */
+/* Changes. */
 
 void engine_window_note_ran(struct engine *engine, uint32_t task, double until_s)
 {
@@ -194,55 +205,59 @@ void engine_window_end_span(struct engine *engine, double time_s)
 	struct window_span *span = &engine->window_now;
 
 	span->to_s = time_s;
-	/* Those that could not be suspended; of those that are being so it is known later. */
+	/*
+	 * Tasks that could not be suspended still run. The ends of suspensions under way are known
+	 * later.
+	 */
 	if (engine->running.count > 0)
 		span->ran_s = time_s;
 	g_array_append_val(engine->window_past, *span);
-	engine_window_look_back(engine);
+	engine_window_update_past(engine);
 }
 
-/* Takes what is known by now of when it began; once no more will be, for good. */
-static void look_at_base(const struct engine *engine, struct window_span *span)
+/* Updates base_j from what is known of the span's begin; when that is final, for the last time. */
+static void update_base(const struct engine *engine, struct window_span *span)
 {
-	const struct backend_watermark told = engine_window_watermark(engine);
+	const struct backend_watermark watermark = engine_window_watermark(engine);
 	const double by_j = shift_j(engine, span);
 
 	span->base_j += by_j;
-	span->begun_j = span->from_s <= fmax(told.all_s, told.from_s) ? NAN : span->begun_j + by_j;
+	span->begun_j = span->from_s <= fmax(watermark.all_s,
+					     watermark.from_s) ? NAN : span->begun_j + by_j;
 }
 
-/* Takes what is known by now of one that ended, once no more will be. */
-static void judge(struct engine *engine, struct window_span *span, bool is_last_time)
+/* Adds an ended span to the maxima once its energy is final. */
+static void finish_span(struct engine *engine, struct window_span *span, bool is_last_time)
 {
-	const struct backend_watermark told = engine_window_watermark(engine);
-	const bool lost = span->to_s < told.from_s;
-	const bool unknown = lost || told.all_s < span->to_s;
-	struct window_measure measured = {0}; /* of the reaction more may be known later */
+	const struct backend_watermark watermark = engine_window_watermark(engine);
+	const bool lost = span->to_s < watermark.from_s;
+	const bool unknown = lost || watermark.all_s < span->to_s;
+	struct window_measure measured = {0}; /* without the reaction, which may be known later */
 
 	if (span->judged || (unknown && !lost && !is_last_time))
 		return;
-	measured.overshoot_j = look_at_level(engine, span, &span->exhausted_s);
+	measured.overshoot_j = overshoot_of(engine, span, &span->exhausted_s);
 	span->judged = true;
-	add(&engine->window_most, &measured);
+	raise_maxima(&engine->window_most, &measured);
 	engine->window_most.unknown += unknown;
 }
 
-void engine_window_look_back(struct engine *engine)
+void engine_window_update_past(struct engine *engine)
 {
-	look_at_base(engine, &engine->window_now);
+	update_base(engine, &engine->window_now);
 	for (guint i = 0; i < engine->window_past->len;) {
 		struct window_span *span = past_at(engine, i);
 		const bool is_last_time = engine->window_past->len - i > PAST_MAX;
 		struct window_measure measured;
 
-		look_at_base(engine, span);
-		judge(engine, span, is_last_time);
-		if (!is_last_time && (!span->judged || is_used(engine, span))) {
+		update_base(engine, span);
+		finish_span(engine, span, is_last_time);
+		if (!is_last_time && (!span->judged || has_tasks(engine, span))) {
 			i++;
 			continue;
 		}
-		measured = measure(engine, span);
-		add(&engine->window_most, &measured);
+		measured = measure_span(engine, span);
+		raise_maxima(&engine->window_most, &measured);
 		g_array_remove_index(engine->window_past, i);
 	}
 }
@@ -255,8 +270,8 @@ void engine_window_forget_spans(struct engine *engine)
 	g_array_append_val(engine->window_past, *now);
 	for (guint i = 0; i < engine->window_past->len; i++) {
 		past_at(engine, i)->judged = true;
-		measured = measure(engine, past_at(engine, i));
-		add(&engine->window_most, &measured);
+		measured = measure_span(engine, past_at(engine, i));
+		raise_maxima(&engine->window_most, &measured);
 	}
 	g_array_set_size(engine->window_past, 0);
 }

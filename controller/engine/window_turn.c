@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Windows of a limit of energy (window.c): they begin and end at fixed times, not after every use. When one is used
- * up, whatever runs is suspended, preemptible or not: that a type's tasks yield to no others does not let them
- * exceed the limit. They stand beside those that people suspended (held, but not by_person), and go on in the next
- * window before the policy is asked. On record they are held until they have gone on: where a run goes on they are
- * woken by the window that it finds, or the next one.
+ * Windows of an energy limit (window.c) begin and end at fixed times, not after every use. When the
+ * limit is used up, all running tasks are suspended, preemptible or not: that a type's tasks yield
+ * to no others does not let them exceed the limit. They are held as tasks that users suspended are,
+ * but not by_person, and are resumed in the next window before the policy is asked. They are
+ * recorded as held until they have resumed: after a restart the window that is found, or the next
+ * one, resumes them.
  */
 #include <jansson.h>
 #include <math.h>
@@ -18,7 +19,7 @@ static double now_s(const struct engine *engine)
 	return backend_now_s(engine->backend);
 }
 
-/* Waking. */
+/* Resuming. */
 
 static bool is_suspended_for_budget(const struct engine *engine, uint32_t task)
 {
@@ -29,12 +30,12 @@ static bool is_suspended_for_budget(const struct engine *engine, uint32_t task)
 		engine->tasks[task].state == ENGINE_TASK_SUSPENDING);
 }
 
-bool engine_window_sleeps(const struct engine *engine, uint32_t task)
+bool engine_window_suspended(const struct engine *engine, uint32_t task)
 {
 	return is_suspended_for_budget(engine, task);
 }
 
-static void wake(struct engine *engine, uint32_t index)
+static void resume_from_budget(struct engine *engine, uint32_t index)
 {
 	engine_dequeue_suspended(engine, index);
 	engine->tasks[index].held = false;
@@ -43,8 +44,11 @@ static void wake(struct engine *engine, uint32_t index)
 		engine_enqueue_suspended(engine, index);
 }
 
-/* The next mapping event lets them go on, as far as nodes and energy go. */
-static void wake_all(struct engine *engine)
+/*
+ * Has the next mapping event resume the tasks that were suspended for the limit, as far as nodes
+ * and energy allow.
+ */
+static void resume_all_from_budget(struct engine *engine)
 {
 	const struct task_list *const lists[] = {&engine->held, &engine->leaving};
 	g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -56,18 +60,22 @@ static void wake_all(struct engine *engine)
 			if (is_suspended_for_budget(engine, lists[k]->ids[i]))
 				g_array_append_val(ids, lists[k]->ids[i]);
 	for (guint i = 0; i < ids->len; i++)
-		wake(engine, g_array_index(ids, uint32_t, i));
+		resume_from_budget(engine, g_array_index(ids, uint32_t, i));
 }
 
 /* Exhaustion. */
 
-/* A task that was suspended in vain too often runs on: it is not tried for ever. */
+/*
+ * Whether a task is to be suspended. After too many failures it keeps running: it is not tried for
+ * ever.
+ */
 static bool may_suspend(const struct engine *engine, uint32_t index)
 {
 	const struct suspension *suspension = engine->suspensions[index];
 
-	return engine->tasks[index].state == ENGINE_TASK_RUNNING && !engine->tasks[index].cancelled &&
-	       (!suspension || suspension->retries < ENGINE_STAYS_MAX);
+	return engine->tasks[index].state == ENGINE_TASK_RUNNING &&
+	       !engine->tasks[index].cancelled &&
+	       (!suspension || suspension->retries < ENGINE_RETRIES_MAX);
 }
 
 static void suspend_for_budget(struct engine *engine, uint32_t index)
@@ -99,8 +107,8 @@ void engine_window_enforce(struct engine *engine)
 		engine_launch_suspend(engine, g_array_index(ids, uint32_t, i));
 }
 
-/* What was to come to nodes that are still being left does not. */
-static void take_back_claims(struct engine *engine)
+/* Cancels all claims. */
+static void cancel_claims(struct engine *engine)
 {
 	g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
@@ -114,26 +122,28 @@ static void take_back_claims(struct engine *engine)
 		engine_flush(engine);
 }
 
-/* The backend is to say when the window under way has used its limit. */
-static void watch(struct engine *engine)
+/* Has the backend report when the window under way has used its limit. */
+static void set_backend_limit(struct engine *engine)
 {
 	backend_set_limit(engine->backend, engine->window_now.base_j + engine->window.limit_j);
 }
 
-static void exhaust(struct engine *engine, double time_s)
+static void exhaust_window(struct engine *engine, double time_s)
 {
 	backend_set_limit(engine->backend, 0);
 	engine->window_exhausted = true;
 	engine->window_now.exhausted_s = time_s;
 	engine_window_record(engine, time_s, "exhausted",
-			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window.limit_j, "spent_j",
+			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window.limit_j,
+				       "spent_j",
 				       engine_window_spent_j(engine), "window_end_s",
 				       engine->window_end_s));
-	take_back_claims(engine);
+	cancel_claims(engine);
 }
 
 /*
- * Where hosts draw less than their baseline, nothing is owed to later (controller/run/energy_split.h).
+ * Hosts that draw less than their baseline earn no energy for later
+ * (controller/run/energy_split.h).
  */
 void engine_window_settle(struct engine *engine)
 {
@@ -142,13 +152,13 @@ void engine_window_settle(struct engine *engine)
 
 	if (!engine_window_is_set(engine))
 		return;
-	engine_window_look_back(engine);
+	engine_window_update_past(engine);
 	now->base_j = fmin(now->base_j, backend_energy_j(engine->backend));
 	if (now->base_j != base_j && !engine->window_exhausted)
-		watch(engine);
+		set_backend_limit(engine);
 }
 
-/* Room for what is lost when joules are summed up in another order. */
+/* Tolerance, as a part of the limit, for joules that were summed up in another order. */
 #define ROUNDING 1e-9
 
 void engine_window_reach(struct engine *engine, double time_s)
@@ -158,18 +168,22 @@ void engine_window_reach(struct engine *engine, double time_s)
 	if (engine->window_exhausted)
 		return;
 	engine_window_settle(engine);
-	/* Of the window before, or of a limit that was raised meanwhile. */
+	/* The report is about the window before, or a limit that was raised meanwhile. */
 	if (time_s < engine->window_begin_s ||
 	    engine_window_spent_j(engine) < limit_j * (1 - ROUNDING))
-		watch(engine);
+		set_backend_limit(engine);
 	else
-		exhaust(engine, engine_window_reached_s(engine, &engine->window_now, time_s));
+		exhaust_window(engine,
+			       engine_window_reached_s(engine, &engine->window_now, time_s));
 }
 
 /* Windows. */
 
-/* When the window ends that holds time_s; a rest of less than half a window belongs to the next one. */
-static double end_of(const struct engine *engine, double time_s)
+/*
+ * The end of the window that contains time_s; a rest of less than half a window belongs to the next
+ * one.
+ */
+static double window_end_s(const struct engine *engine, double time_s)
 {
 	const struct engine_window *window = &engine->window;
 	const double past = (time_s + window->length_s / 2 - window->begin_s) / window->length_s;
@@ -177,15 +191,15 @@ static double end_of(const struct engine *engine, double time_s)
 	return window->begin_s + ceil(past) * window->length_s;
 }
 
-/* What was spent of the one under way before its limit was set counts. */
+/* Begins a window of which spent_j were used before its limit was set. */
 static void begin_window(struct engine *engine, double spent_j)
 {
 	engine->window_exhausted = spent_j >= engine->window.limit_j;
 	if (engine->window_exhausted) {
-		exhaust(engine, now_s(engine));
+		exhaust_window(engine, now_s(engine));
 	} else {
-		watch(engine);
-		wake_all(engine);
+		set_backend_limit(engine);
+		resume_all_from_budget(engine);
 	}
 }
 
@@ -196,7 +210,7 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 	if (engine_window_is_set(engine))
 		engine_window_forget_spans(engine);
 	engine->window = *window;
-	engine_window_forget(engine);
+	engine_window_clear_refusals(engine);
 	if (engine_window_is_set(engine)) {
 		past = floor((now_s(engine) - window->begin_s) / window->length_s);
 		engine->window_begin_s = window->begin_s + past * window->length_s;
@@ -206,9 +220,9 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 	} else {
 		engine->window_exhausted = false;
 		backend_set_limit(engine->backend, 0);
-		wake_all(engine);
+		resume_all_from_budget(engine);
 	}
-	engine->changed_places = true;
+	engine->change_pending = true;
 	backend_wake(engine->backend);
 }
 
@@ -222,18 +236,19 @@ double engine_window_next_s(const struct engine *engine)
 	return engine_window_is_set(engine) ? engine->window_end_s : INFINITY;
 }
 
-void engine_window_turn(struct engine *engine, double time_s)
+void engine_window_begin_next(struct engine *engine, double time_s)
 {
 	engine_window_settle(engine);
 	engine_window_record(engine, time_s, "window",
-			     json_pack("{s:f, s:f, s:i}", "limit_j", engine->window.limit_j, "spent_j",
+			     json_pack("{s:f, s:f, s:i}", "limit_j", engine->window.limit_j,
+				       "spent_j",
 				       engine_window_spent_j(engine), "refusals",
 				       (int)engine->window_refusals));
-	engine_window_forget(engine);
+	engine_window_clear_refusals(engine);
 	engine->window_begin_s = time_s;
-	engine->window_end_s = end_of(engine, time_s);
+	engine->window_end_s = window_end_s(engine, time_s);
 	engine_window_end_span(engine, time_s);
 	engine_window_begin_span(engine, time_s, 0, true);
 	begin_window(engine, 0);
-	engine->changed_places = true;
+	engine->change_pending = true;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A few milliseconds, unless queues are very long. */
+/* Passes between two calls of progress(): a few milliseconds, unless queues are very long. */
 #define PASSES_PER_PROGRESS 256
 
 static const struct replay_policy *const policies[] = {
@@ -68,7 +68,7 @@ static void pop_end(struct replay *replay)
 	heap[i] = last;
 }
 
-/* The place of an expected end, or where it belongs. */
+/* The index of an expected end, or the index where it belongs. */
 static uint32_t find_expected(const struct replay *replay, const struct replay_running *running)
 {
 	uint32_t low = 0;
@@ -195,7 +195,7 @@ static void submit(struct replay *replay, uint32_t index)
 	replay->arrived++;
 }
 
-/* Everything that happens at the next instant. False when nothing will any more. */
+/* Handles all events of the next instant. Returns false if there is none. */
 static bool step(struct replay *replay, uint32_t *submitted)
 {
 	const struct swf_trace *trace = replay->setup->trace;

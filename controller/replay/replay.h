@@ -8,28 +8,29 @@
 #include "controller/replay/swf.h"
 
 /*
- * Batch traces on one homogeneous machine under FCFS, EASY and Conservative Backfilling, in virtual
- * time. Processors are interchangeable, so jobs have widths and no places.
+ * Replays batch traces on one homogeneous system under FCFS, EASY and Conservative Backfilling, in
+ * virtual time. Processors are interchangeable: jobs have widths and no placements.
  *
  * Order at one instant: completions, then submissions in trace order, then one scheduling pass.
  *
  * - FCFS never overtakes.
- * - EASY (Lifka 1995; Machovec 2018, 3.4.4): the head of the queue gets a shadow time, the earliest at
- *   which enough processors are free by estimates. Another job may start now if it ends, by its
- *   estimate, not after the shadow time, or uses only processors that are extra at that time.
- * - Conservative (Mu'alem and Feitelson 2001; Machovec 2018, 3.4.3): every job is promised a start, in
- *   order of arrival. When a job ends early the schedule is compressed: in that order each waiting
- *   job is taken out of it and put back at its earliest start, with all others, running and
- *   promised, in place. So no promise slips.
+ * - EASY (Lifka 1995; Machovec 2018, 3.4.4): the head of the queue gets a shadow time, the earliest
+ *   at which enough processors are free by estimates. Another job may start now if it ends, by its
+ *   estimate, not after the shadow time, or uses only processors that are left over at that time.
+ * - Conservative (Mu'alem and Feitelson 2001; Machovec 2018, 3.4.3): every job gets a reservation,
+ *   in order of arrival. When a job ends early the schedule is compressed: in that order each
+ *   waiting job is taken out of it and put back at its earliest start, with all other jobs, running
+ *   and reserved, in place. So no reservation moves back.
  *
- * A job that runs past its estimate is taken to end at any moment. That alone makes promises slip:
- * those whose time has passed are for now, and in the order of the promises, then of arrival, each
- * moves back to where it fits beside those before it. Then the schedule is compressed.
+ * A job that runs past its estimate is taken to end at any moment. Only that makes reservations
+ * move back: reservations whose time has passed are moved to now, and in the order of the
+ * reservations, then of arrival, each moves back to where it fits beside those before it. Then the
+ * schedule is compressed.
  */
 
-/* What plans go by. */
+/* The run times that policies see. */
 enum replay_estimates {
-	REPLAY_ESTIMATES_USER = 0, /* the trace's, where it has one */
+	REPLAY_ESTIMATES_USER = 0, /* the trace's estimate, or the run time if it has none */
 	REPLAY_ESTIMATES_PERFECT,  /* run times */
 };
 
@@ -38,33 +39,38 @@ struct replay_policy;
 /* What to replay. */
 struct replay_setup {
 	const struct swf_trace *trace; /* borrowed; no job is wider than `procs` */
-	uint32_t procs;                /* of the machine, > 0 */
+	uint32_t procs;                /* processors of the system, > 0 */
 	const struct replay_policy *policy;
 	enum replay_estimates estimates;
-	/* A job that outlives its estimate runs on; else it is killed at it. */
+	/*
+	 * A job that outlives its estimate keeps running; else it is killed when the estimate has
+	 * passed.
+	 */
 	bool overrun;
 	/*
-	 * A reservation stays where it is until its time, as in the environments of Machovec 2018; else
-	 * it is found anew in every pass.
+	 * A reservation is kept until its time, as in the environments of Machovec 2018; else it is
+	 * recomputed in every pass.
 	 */
 	bool keep;
 	/*
-	 * Conservative: the schedule is made from nothing in order of arrival, instead of compressed,
-	 * when a job ended early or runs past its estimate; promises may slip. Not with `keep`.
+	 * Conservative: the schedule is rebuilt in order of arrival, instead of compressed, when a
+	 * job ended early or runs past its estimate; reservations may move back. Not with `keep`.
 	 */
 	bool rebuild;
-	/* Called now and then with how many of the jobs were submitted; or NULL. */
+	/* Called at intervals with the number of jobs submitted so far; or NULL. */
 	void (*progress)(uint32_t submitted, uint32_t jobs, void *data);
 	void *data; /* for progress; borrowed */
 };
 
-/* What became of the jobs, each by its index in the trace. */
+/* The outcome of a replay; arrays by index of the job in the trace. */
 struct replay_result {
 	double *start_s;
 	double *end_s;
-	/* Conservative: what a job was promised when it was submitted; INFINITY elsewhere. */
+	/*
+	 * Conservative: the reservation of a job when it was submitted. Other policies: INFINITY.
+	 */
 	double *promised_s;
-	/* ... and how much later than the earliest promise that it ever had it started, >= 0. */
+	/* Conservative: how much later than its earliest reservation a job started, >= 0. */
 	double *slip_s;
 	uint32_t jobs_count;
 	uint32_t slipped;   /* jobs whose slip is above 0 */
@@ -78,9 +84,9 @@ struct replay_result {
 /* The policy of that name, or NULL. */
 const struct replay_policy *replay_policy_find(const char *name);
 
-/* All policies, and their names. */
+/* All policies, *ret_count of them. */
 const struct replay_policy *const *replay_policies(uint32_t *ret_count);
-/* The name that replay_policy_find() takes. */
+/* The name of a policy, for replay_policy_find(). */
 const char *replay_policy_name(const struct replay_policy *policy);
 
 /*

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Conservative Backfilling. The processors free over time, promises included, are a step function
- * that is corrected as jobs end early and promises move. Between two events nothing promised can
- * move, and only new jobs are fitted in: a pass costs the steps per job fitted in.
+ * Conservative Backfilling. The free processors over time, with reservations, are a step function
+ * that is corrected when jobs end early and reservations move. Between two events no reservation
+ * can move, and only new jobs are fitted in: a pass costs the steps per new job.
  *
- * To compress, no job has to be taken out: before its own promise nothing changes by that, and a
- * start that is free until there goes on with the room that the job leaves. So a job that stays
- * costs a look at the steps before its promise, and one that moves two corrections.
+ * To compress, no job has to be taken out: before its own reservation the function does not change
+ * by that, and a start that is free until the reservation extends into the room that the job
+ * leaves. So a job that stays costs a look at the steps before its reservation, and a job that
+ * moves two corrections.
  *
- * With setup->rebuild the function is built from nothing when a job ended early or runs too long,
- * which costs the steps per waiting job, and with setup->keep it is only ever corrected: queues get
- * long, since nothing moves up into what a job that ended early leaves behind.
+ * With setup->rebuild the function is rebuilt when a job ended early or runs too long, which costs
+ * the steps per waiting job. With setup->keep it is only corrected: queues get long, since no job
+ * moves up into the room that a job which ended early leaves.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static void insert_step(struct replay *replay, uint32_t at, double time_s, int64
 	replay->steps_count++;
 }
 
-/* What is free from now on by the expected ends alone. */
+/* Builds the function from now on by the expected ends alone. */
 static void build_steps(struct replay *replay)
 {
 	replay->steps_count = 0;
@@ -48,7 +49,7 @@ static void build_steps(struct replay *replay)
 	}
 }
 
-/* Forgets what is past. */
+/* Removes steps that are past. */
 static void trim_steps(struct replay *replay)
 {
 	uint32_t past = 0;
@@ -61,8 +62,8 @@ static void trim_steps(struct replay *replay)
 }
 
 /*
- * The first step from `start` on at which a job fits for the whole of its estimate. All is free in
- * the end.
+ * The first step from `start` on at which a job fits for the whole of its estimate. The last step
+ * has all processors free.
  */
 static uint32_t find_start(const struct replay *replay, const struct replay_waiting *waiting,
 			   uint32_t start)
@@ -98,7 +99,7 @@ static uint32_t split(struct replay *replay, double time_s)
 	return low + 1;
 }
 
-/* Forgets a step that is like the one before it. */
+/* Removes a step that equals the step before it. */
 static void merge(struct replay *replay, uint32_t i)
 {
 	if (i == 0 || replay->steps[i].free != replay->steps[i - 1].free)
@@ -108,7 +109,7 @@ static void merge(struct replay *replay, uint32_t i)
 		(replay->steps_count - i) * sizeof(*replay->steps));
 }
 
-/* Adds to what is free in [from_s, to_s). */
+/* Adds `procs` to the free processors in [from_s, to_s). */
 static void add_free(struct replay *replay, double from_s, double to_s, int64_t procs)
 {
 	uint32_t first;
@@ -134,16 +135,16 @@ static void set_promise(struct replay *replay, struct replay_waiting *waiting, d
 		*promised_s = start_s;
 }
 
-/* Promises a job the first time at which it fits, from step `from` on. */
-static void promise(struct replay *replay, struct replay_waiting *waiting, uint32_t from)
+/* Reserves the first time at which a job fits, from step `from` on. */
+static void reserve_from(struct replay *replay, struct replay_waiting *waiting, uint32_t from)
 {
 	set_promise(replay, waiting, replay->steps[find_start(replay, waiting, from)].time_s);
 	add_free(replay, waiting->start_s, waiting->start_s + waiting->estimate_s,
 		 -(int64_t)waiting->procs);
 }
 
-/* The places of the queue that hold promises, by promise, then arrival. */
-static int compare_promises(const void *a, const void *b, void *data)
+/* Orders indices of the queue by reservation, then arrival. */
+static int compare_reservations(const void *a, const void *b, void *data)
 {
 	const uint32_t place = *(const uint32_t *)a;
 	const uint32_t other = *(const uint32_t *)b;
@@ -163,12 +164,12 @@ static void sort_promises(struct replay *replay, uint32_t count)
 	}
 	for (uint32_t i = 0; i < count; i++)
 		replay->order[i] = i;
-	qsort_r(replay->order, count, sizeof(*replay->order), compare_promises, replay);
+	qsort_r(replay->order, count, sizeof(*replay->order), compare_reservations, replay);
 }
 
 /*
- * Moves back what does not fit any more, where promises have passed because others run too long.
- * Returns whether there are such.
+ * Moves reservations back that do not fit any more because other jobs run too long. Returns whether
+ * there are such.
  */
 static bool repair(struct replay *replay, uint32_t count)
 {
@@ -183,14 +184,14 @@ static bool repair(struct replay *replay, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		struct replay_waiting *waiting = replay_waiting(replay, replay->order[i]);
 
-		promise(replay, waiting, split(replay, fmax(waiting->start_s, replay->now_s)));
+		reserve_from(replay, waiting, split(replay, fmax(waiting->start_s, replay->now_s)));
 	}
 	return true;
 }
 
 /*
- * The first step at which a job fits beside all others; one that does not begin before its promise
- * stands for the promise.
+ * The first step at which a job fits beside all other jobs; a step that does not begin before its
+ * reservation stands for the reservation.
  */
 static uint32_t find_sooner(const struct replay *replay, const struct replay_waiting *waiting)
 {
@@ -205,7 +206,7 @@ static uint32_t find_sooner(const struct replay *replay, const struct replay_wai
 	return start;
 }
 
-/* Moves jobs up, in order of arrival, each as far as all others let it. */
+/* Moves reservations up, in order of arrival, each as far as the others allow. */
 static void compress(struct replay *replay, uint32_t count)
 {
 	for (uint32_t place = 0; place < count; place++) {
@@ -223,7 +224,7 @@ static void compress(struct replay *replay, uint32_t count)
 	}
 }
 
-/* Promises whose time has passed, because others run too long, are for now. */
+/* Moves reservations whose time has passed, because other jobs run too long, to now. */
 static void postpone(struct replay *replay)
 {
 	for (uint32_t place = 0; place < replay->queue_count - replay->arrived; place++) {
@@ -242,7 +243,7 @@ static void start_due(struct replay *replay)
 	for (uint32_t place = 0; replay->free > 0 && place < replay->queue_count;) {
 		const struct replay_waiting *waiting = replay_waiting(replay, place);
 
-		/* It may have to wait for others that run longer than they said. */
+		/* It may have to wait for jobs that outlive their estimates. */
 		if (waiting->start_s > replay->now_s || waiting->procs > replay->free) {
 			place++;
 			continue;
@@ -271,12 +272,12 @@ static void pass(struct replay *replay)
 	else if (!setup->rebuild && (repair(replay, promised) || replay->early))
 		compress(replay, promised);
 	for (; place < replay->queue_count; place++)
-		promise(replay, replay_waiting(replay, place), 0);
+		reserve_from(replay, replay_waiting(replay, place), 0);
 	start_due(replay);
 }
 
-/* What a job leaves behind that ended early is free. */
-static void ended(struct replay *replay, const struct replay_running *expected)
+/* Frees the processors that a job which ended early would still have used. */
+static void handle_early_end(struct replay *replay, const struct replay_running *expected)
 {
 	if (replay->setup->rebuild || replay->queue_count == 0)
 		return;
@@ -300,6 +301,6 @@ static double next_s(const struct replay *replay)
 const struct replay_policy replay_conservative = {
 	.name = "conservative",
 	.pass = pass,
-	.ended = ended,
+	.ended = handle_early_end,
 	.next_s = next_s,
 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * EASY Backfilling. A pass after which nothing changed but that jobs joined the queue need not look
- * at the others again: shadow time and processors are the same, and time only takes away from what
- * ends before the shadow time. So a pass costs the new jobs, or after a completion one walk over
- * the expected ends and one over the queue.
+ * EASY Backfilling. If only new jobs have joined the queue since the last pass, the other jobs need
+ * not be considered again: shadow time and processors are the same, and with time fewer jobs end
+ * before the shadow time. So a pass costs the new jobs, or after a completion one walk over the
+ * expected ends and one over the queue.
  */
 #include <math.h>
 
 #include "controller/replay/replay_sim.h"
 
-/* Finds when the head can start by estimates, and what is left over then. */
+/* Finds when the head can start by estimates, and the processors left over then. */
 static void find_shadow(struct replay *replay)
 {
 	const uint32_t needed = replay_waiting(replay, 0)->procs;
@@ -24,7 +24,7 @@ static void find_shadow(struct replay *replay)
 	replay->extra = available - needed;
 }
 
-/* The processors left over at the shadow time that the head holds. */
+/* Finds the processors left over at the shadow time that the head has reserved. */
 static void find_extra(struct replay *replay)
 {
 	const uint32_t needed = replay_waiting(replay, 0)->procs;
@@ -37,7 +37,7 @@ static void find_extra(struct replay *replay)
 	replay->extra = available > needed ? available - needed : 0;
 }
 
-/* Starts what may overtake the head, from `place` of the queue on. */
+/* Starts jobs that may overtake the head, from index `place` of the queue on. */
 static void backfill(struct replay *replay, uint32_t place)
 {
 	while (replay->free > 0 && place < replay->queue_count) {
@@ -55,7 +55,7 @@ static void backfill(struct replay *replay, uint32_t place)
 	}
 }
 
-/* A pass in which the head's reservation is where the last pass left it, if it has one. */
+/* A pass with setup->keep: the head keeps its reservation of the last pass, if it has one. */
 static void pass_keeping(struct replay *replay)
 {
 	for (;;) {
@@ -68,7 +68,7 @@ static void pass_keeping(struct replay *replay)
 		}
 		if (replay->now_s < replay->shadow_s)
 			break;
-		/* Its time has come, unless others run longer than they said. */
+		/* Its time has come, but other jobs may outlive their estimates. */
 		replay->shadow_s = replay->now_s;
 		if (replay_waiting(replay, 0)->procs > replay->free)
 			break;
@@ -94,7 +94,10 @@ static void pass(struct replay *replay)
 	}
 	replay_start_heads(replay);
 	if (replay->queue_count == 0 || replay->free == 0) {
-		/* Nothing can start before the next completion, which finds the shadow time. */
+		/*
+		 * No job can start before the next completion; the pass after that finds the shadow
+		 * time.
+		 */
 		replay->shadow_s = -INFINITY;
 		replay->extra = 0;
 		return;

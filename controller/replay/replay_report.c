@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A row is shorter than this. */
+/* Room for a row of the CSV file, bytes. */
 #define ROW_MAX 640
 #define BUFFER_SIZE (256u << 10)
 
-/* One job in numbers. */
+/* The numbers of a job's row. */
 struct numbers {
 	double submit_s;
 	double start_s;
@@ -101,7 +101,7 @@ void replay_summarize(const struct replay_setup *setup, const struct replay_resu
 	*ret_summary = summary;
 }
 
-/* null: the policy promises nothing, or no promise slipped. */
+/* Sets the keys of slips; null: the policy makes no reservations, or none slipped. */
 static void set_slips(json_t *object, const struct replay_summary *summary)
 {
 	const bool promises = summary->nb_jobs_promised > 0;
@@ -153,8 +153,8 @@ json_t *replay_summary_json(const struct replay_setup *setup, const struct repla
 	return object;
 }
 
-/* Writes digits; printf() would take most of the time of a whole replay. */
-static char *put_integer(char *at, uint64_t value)
+/* Writes an integer. printf() would take most of the time of a whole replay. */
+static char *write_integer(char *at, uint64_t value)
 {
 	char digits[20];
 	int count = 0;
@@ -171,20 +171,20 @@ static char *put_signed(char *at, int64_t value)
 {
 	if (value < 0)
 		*at++ = '-';
-	return put_integer(at, value < 0 ? -(uint64_t)value : (uint64_t)value);
+	return write_integer(at, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-/* A time: exact. */
-static char *put_time(char *at, double value)
+/* Writes a time exactly. */
+static char *write_time(char *at, double value)
 {
 	if (value == floor(value) && value >= 0 && value < 1e15)
-		return put_integer(at, (uint64_t)value);
+		return write_integer(at, (uint64_t)value);
 	g_ascii_dtostr(at, G_ASCII_DTOSTR_BUF_SIZE, value);
 	return at + strlen(at);
 }
 
-/* A ratio >= 0, rounded to 6 decimals. */
-static char *put_ratio(char *at, double value)
+/* Writes a ratio >= 0, rounded to 6 decimals. */
+static char *write_ratio(char *at, double value)
 {
 	uint64_t fraction;
 
@@ -193,7 +193,7 @@ static char *put_ratio(char *at, double value)
 		return at + strlen(at);
 	}
 	fraction = (uint64_t)llround(value * 1e6);
-	at = put_integer(at, fraction / 1000000);
+	at = write_integer(at, fraction / 1000000);
 	fraction %= 1000000;
 	*at++ = '.';
 	for (int i = 5; i >= 0; i--, fraction /= 10)
@@ -226,27 +226,27 @@ static char *put_job(char *at, const struct replay_setup *setup, const struct re
 
 	at = put_signed(at, job->id);
 	*at++ = ',';
-	at = put_time(at, numbers.submit_s);
+	at = write_time(at, numbers.submit_s);
 	*at++ = ',';
-	at = put_integer(at, job->procs);
+	at = write_integer(at, job->procs);
 	*at++ = ',';
-	at = put_time(at, numbers.estimate_s);
+	at = write_time(at, numbers.estimate_s);
 	at = put_text(at, numbers.killed ? ",0,COMPLETED_WALLTIME_REACHED"
 					 : ",1,COMPLETED_SUCCESSFULLY");
 	for (size_t t = 0; t < G_N_ELEMENTS(times_s); t++) {
 		*at++ = ',';
-		at = put_time(at, times_s[t]);
+		at = write_time(at, times_s[t]);
 	}
 	for (size_t r = 0; r < G_N_ELEMENTS(ratios); r++) {
 		*at++ = ',';
-		at = put_ratio(at, ratios[r]);
+		at = write_ratio(at, ratios[r]);
 	}
 	*at++ = ',';
 	if (isfinite(result->promised_s[i]))
-		at = put_time(at, result->promised_s[i]);
+		at = write_time(at, result->promised_s[i]);
 	*at++ = ',';
 	if (isfinite(result->promised_s[i]))
-		at = put_time(at, result->slip_s[i]);
+		at = write_time(at, result->slip_s[i]);
 	*at++ = '\n';
 	return at;
 }

@@ -6,23 +6,24 @@
 #include "controller/replay/replay.h"
 
 /*
- * What a replay found, in Batsim's names where it has one. Times are seconds. Waiting time is
- * start - submission, turnaround is end - submission, and slowdown (Batsim's stretch) is turnaround
- * / execution time. The bounded slowdown of a threshold is max(1, turnaround / max(execution time,
- * threshold)).
+ * The results of a replay, with Batsim's names where it has them. Times are seconds. Waiting time
+ * is start - submission, turnaround is end - submission, and slowdown (Batsim's stretch) is
+ * turnaround / execution time. The bounded slowdown of a threshold is max(1, turnaround /
+ * max(execution time, threshold)).
  */
 
-/* Means and maxima over all jobs. 0 where there are none. */
+/* Means and maxima over all jobs; 0 without jobs. */
 struct replay_summary {
 	uint64_t nb_jobs;          /* in the trace, skipped ones not counted */
 	uint64_t nb_jobs_finished; /* replayed */
 	uint64_t nb_jobs_success;
 	uint64_t nb_jobs_killed;   /* at their estimates */
-	uint64_t nb_jobs_rejected; /* wider than the machine */
-	uint64_t nb_jobs_promised; /* Conservative: all; else 0 */
-	uint64_t nb_jobs_slipped;  /* ... that started later than promised */
-	double max_slip_s;         /* ... by how much at most */
-	int64_t max_slip_job;      /* ... the number of the first such job; with nb_jobs_slipped */
+	uint64_t nb_jobs_rejected; /* wider than the system */
+	uint64_t nb_jobs_promised; /* Conservative: all jobs; else 0 */
+	uint64_t nb_jobs_slipped;  /* promised jobs that started later than promised */
+	double max_slip_s;         /* the largest delay of such a job */
+	/* Number of the first job with that delay; valid if nb_jobs_slipped > 0. */
+	int64_t max_slip_job;
 	uint64_t skipped;          /* without size or run time */
 	uint64_t parts;            /* lines of parts of jobs, left out */
 	uint64_t partial;          /* jobs of parts alone, left out */
@@ -47,8 +48,9 @@ void replay_summarize(const struct replay_setup *setup, const struct replay_resu
 json_t *replay_summary_json(const struct replay_setup *setup, const struct replay_summary *summary);
 
 /*
- * Writes one CSV row per job, in order of submission, to `path`; ratios with 6 decimals, promises
- * empty where the policy makes none. Returns true, or false with `error` (GFileError) set.
+ * Writes one CSV row per job, in order of submission, to `path`; ratios with 6 decimals,
+ * reservations empty if the policy makes none. Returns true, or false with `error` (GFileError)
+ * set.
  */
 bool replay_write_csv(const struct replay_setup *setup, const struct replay_result *result,
 		      const char *path, GError **error);

@@ -4,22 +4,22 @@
 #include "controller/replay/replay.h"
 
 /*
- * The inside of a replay: what the loop (replay.c) and the policies share. A policy is a table of
- * functions; the loop tells it when a pass is due.
+ * The internals of a replay, shared by the loop (replay.c) and the policies. A policy is a table of
+ * functions; the loop calls pass() when a pass is due.
  */
 
 /* A job that runs. */
 struct replay_running {
-	double time_s; /* its end, or its expected end; see below */
+	double time_s; /* its end, or its expected end: see struct replay */
 	uint32_t job;
 	uint32_t procs;
 };
 
-/* A job that waits, in order of arrival. */
+/* A waiting job; jobs wait in order of arrival. */
 struct replay_waiting {
 	double estimate_s;
 	double start_s;  /* Conservative: its reservation; INFINITY: none yet */
-	double least_s;  /* ... and the earliest one that it ever had */
+	double least_s;  /* Conservative: its earliest reservation so far */
 	uint32_t job;
 	uint32_t procs;
 };
@@ -27,7 +27,7 @@ struct replay_waiting {
 /* From `time_s` on, `free` processors are free. */
 struct replay_step {
 	double time_s;
-	int64_t free; /* below 0 where a job that runs too long overlaps a promise */
+	int64_t free; /* below 0 where a job that runs too long overlaps a reservation */
 };
 
 /* A replay. */
@@ -40,23 +40,24 @@ struct replay {
 	struct replay_running *ends;     /* heap by true end, then job */
 	uint32_t expected_count;
 	struct replay_running *expected; /* ascending by expected end, then job */
-	uint32_t queue_first;      /* of the part of `queue` in use: [first, first + count) */
+	uint32_t queue_first;      /* the part of `queue` in use is [first, first + count) */
 	uint32_t queue_count;
 	uint32_t queue_capacity;
 	struct replay_waiting *queue;
 	uint32_t arrived;          /* jobs that joined the queue since the last pass */
 	bool completed;            /* a job ended since the last pass */
-	bool surprised;            /* ... and not when it was expected to */
-	bool early;                /* ... but before */
+	/* A job ended since the last pass, and not at its expected time. */
+	bool surprised;
+	bool early;                /* a job ended since the last pass before its expected time */
 
-	/* The policies' own. */
+	/* Data of the policies. */
 	double shadow_s;           /* EASY: when the head can start */
-	uint32_t extra;            /* ... and the processors left over then */
+	uint32_t extra;            /* EASY: processors left over at shadow_s */
 	bool reserved;             /* EASY with setup->keep: the head holds shadow_s */
 	uint32_t steps_count;      /* Conservative: free processors over time */
 	uint32_t steps_capacity;
 	struct replay_step *steps;
-	uint32_t order_capacity;   /* Conservative: places of the queue, to sort */
+	uint32_t order_capacity;   /* Conservative: indices in the queue, to be sorted */
 	uint32_t *order;
 };
 
@@ -66,11 +67,11 @@ struct replay_policy {
 	/* One scheduling pass: starts jobs of the queue. Required. */
 	void (*pass)(struct replay *replay);
 	/*
-	 * A running job ended, and was expected to at expected->time_s; its processors are free
-	 * already. Before the pass; optional.
+	 * Called before the pass when a running job ended whose expected end was expected->time_s;
+	 * its processors are free already. Optional.
 	 */
 	void (*ended)(struct replay *replay, const struct replay_running *expected);
-	/* The next time after now_s at which a pass is due even if nothing happens; NULL: never. */
+	/* The next time after now_s at which a pass is due without an event; NULL: never. */
 	double (*next_s)(const struct replay *replay);
 };
 
@@ -78,7 +79,7 @@ extern const struct replay_policy replay_fcfs;
 extern const struct replay_policy replay_easy;
 extern const struct replay_policy replay_conservative;
 
-/* The waiting job at `place` of the queue, 0 being the head. */
+/* The waiting job at index `place` of the queue; 0: the head. */
 static inline struct replay_waiting *replay_waiting(const struct replay *replay, uint32_t place)
 {
 	return &replay->queue[replay->queue_first + place];
@@ -93,7 +94,7 @@ void replay_unqueue(struct replay *replay, uint32_t place);
 /* Starts jobs from the head of the queue as long as they fit. */
 void replay_start_heads(struct replay *replay);
 
-/* When running job `i` of the expected ends is taken to end: not before now. */
+/* The expected end of running job `i`; not before now. */
 static inline double replay_expected_s(const struct replay *replay, uint32_t i)
 {
 	const double time_s = replay->expected[i].time_s;

@@ -26,7 +26,10 @@ enum field {
 /* Bytes of a field that a message quotes. */
 #define QUOTE_MAX 20
 
-/* Integers up to here are exact in a double; and times may be added without end. */
+/*
+ * The largest integer that is exact in a double, as are all below it; times may be added without
+ * overflow.
+ */
 #define EXACT_MAX 9007199254740992.0
 
 /* A trace being read. */
@@ -37,13 +40,13 @@ struct reader {
 	uint64_t line; /* number, from 1 */
 	double last_submit_s;
 	GArray *jobs;
-	GArray *wholes;   /* int64_t: the jobs that have a line of their whole */
+	GArray *wholes;   /* int64_t: the jobs with a line of the whole job */
 	GArray *parts;    /* int64_t: the job of each part */
 	GError **error;
 };
 
 G_GNUC_PRINTF(3, 4)
-static bool refuse(const struct reader *reader, int code, const char *format, ...)
+static bool set_line_error(const struct reader *reader, int code, const char *format, ...)
 {
 	g_autofree char *text = NULL;
 	va_list arguments;
@@ -64,23 +67,27 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Completion codes (SWF 2.2, field 11): -1 (not known) to 5. */
+/* Checks the completion code (SWF 2.2, field 11): -1 (not known) to 5. */
 static bool check_status(const struct reader *reader, const double *fields)
 {
 	const double status = fields[FIELD_STATUS];
 
 	return (status >= -1 && status <= 5 && status == floor(status)) ||
-	       refuse(reader, SWF_ERROR_LINE, "field %d: %g is no completion code, a whole number from -1 to 5",
-		      FIELD_STATUS + 1, status);
+	       set_line_error(reader, SWF_ERROR_LINE,
+			      "field %d: %g is not a completion code, a whole number from -1 to 5",
+			      FIELD_STATUS + 1, status);
 }
 
-/* Completion codes of parts of a job (SWF 2.2, field 11): to be continued, completed, failed. */
+/*
+ * Whether a line is a part of a job, by its completion code (SWF 2.2, field 11): to be continued,
+ * completed, failed.
+ */
 static bool is_part(const double *fields)
 {
 	return fields[FIELD_STATUS] >= 2 && fields[FIELD_STATUS] <= 4;
 }
 
-/* How much of a text a message quotes. */
+/* The number of bytes of a text that a message quotes. */
 static int quoted(const char *text)
 {
 	return (int)MIN(strcspn(text, " \t\r"), QUOTE_MAX);
@@ -91,7 +98,7 @@ static bool is_end(const char *at)
 	return is_blank(*at) || *at == '\0';
 }
 
-/* A job's number is exact: it is what tells jobs apart. */
+/* Reads a field. A job's number is read exactly, as it identifies the job. */
 static const char *read_field(const char *text, uint32_t field, int64_t *ret_id, double *ret_value)
 {
 	const char *end;
@@ -103,7 +110,8 @@ static const char *read_field(const char *text, uint32_t field, int64_t *ret_id,
 	return end;
 }
 
-static bool read_fields(const struct reader *reader, const char *line, int64_t *ret_id, double *ret_fields)
+static bool read_fields(const struct reader *reader, const char *line, int64_t *ret_id,
+			double *ret_fields)
 {
 	const char *at = line;
 	uint32_t count = 0;
@@ -115,20 +123,23 @@ static bool read_fields(const struct reader *reader, const char *line, int64_t *
 		if (*at == '\0')
 			break;
 		if (count == FIELDS)
-			return refuse(reader, SWF_ERROR_LINE, "more than %d fields", FIELDS);
+			return set_line_error(reader, SWF_ERROR_LINE, "more than %d fields",
+					      FIELDS);
 		end = read_field(at, count, ret_id, &ret_fields[count]);
 		if (!end || !is_end(end))
-			return refuse(reader, SWF_ERROR_LINE, "field %u, \"%.*s\", is no %s", count + 1,
-				      quoted(at), at, count == FIELD_ID ? "job number" : "number");
+			return set_line_error(reader, SWF_ERROR_LINE,
+					      "field %u, \"%.*s\", is no %s", count + 1, quoted(at),
+					      at, count == FIELD_ID ? "job number" : "number");
 		at = end;
 		count++;
 	}
 	if (count < FIELDS)
-		return refuse(reader, SWF_ERROR_LINE, "%u fields; a job has %d", count, FIELDS);
+		return set_line_error(reader, SWF_ERROR_LINE, "%u fields; a job has %d", count,
+				      FIELDS);
 	return true;
 }
 
-/* A count of processors: a whole number. Not positive: 0. */
+/* Reads a count of processors: a whole number; 0 if it is not positive. */
 static bool read_procs(const struct reader *reader, const double *fields, double *ret_procs)
 {
 	const enum field field =
@@ -136,8 +147,9 @@ static bool read_procs(const struct reader *reader, const double *fields, double
 
 	*ret_procs = fmax(fields[field], 0);
 	if (*ret_procs != floor(*ret_procs))
-		return refuse(reader, SWF_ERROR_LINE, "field %d: %g is no number of processors",
-			      field + 1, fields[field]);
+		return set_line_error(reader, SWF_ERROR_LINE,
+				      "field %d: %g is not a number of processors", field + 1,
+				      fields[field]);
 	return true;
 }
 
@@ -146,18 +158,19 @@ static bool check_times(const struct reader *reader, const double *fields)
 	static const enum field times[] = { FIELD_SUBMIT, FIELD_RUN, FIELD_ASKED_TIME };
 
 	if (fields[FIELD_SUBMIT] < 0)
-		return refuse(reader, SWF_ERROR_LINE, "field 2: submitted at %g s, before 0",
-			      fields[FIELD_SUBMIT]);
+		return set_line_error(reader, SWF_ERROR_LINE,
+				      "field 2: submitted at %g s, before 0", fields[FIELD_SUBMIT]);
 	for (size_t i = 0; i < G_N_ELEMENTS(times); i++)
 		if (fields[times[i]] > EXACT_MAX)
-			return refuse(reader, SWF_ERROR_LINE, "field %d: %g is no time in seconds",
-				      times[i] + 1, fields[times[i]]);
+			return set_line_error(reader, SWF_ERROR_LINE,
+					      "field %d: %g is not a time in seconds", times[i] + 1,
+					      fields[times[i]]);
 	return true;
 }
 
 /*
- * The machine's size is needed before the first job can be judged; in the header it stands before
- * all jobs.
+ * Determines the size of the system, which is needed before the first job is checked; in the header
+ * it stands before all jobs.
  */
 static bool find_procs(const struct reader *reader)
 {
@@ -168,14 +181,16 @@ static bool find_procs(const struct reader *reader)
 	if (trace->procs > 0)
 		return true;
 	if (header > UINT32_MAX)
-		return refuse(reader, SWF_ERROR_PROCS,
-			      "the header says %" G_GUINT64_FORMAT " processors (%s), which is out of range: more than "
-			      "%u; give --procs",
-			      header, trace->max_procs ? "MaxProcs" : "MaxNodes", UINT32_MAX);
+		return set_line_error(reader, SWF_ERROR_PROCS,
+				      "the header says %" G_GUINT64_FORMAT
+				      " processors (%s), which is out of range: more than "
+				      "%u; give --procs",
+				      header, trace->max_procs ? "MaxProcs" : "MaxNodes",
+				      UINT32_MAX);
 	if (header == 0)
-		return refuse(reader, SWF_ERROR_PROCS,
-			      "the header does not say how many processors there are (MaxProcs); "
-			      "give --procs");
+		return set_line_error(reader, SWF_ERROR_PROCS,
+				      "the header does not say how many processors there are "
+				      "(MaxProcs); give --procs");
 	trace->procs = (uint32_t)header;
 	return true;
 }
@@ -206,7 +221,7 @@ static bool read_job(struct reader *reader, const char *line)
 		return true;
 	}
 	if (reader->jobs->len >= INT32_MAX)
-		return refuse(reader, SWF_ERROR_SIZE, "more than %d jobs", INT32_MAX);
+		return set_line_error(reader, SWF_ERROR_SIZE, "more than %d jobs", INT32_MAX);
 
 	const struct swf_job job = {
 		.id = id,
@@ -226,10 +241,11 @@ static bool read_job(struct reader *reader, const char *line)
 }
 
 /*
- * The value of a header line. -1, and nothing, say that it is not known: 0. Words may follow a number, but no
- * digits: "1 024" is no 1.
+ * Reads the value of a header line. -1 and an empty value mean unknown: 0. Words may follow a
+ * number, but no digits: "1 024" is not 1.
  */
-static bool read_header_value(const struct reader *reader, const char *key, const char *value, int64_t *ret_value)
+static bool read_header_value(const struct reader *reader, const char *key, const char *value,
+			      int64_t *ret_value)
 {
 	const char *behind;
 
@@ -249,12 +265,17 @@ static bool read_header_value(const struct reader *reader, const char *key, cons
 		}
 	}
 	behind = value + strspn(value, G_CSET_DIGITS);
-	return refuse(reader, SWF_ERROR_LINE, "header: %s \"%.*s\" is %s", key,
-		      (int)MIN(strcspn(value, "\r"), QUOTE_MAX), value,
-		      behind > value && *behind == '\0' ? "out of range; give --procs" : "no whole number");
+	return set_line_error(reader, SWF_ERROR_LINE, "header: %s \"%.*s\" is %s", key,
+			      (int)MIN(strcspn(value, "\r"), QUOTE_MAX), value,
+			      behind > value && *behind == '\0'
+				      ? "out of range; give --procs"
+				      : "no whole number");
 }
 
-/* "; Key: value", before the first job. The number of processors matters where none was given. */
+/*
+ * Reads a header line "; Key: value" before the first job. The number of processors matters only if
+ * none was given.
+ */
 static bool read_header(const struct reader *reader, const char *line)
 {
 	struct swf_trace *trace = reader->trace;
@@ -276,7 +297,8 @@ static bool read_header(const struct reader *reader, const char *line)
 		key++;
 	for (size_t i = 0; i < G_N_ELEMENTS(lines); i++)
 		if (lines[i].matters && g_str_has_prefix(key, lines[i].key) &&
-		    !read_header_value(reader, lines[i].key, key + strlen(lines[i].key), lines[i].value))
+		    !read_header_value(reader, lines[i].key, key + strlen(lines[i].key),
+				       lines[i].value))
 			return false;
 	trace->max_procs = (uint64_t)max_procs;
 	trace->max_nodes = (uint64_t)max_nodes;
@@ -304,14 +326,16 @@ static bool read_lines(struct reader *reader, struct swf_input *input)
 			length--;
 		}
 		if (strlen(line) != length)
-			return refuse(reader, SWF_ERROR_LINE, "a zero byte; this is not a trace");
-		if (*line == ';' ? !read_header(reader, line) : *line != '\0' && !read_job(reader, line))
+			return set_line_error(reader, SWF_ERROR_LINE,
+					      "a zero byte; this is not a trace");
+		if (*line == ';' ? !read_header(reader, line) : *line != '\0' &&
+		    !read_job(reader, line))
 			return false;
 	}
 	return reader->trace->procs > 0 || find_procs(reader);
 }
 
-/* By submit time; g_qsort_with_data() keeps the order of equal ones. */
+/* Orders by submit time; g_qsort_with_data() is stable. */
 static int compare_jobs(gconstpointer left, gconstpointer right, gpointer data)
 {
 	const struct swf_job *a = left;
@@ -320,7 +344,7 @@ static int compare_jobs(gconstpointer left, gconstpointer right, gpointer data)
 	return (a->submit_s > b->submit_s) - (a->submit_s < b->submit_s);
 }
 
-/* Counts the parts, and the jobs that are nothing else. */
+/* Counts the parts, and the jobs that have only parts. */
 static void count_parts(const struct reader *reader)
 {
 	g_autoptr(GHashTable) known = NULL;

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Traces in the Standard Workload Format, version 2.2: one job per line of 18 numbers, -1 for what
- * is not known, header lines after ";". Plain or gzipped files are read as they are. Nothing in a
- * trace is trusted.
+ * Traces in the Standard Workload Format, version 2.2: one job per line of 18 numbers, -1 for
+ * unknown, and header lines after ";". Files may be plain or gzipped. Nothing in a trace is
+ * trusted.
  */
 
 /* One job that can be replayed. Times are seconds. */
@@ -23,18 +23,18 @@ struct swf_job {
 
 /* A trace. */
 struct swf_trace {
-	uint64_t max_procs;     /* "MaxProcs" of the header; 0: not said */
+	uint64_t max_procs;     /* "MaxProcs" of the header; 0: not given */
 	uint64_t max_nodes;     /* "MaxNodes" */
 	uint32_t jobs_count;
 	struct swf_job *jobs;   /* by submit time, equal ones in the order of the file */
 	uint64_t lines;         /* job lines read */
 	uint64_t skipped;       /* whole jobs without a positive size or run time */
-	uint64_t refused;       /* jobs wider than the machine */
+	uint64_t refused;       /* jobs wider than the system */
 	uint64_t parts;         /* lines of parts of jobs: completion codes 2 to 4 */
-	uint64_t partial;       /* jobs of which there are only parts, no line of the whole */
-	int64_t partial_id;     /* the first of them */
+	uint64_t partial;       /* jobs with lines of parts only, without a line of the whole job */
+	int64_t partial_id;     /* number of the first partial job */
 	uint64_t unsorted;      /* jobs submitted before the one in the line above */
-	uint32_t procs;         /* of the machine: what was asked for, else the header's */
+	uint32_t procs;         /* processors of the system: the filter's, else the header's */
 };
 
 #define SWF_ERROR (swf_error_quark())
@@ -44,25 +44,25 @@ GQuark swf_error_quark(void);
 enum swf_error {
 	SWF_ERROR_READ = 1, /* cannot be read, or its gzip stream is damaged or cut short */
 	SWF_ERROR_LINE,     /* a malformed line; the message has its number */
-	SWF_ERROR_PROCS,    /* the size of the machine is neither asked for nor in the header */
+	SWF_ERROR_PROCS,    /* the size of the system is neither given nor in the header */
 	SWF_ERROR_SIZE,     /* more jobs than fit (2^31) */
 };
 
-/* What to keep of a trace. */
+/* Options of swf_read(). */
 struct swf_filter {
-	uint32_t procs; /* of the machine; 0: the header's MaxProcs, else its MaxNodes */
-	uint32_t first; /* keep only the first so many jobs in file order; 0: all */
+	uint32_t procs; /* processors of the system; 0: the header's MaxProcs, else its MaxNodes */
+	uint32_t first; /* keep only this many jobs, the first in file order; 0: all */
 };
 
 /*
  * Reads `path`. Jobs without a positive size or run time are skipped and counted, jobs wider than
- * the machine refused and counted. Submits out of order are sorted stably and counted. Lines of parts
- * of a job (completion codes 2 to 4) are left out and counted, for another line has the whole; a job
- * that has no such line is left out with them, and counted, too: nothing says that its parts are all
- * there. A short line, anything that is not a number (common/read_number.h), a job number that 64 bits
- * do not hold, a negative submit time, or a header that says no number of processors where one is
- * wanted is an error. Comments behind the first job say nothing. Returns a new trace, or NULL with
- * `error` set.
+ * the system refused and counted. Submissions out of order are sorted stably and counted. Lines of
+ * parts of a job (completion codes 2 to 4) are left out and counted, as another line has the whole
+ * job; a job without such a line is left out with them, and counted, too: its parts may not be
+ * complete. An error is: a short line, a field that is not a number (common/read_number.h), a job
+ * number beyond 64 bits, a negative submit time, or a header without a number of processors if it
+ * is needed. Comments after the first job are ignored. Returns a new trace, or NULL with `error`
+ * set.
  */
 struct swf_trace *swf_read(const char *path, const struct swf_filter *filter, GError **error);
 

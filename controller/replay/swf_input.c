@@ -9,7 +9,7 @@
 #include "common/read_file.h"
 #include "controller/replay/swf.h"
 
-/* Read at once from the file; and the longest line, with room for a chunk of the next. */
+/* RAW_SIZE: bytes of a read. TEXT_SIZE: the longest line, with room for a chunk of the next. */
 #define RAW_SIZE (256u << 10)
 #define TEXT_SIZE (1u << 20)
 
@@ -18,12 +18,12 @@ struct swf_input {
 	int fd;
 	bool zipped;
 	bool raw_ended;    /* the file has no more bytes */
-	bool between;      /* zipped: at the start of a gzip member, or behind the last one */
+	bool between;      /* zipped: between gzip members, or behind the last */
 	bool ended;        /* no more text */
 	z_stream stream;
 	unsigned char *raw;
 	char *text;        /* TEXT_SIZE + 1 bytes */
-	size_t begin;      /* of what is left of the text */
+	size_t begin;      /* begin of the unread text */
 	size_t end;
 };
 
@@ -126,7 +126,7 @@ static void copy_some(struct swf_input *input)
 	input->end += count;
 }
 
-/* Gets more text behind what is left. Returns false with `error` set. */
+/* Appends more text to the unread text. Returns false with `error` set. */
 static bool fill_text(struct swf_input *input, GError **error)
 {
 	memmove(input->text, input->text + input->begin, input->end - input->begin);

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * The lines of a file, plain or gzipped (told by its first bytes). A gzip stream that ends before
- * its end mark is an error, not a shorter file.
+ * The lines of a file, plain or gzipped (detected by its first bytes). A gzip stream without its
+ * end mark is an error, not a shorter file.
  */
 struct swf_input;
 

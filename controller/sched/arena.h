@@ -4,23 +4,24 @@
 #include <stddef.h>
 
 /*
- * Working memory that a caller hands to a policy: an arena that is emptied at once and keeps what
- * it got, so that after a few mapping events no more memory is asked for. One per thread.
+ * Working memory that a caller gives to a policy: an arena that is emptied as a whole and keeps its
+ * memory, so that after a few mapping events no more is allocated. One per thread.
  */
 struct arena;
 
-/* Returns an empty arena, or NULL when memory is short. */
+/* Returns an empty arena, or NULL if memory is short. */
 struct arena *arena_new(void);
 
 /* NULL is allowed. Frees everything that came from it. */
 void arena_free(struct arena *arena);
 
-/* Takes back everything that was handed out; pointers into it are dangling from now on. */
+/* Frees all arrays of the arena at once; pointers to them are invalid from now on. */
 void arena_reset(struct arena *arena);
 
 /*
- * `count` objects of `size` bytes, aligned for any type, all bytes 0: a policy that forgets to write one does not read
- * what another mapping event left there. A count of 0 gives a valid pointer too. Returns NULL when memory is short or
- * the product overflows. Cost: the array is written once; of a mapping event up to 3 %.
+ * An array of `count` objects of `size` bytes, aligned for any type, all bytes 0: a policy that
+ * forgets to write an object does not read data of another mapping event. A count of 0 gives a
+ * valid pointer too. Returns NULL if memory is short or the product overflows. Cost: the array is
+ * written once; up to 3 % of a mapping event.
  */
 void *arena_array(struct arena *arena, size_t count, size_t size);

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps that a schedule has room for at first. */
+/* Initial capacity of a schedule, in steps. */
 #define FIRST_CAPACITY 16
 
-/* Gets room for `capacity` steps and copies what there is. */
+/* Allocates room for `capacity` steps and copies the present ones. */
 static int grow(struct availability *availability, uint32_t capacity)
 {
 	struct arena *arena = availability->arena;
@@ -137,7 +137,7 @@ int availability_take(struct availability *availability, const uint32_t *nodes, 
 			mask[w] &= kept[w];
 		availability->count[step] = availability_mask_count(mask, words);
 	}
-	/* What is taken from a later step on may have been free before it. */
+	/* Nodes taken from a later step on may have been free before it. */
 	if (first > availability->rising)
 		availability->rising = first;
 	availability->version++;
@@ -180,8 +180,8 @@ int availability_hold(struct availability *availability, const struct availabili
 }
 
 /*
- * The queries below are where a mapping event spends most of its time, and counting bits is most of
- * that: they are compiled twice, once for processors that count them in one instruction.
+ * A mapping event spends most of its time in the queries below, and most of that counting bits:
+ * they are compiled twice, once for processors that count bits in one instruction.
  */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -211,7 +211,7 @@ static ALWAYS_INLINE bool fits(const struct availability *availability, uint32_t
 	return true;
 }
 
-/* The same for clusters of up to 64 nodes: the mask stays in a register. */
+/* As fits(), for clusters of up to 64 nodes: the mask stays in a register. */
 static ALWAYS_INLINE bool fits_word(const struct availability *availability, uint32_t step,
 				    uint32_t width, double duration_s)
 {
@@ -286,7 +286,7 @@ static int hold_compare(const void *left, const void *right)
 	return (a->end_s < b->end_s) - (a->end_s > b->end_s);
 }
 
-/* Whether some node is held twice: what a snapshot from a file may say. */
+/* Whether some node is held twice, which a snapshot from a file may contain. */
 static bool overlap(const struct availability *availability, const struct availability_hold *holds,
 		    uint32_t count)
 {
@@ -304,7 +304,7 @@ static bool overlap(const struct availability *availability, const struct availa
 	return false;
 }
 
-/* Takes the nodes of all that runs in cluster `c`. `holds` has room for it. */
+/* Takes the nodes of all running tasks in cluster `c`. `holds` has room for them. */
 static int hold_running(struct availability *availability, const struct sched_snapshot *snapshot,
 			uint32_t c, struct availability_hold *holds)
 {

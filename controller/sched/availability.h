@@ -9,16 +9,16 @@
 
 /*
  * When which nodes of a cluster are free: a step function from time to the set of free nodes, from
- * now on for ever. It answers the question of Machovec 2018, section 3.7: the earliest start at which
- * enough nodes are free for a whole execution, and which of them to take.
+ * now on for ever. It answers the question of Machovec 2018, section 3.7: the earliest start at
+ * which enough nodes are free for a whole execution, and which of them to take.
  *
- * Node sets are bit masks of 64-bit words. Within one mapping event tasks only ever take room away:
+ * Node sets are bit masks of 64-bit words. Within one mapping event tasks only take nodes away:
  * starts of a given width and duration only move later, which lazy policies rely on.
  *
- * From the step `rising` on nodes only become free, so there whether a task fits is a comparison of
- * two numbers; as long as everything was taken from now on, that is everywhere. Only before that
- * step are masks intersected: a query costs at most rising x (steps that the task covers before
- * it) x nodes / 64, plus a look at the count of every step. To choose nodes costs about
+ * From the step `rising` on nodes only become free, so that whether a task fits is a comparison of
+ * two numbers there. If everything was taken from now on, that is the whole schedule. Only before
+ * that step are masks intersected: a query costs at most rising x (steps that the task covers
+ * before it) x nodes / 64, plus a look at the count of every step. Choosing nodes costs about
  * (steps before + steps after that take some of them) x nodes / 64.
  */
 struct availability {
@@ -43,7 +43,7 @@ struct availability {
 int availability_init(struct availability *availability, struct arena *arena, uint32_t nodes,
 		      double now_s);
 
-/* What holds nodes of a cluster from now on until a given time. */
+/* Nodes of a cluster that are taken from now on until a given time. */
 struct availability_hold {
 	double end_s; /* > now_s */
 	const uint32_t *nodes;
@@ -51,16 +51,16 @@ struct availability_hold {
 };
 
 /*
- * Takes what `holds` (`count` of them, sorted by end_s, latest first; no node twice) hold, on a
- * schedule on which nothing is taken yet. The same as that many calls of availability_take(), at a
+ * Takes the nodes of `holds` (`count` of them, sorted by end_s, latest first; no node twice) on a
+ * schedule on which nothing is taken yet. Equal to that many calls of availability_take(), at a
  * cost of count x nodes / 64. Returns 0, or -ENOMEM.
  */
 int availability_hold(struct availability *availability, const struct availability_hold *holds,
 		      uint32_t count);
 
 /*
- * Marks `nodes` (`count` indices) busy during [start_s, end_s). What lies before now_s is cut off,
- * what is busy already stays so. end_s may be INFINITY (a node that is down). Returns 0, or
+ * Marks `nodes` (`count` indices) busy during [start_s, end_s). The part before now_s is cut off;
+ * nodes that are busy already stay so. end_s may be INFINITY (a node that is down). Returns 0, or
  * -ENOMEM.
  */
 int availability_take(struct availability *availability, const uint32_t *nodes, uint32_t count,
@@ -68,8 +68,7 @@ int availability_take(struct availability *availability, const uint32_t *nodes, 
 
 /*
  * The first step at whose beginning `width` nodes (> 0) are free for `duration_s` (> 0), or
- * UINT32_MAX when there is none. Its time is the earliest start: within a step no node becomes
- * free.
+ * UINT32_MAX if there is none. Its time is the earliest start: within a step no node becomes free.
  */
 uint32_t availability_earliest(const struct availability *availability, uint32_t width,
 			       double duration_s);
@@ -79,19 +78,19 @@ uint32_t availability_widest(const struct availability *availability, double unt
 
 /*
  * Chooses `width` nodes for [start of `step`, that + duration_s), where availability_earliest()
- * found that as many are free: fewest idle voids created, then smallest void, then lowest index. A
- * void is a gap longer than 0 between two tasks of a node, or between now and its first task; an
- * open end is none and has no size. So a node with nothing after the task counts only the gap
- * before it, and the size of the void that the task goes into is that gap; otherwise it is the
- * whole gap. Fills ret_nodes (`width` entries, ascending). Returns 0, or -ENOMEM.
+ * found that as many are free. Order: fewest idle voids created, then smallest void, then lowest
+ * index. A void is a gap longer than 0 between two tasks of a node, or between now and its first
+ * task; an open end is no void and has no size. So for a node with nothing after the task only the
+ * gap before it counts, and the size of the void that the task goes into is that gap; otherwise it
+ * is the whole gap. Fills ret_nodes (`width` entries, ascending). Returns 0, or -ENOMEM.
  */
 int availability_choose(const struct availability *availability, uint32_t step, uint32_t width,
 			double duration_s, uint32_t *ret_nodes);
 
 /*
  * Builds the schedule of every cluster of a snapshot, in configured order: running tasks,
- * reservations and nodes that are down are taken; place-holders are not, since they vanish at the
- * event. Returns an array of system->clusters_count schedules from `arena`, or NULL when memory
+ * reservations and nodes that are down are taken; place-holders are not, since they are dropped at
+ * the event. Returns an array of system->clusters_count schedules from `arena`, or NULL if memory
  * is short.
  */
 struct availability *availability_of_snapshot(const struct sched_snapshot *snapshot,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which nodes to take: nodes are sorted into sets of equal merit, a mask each, by when they became
- * free and when they are needed again, so no node is looked at alone.
+ * Chooses nodes. Nodes are sorted into sets of equal merit, each a mask, by when they became free
+ * and when they are needed again, so that no node is considered alone.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "controller/sched/availability_private.h"
 
-/* Nodes for which taking them would do the same to their idle time. */
+/* Nodes whose idle time would change in the same way if they were taken. */
 struct candidates {
 	uint32_t voids;
 	double size_s;
@@ -50,7 +50,7 @@ static int grow_selection(struct selection *selection)
 
 /*
  * Adds nodes that are free from step `before` on and busy again at step `after` (or never, if there
- * is no such step). Sets of equal merit are one.
+ * is no such step). Sets of equal merit are merged.
  */
 static int add_candidates(struct selection *selection, const uint64_t *mask, uint32_t before,
 			  uint32_t after)

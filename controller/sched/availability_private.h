@@ -3,7 +3,7 @@
 
 #include "controller/sched/availability.h"
 
-/* The inside of a schedule, shared by its files. */
+/* The internals of a schedule, shared by its files. */
 
 /* The nodes that are free in a step. */
 static inline uint64_t *availability_mask(const struct availability *availability, uint32_t step)

@@ -22,9 +22,9 @@ static enum pmf_fault reserve(struct completion_queue *queue)
 	return PMF_OK;
 }
 
-/* Takes note of how this walk computes; forgets what was computed otherwise. */
-static void set_mode(struct completion_queue *queue, enum completion_time_scenario scenario, uint32_t merge,
-		     bool executes)
+/* Sets the mode of this walk; results of a different mode are forgotten. */
+static void set_mode(struct completion_queue *queue, enum completion_time_scenario scenario,
+		     uint32_t merge, bool executes)
 {
 	if (queue->scenario != scenario || queue->merge != merge || queue->executes != executes)
 		queue->known = 0;
@@ -34,7 +34,8 @@ static void set_mode(struct completion_queue *queue, enum completion_time_scenar
 	queue->count = 0;
 }
 
-enum pmf_fault completion_queue_begin(struct completion_queue *queue, int64_t now, enum completion_time_scenario scenario,
+enum pmf_fault completion_queue_begin(struct completion_queue *queue, int64_t now,
+				      enum completion_time_scenario scenario,
 			       uint32_t merge)
 {
 	enum pmf_fault fault;
@@ -47,8 +48,9 @@ enum pmf_fault completion_queue_begin(struct completion_queue *queue, int64_t no
 	return fault;
 }
 
-/* What follows from the completion time of a place, which is exact so far. */
-static enum pmf_fault complete(struct completion_queue *queue, struct completion_time_place *place, double error)
+/* Completes a place from its completion time, which is exact so far. */
+static enum pmf_fault complete(struct completion_queue *queue, struct completion_time_place *place,
+			       double error)
 {
 	uint32_t late;
 	double moved = 0;
@@ -79,7 +81,8 @@ static bool stands_still(const struct pet_entry *exec, int64_t start, int64_t th
 	return true;
 }
 
-enum pmf_fault completion_queue_begin_executing(struct completion_queue *queue, const struct pet_entry *exec,
+enum pmf_fault completion_queue_begin_executing(struct completion_queue *queue,
+						const struct pet_entry *exec,
 					 int64_t start, int64_t now, int64_t deadline,
 					 enum completion_time_scenario scenario, uint32_t merge)
 {
@@ -93,7 +96,7 @@ enum pmf_fault completion_queue_begin_executing(struct completion_queue *queue, 
 		return fault;
 	place = queue->places;
 	queue->now = now;
-	/* In scenario C what happens depends on whether the deadline is past. */
+	/* In scenario C the result depends on whether the deadline is past. */
 	if (queue->known > 0 && place->exec == exec && place->deadline == deadline &&
 	    queue->start == start && (then < deadline) == (now < deadline) &&
 	    stands_still(exec, start, then, now)) {
@@ -101,7 +104,8 @@ enum pmf_fault completion_queue_begin_executing(struct completion_queue *queue, 
 		return PMF_OK;
 	}
 	queue->known = 0;
-	fault = completion_time_executing(&place->pct, exec, start, now, deadline, scenario, &place->chance);
+	fault = completion_time_executing(&place->pct, exec, start, now, deadline, scenario,
+					  &place->chance);
 	if (fault != PMF_OK)
 		return fault;
 	place->exec = exec;
@@ -127,7 +131,8 @@ enum pmf_fault completion_queue_push(struct completion_queue *queue, const struc
 	queue->known = queue->count;
 	error = queue->count > 0 ? place[-1].error : 0;
 	place->chance = completion_time_chance(completion_queue_free(queue), exec, deadline);
-	fault = completion_time_next(&place->pct, completion_queue_free(queue), exec, deadline, queue->scenario);
+	fault = completion_time_next(&place->pct, completion_queue_free(queue), exec, deadline,
+				     queue->scenario);
 	if (fault != PMF_OK)
 		return fault;
 	place->exec = exec;

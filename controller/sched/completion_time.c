@@ -5,8 +5,9 @@
 #include <string.h>
 
 /*
- * The clones differ in the width of their vectors only: none contracts products and sums, so results
- * are the same on all machines. Which one it is to be is asked before ThreadSanitizer is there.
+ * The clones differ only in the width of their vectors: none contracts products and sums, so
+ * results are the same on all computers. The clone is selected before ThreadSanitizer is
+ * initialised.
  */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("default", "avx2"), optimize("O3")))
@@ -27,8 +28,9 @@ const char *completion_time_scenario_name(enum completion_time_scenario scenario
 }
 
 /*
- * Adds start[i] x exec[j] to out[i + j] for all that is below `limit`. Four starts go together, which
- * the zeros around `padded` are for: `padded + PET_PADDING` has exec_count masses.
+ * Adds start[i] x exec[j] to out[i + j] for all i + j below `limit`. Four starts are processed
+ * together, for which `padded` has zeros on either side: `padded + PET_PADDING` has exec_count
+ * masses.
  */
 CLONES static void convolve(double *restrict out, uint32_t limit, const double *restrict start,
 			    uint32_t starts_count, const double *restrict padded,
@@ -56,7 +58,8 @@ CLONES static void convolve(double *restrict out, uint32_t limit, const double *
 }
 
 /* The sum of the products, in eight partial sums whose order is the same everywhere. */
-CLONES static double dot(const double *restrict left, const double *restrict right, uint32_t count)
+CLONES static double dot_product(const double *restrict left, const double *restrict right,
+				 uint32_t count)
 {
 	double sums[8] = { 0 };
 	double sum = 0;
@@ -93,22 +96,25 @@ static uint32_t bins_before(const struct pmf *pmf, int64_t end)
  * The sum over the bins s of `before` with from <= s of mass(s) x table[s - from], as far as the
  * table goes.
  */
-static double weigh(const struct pmf *before, int64_t from, const double *table, uint32_t count)
+static double weighted_sum(const struct pmf *before, int64_t from, const double *table,
+			   uint32_t count)
 {
 	const uint32_t begin = bins_before(before, from);
 	const uint32_t end = bins_before(before, from + count);
 
 	if (begin == end)
 		return 0;
-	return dot(before->mass + begin, table + (before->first + begin - from), end - begin);
+	return dot_product(before->mass + begin, table + (before->first + begin - from),
+			   end - begin);
 }
 
-double completion_time_chance(const struct pmf *before, const struct pet_entry *exec, int64_t deadline)
+double completion_time_chance(const struct pmf *before, const struct pet_entry *exec,
+			      int64_t deadline)
 {
 	/* Starts up to this one leave time for the longest execution. */
 	const int64_t sure = deadline - (exec->pmf.first + exec->pmf.count - 1);
 	const double chance = sum_of(before->mass, bins_before(before, sure)) +
-			      weigh(before, sure, exec->until_back, exec->pmf.count);
+			      weighted_sum(before, sure, exec->until_back, exec->pmf.count);
 
 	return fmin(1, chance);
 }
@@ -118,17 +124,19 @@ double completion_time_chance_printed(const struct pmf *pct, int64_t deadline)
 	return pmf_until(pct, deadline);
 }
 
-/* Own mass at or after the deadline: started before it, and not finished before it. */
+/* The mass of the task at or after the deadline: started before it, and not finished before it. */
 static double late_mass(const struct pmf *before, const struct pet_entry *exec, int64_t deadline)
 {
 	const int64_t sure = deadline - (exec->pmf.first + exec->pmf.count - 1);
 	const uint32_t hopeless = bins_before(before, sure + exec->pmf.count);
 
-	return weigh(before, sure, exec->from_back, exec->pmf.count) +
+	return weighted_sum(before, sure, exec->from_back, exec->pmf.count) +
 	       sum_of(before->mass + hopeless, bins_before(before, deadline) - hopeless);
 }
 
-/* Moves own mass at or after the deadline to the deadline (eq. 5); `out` has its own mass only. */
+/*
+ * Moves the task's mass at or after the deadline to the deadline (eq. 5); `out` has only its mass.
+ */
 static void evict_printed(double *out, int64_t first, uint32_t count, int64_t deadline)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -143,7 +151,8 @@ static void gather_printed(double *out, int64_t first, const struct pmf *before,
 		out[deadline - first] += before->mass[i];
 }
 
-enum pmf_fault completion_time_next(struct pmf *ret_pct, const struct pmf *before, const struct pet_entry *exec,
+enum pmf_fault completion_time_next(struct pmf *ret_pct, const struct pmf *before,
+				    const struct pet_entry *exec,
 			int64_t deadline, enum completion_time_scenario scenario)
 {
 	const struct pmf *pmf = &exec->pmf;
@@ -175,7 +184,8 @@ enum pmf_fault completion_time_next(struct pmf *ret_pct, const struct pmf *befor
 	out = ret_pct->mass;
 	memset(out, 0, ret_pct->count * sizeof(*out));
 	if (own_first <= last) {
-		const int64_t end = scenario == COMPLETION_DROP_ANY && deadline <= own_last ? deadline
+		const int64_t end = scenario == COMPLETION_DROP_ANY &&
+			deadline <= own_last ? deadline
 										     : last + 1;
 
 		if (own_first < end)
@@ -194,11 +204,13 @@ enum pmf_fault completion_time_next(struct pmf *ret_pct, const struct pmf *befor
 	return PMF_OK;
 }
 
-enum pmf_fault completion_time_executing(struct pmf *ret_pct, const struct pet_entry *exec, int64_t start,
+enum pmf_fault completion_time_executing(struct pmf *ret_pct, const struct pet_entry *exec,
+					 int64_t start,
 			     int64_t now, int64_t deadline, enum completion_time_scenario scenario,
 			     double *ret_chance)
 {
-	const bool evicts = scenario == COMPLETION_DROP_ANY || scenario == COMPLETION_DROP_ANY_PRINTED;
+	const bool evicts = scenario == COMPLETION_DROP_ANY ||
+		scenario == COMPLETION_DROP_ANY_PRINTED;
 	enum pmf_fault fault = pmf_after(ret_pct, &exec->pmf, now - start);
 	uint32_t before;
 
@@ -219,7 +231,8 @@ enum pmf_fault completion_time_executing(struct pmf *ret_pct, const struct pet_e
 	return PMF_OK;
 }
 
-double completion_time_merge_error(enum completion_time_scenario scenario, double error, double moved)
+double completion_time_merge_error(enum completion_time_scenario scenario, double error,
+				   double moved)
 {
 	return (scenario == COMPLETION_DROP_PENDING ? 3 * error : error) + moved;
 }

@@ -3,13 +3,13 @@
 
 #include <math.h>
 
-/* Time of [start_s, end_s) that lies between now and the end of the day. */
+/* The part of [start_s, end_s) between now and the end of the day, seconds. */
 static double time_left(const struct sched_snapshot *snapshot, double start_s, double end_s)
 {
 	return fmax(0, fmin(end_s, snapshot->end_s) - fmax(start_s, snapshot->now_s));
 }
 
-/* Core-seconds that a place takes out of the rest of the day. */
+/* The core-seconds that a placement takes of the rest of the day. */
 static double place_resources(const struct sched_snapshot *snapshot, uint32_t cluster,
 			      uint32_t nodes, double start_s, double end_s)
 {
@@ -104,7 +104,7 @@ static void find_averages(struct energy *energy, const struct sched_task *const 
 	}
 }
 
-/* Equations (7) to (9). Nothing is a fair share of nothing. */
+/* Equations (7) to (9). The fair share of no energy is 0. */
 static double find_budget(const struct energy *energy)
 {
 	const double budget_j = energy->snapshot->budget_j;

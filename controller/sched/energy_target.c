@@ -32,7 +32,7 @@ bool energy_target_exceeded(const struct sched_snapshot *snapshot)
 				energy_target_j(snapshot, snapshot->now_s)) > 0;
 }
 
-/* What is committed now can only grow by the waiting tasks. The margin keeps clear of rounding. */
+/* The committed energy can only grow by the waiting tasks. The margin keeps rounding errors out. */
 bool energy_target_next_is_certain(const struct mapping *mapping)
 {
 	const struct sched_snapshot *snapshot = mapping->snapshot;

@@ -5,23 +5,23 @@
 
 /*
  * The goal energy of the metaheuristics (Machovec 2018, 3.6.2): the budget consumed evenly over the
- * day. Cost: what runs + what is promised.
+ * day. Cost: running tasks + planned starts.
  */
 
 /* The energy that should be consumed by `time_s`; INFINITY without a budget. */
 double energy_target_j(const struct sched_snapshot *snapshot, double time_s);
 
 /*
- * Energy consumed, the rest of the running tasks, and all of what is promised. `placeholders`:
- * those of the last event count although they vanish with this one.
+ * The energy consumed, the rest of the running tasks' energy, and all energy of planned starts.
+ * `placeholders`: include those of the last event, although they are dropped at this one.
  */
 double energy_target_committed_j(const struct sched_snapshot *snapshot, bool placeholders);
 
-/* Whether the event starts above the goal: then Max UPE is the choice, else Max UPR. */
+/* Whether the event starts above the goal: then Max UPE is used, else Max UPR. */
 bool energy_target_exceeded(const struct sched_snapshot *snapshot);
 
 /*
- * Whether the choice at the next event is certain already, whatever place-holders this one leaves:
- * then POLICY_TRIM may leave them out. Costs a look at every mappable task.
+ * Whether the choice at the next event is certain already, whatever place-holders this event makes:
+ * POLICY_TRIM may then leave them out. Cost: one look at every mappable task.
  */
 bool energy_target_next_is_certain(const struct mapping *mapping);

@@ -38,7 +38,7 @@ struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *ta
 	return place;
 }
 
-/* Why an option stayed behind the one in `place`. */
+/* Why an option was not taken instead of the one in `place`. */
 static enum sched_refusal refusal_of(struct mapping *mapping, const struct sched_task *task,
 				     const struct sched_option *option,
 				     const struct fcfs_place *place)
@@ -72,8 +72,8 @@ int fcfs_map(struct mapping *mapping, uint32_t reservations)
 {
 	const bool single = reservations <= 1;
 	/*
-	 * Rows that cannot start now: nodes only get fewer while tasks are placed. (Not so what an option may
-	 * need of the energy.)
+	 * Rows that cannot start now; this holds for the whole event, as placements only take
+	 * nodes. (It does not hold for the energy that an option may need.)
 	 */
 	bool *late = arena_array(mapping->arena, mapping->system->rows_count, sizeof(*late));
 	bool promised = mapping->snapshot->reservations_count > 0;

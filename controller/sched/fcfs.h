@@ -4,11 +4,11 @@
 #include "controller/sched/mapping.h"
 
 /*
- * The framework of the heuristics that take tasks in an order (Machovec 2018, 3.4): each task in the
- * cluster where it can start earliest at P-state 0, the first one in configured order among equals.
- * A task that can start now does, wherever that delays nothing promised; another one gets a
- * reservation as long as there is one to give. Options that energy forbids (energy.h) are not
- * looked at.
+ * The framework of the heuristics that take tasks in order (Machovec 2018, 3.4): each task goes to
+ * the cluster where it can start earliest at P-state 0, the first in configured order among equals.
+ * A task that can start now does so, wherever that delays no planned start; another task gets a
+ * reservation as long as one may be given. Options that energy forbids (energy.h) are not
+ * considered.
  *
  * Cost of an event with n mappable tasks and c clusters: n x c queries of a schedule
  * (availability.h), and one choice of nodes per placement.
@@ -19,18 +19,21 @@ struct fcfs_place {
 	const struct sched_option *option; /* NULL: nowhere */
 	double start_s;                    /* INFINITY: nowhere */
 	enum sched_refusal refusal;        /* TAKEN: it can start by the end of the day */
-	bool costly; /* an option was left out for the energy that it needs */
+	bool costly; /* an option was left out because of its energy */
 };
 
-/* Finds the place of a task. */
+/* Finds the placement of a task. */
 struct fcfs_place fcfs_find(struct mapping *mapping, const struct sched_task *task);
 
 /*
- * Notes the options of a task for --explain; the one in `place` counts as refused for its refusal.
+ * Notes the options of a task for --explain. The option in `place` gets the refusal of `place`.
  * Returns 0, or -ENOMEM.
  */
 int fcfs_explain(struct mapping *mapping, const struct sched_task *task,
 		 const struct fcfs_place *place);
 
-/* Maps in the order of the snapshot with up to `reservations` new ones. Returns 0, or -ENOMEM. */
+/*
+ * Maps tasks in the order of the snapshot with up to `reservations` new reservations. Returns 0, or
+ * -ENOMEM.
+ */
 int fcfs_map(struct mapping *mapping, uint32_t reservations);

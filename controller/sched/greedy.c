@@ -6,31 +6,31 @@
 #include "controller/sched/greedy_heap.h"
 #include "controller/sched/rank_key.h"
 
-/* An entry that stands for all options of its task. */
+/* The option of an entry for all options of its task. */
 #define WHOLE_TASK UINT32_MAX
-/* Not a version of a schedule: the value is a bound. */
+/* The version of an entry whose value is only a bound. */
 #define NO_VERSION UINT32_MAX
 /* Keeps the bound of a whole task above its options whatever the rounding. */
 #define MARGIN (1 + 1e-12)
 
 /*
- * Where the search for an option that can start before the next event stands, within a group of
- * clusters. What cannot any more never will again, so it only goes forward.
+ * Position of the search for an option that can start before the next event, within a group of
+ * clusters. An option that cannot start before it stays so, and the search only goes forward.
  */
 struct cursor {
 	uint32_t task;
 	uint32_t option;
 };
 
-/* What goes with the heaps. */
+/* The state of the framework in an event. */
 struct greedy {
 	struct mapping *mapping;
 	enum greedy_objective objective;
 	struct greedy_heap open;     /* options that the filter lets through, and whole tasks */
-	struct greedy_heap filtered; /* options that it does not */
+	struct greedy_heap filtered; /* options that the filter refuses */
 	bool *placed;         /* per task */
 	bool trim;
-	bool joint;           /* groups of clusters are tied to each other by energy */
+	bool joint;           /* groups of clusters depend on each other by energy */
 	struct cursor *cursors; /* per group */
 };
 
@@ -57,7 +57,7 @@ double greedy_value(enum greedy_objective objective, double utility,
 	return 0;
 }
 
-/* No option of the task is worth more. */
+/* An upper bound of the values of a task's options. */
 static double task_bound(const struct greedy *greedy, uint32_t task)
 {
 	const struct sched_system *system = greedy->mapping->system;
@@ -94,7 +94,7 @@ static uint32_t task_group(const struct greedy *greedy, uint32_t task)
 	return greedy->joint ? 0 : mapping->system->rows[mapping->tasks[task]->row].group;
 }
 
-/* Whether an option of a task that was not placed can start before the next event. */
+/* Whether an option of an unplaced task can start before the next event. */
 static bool is_soon(const struct greedy *greedy, uint32_t task, const struct sched_option *option)
 {
 	struct mapping *mapping = greedy->mapping;
@@ -147,7 +147,7 @@ static bool is_joint(const struct mapping *mapping)
 }
 
 /* Fills the heap with whole tasks. */
-static void fill(struct greedy *greedy)
+static void fill_heap(struct greedy *greedy)
 {
 	struct greedy_heap *open = &greedy->open;
 
@@ -163,7 +163,7 @@ static void fill(struct greedy *greedy)
 	greedy_heap_order(open, greedy_better);
 }
 
-static int begin(struct greedy *greedy)
+static int begin_heaps(struct greedy *greedy)
 {
 	struct mapping *mapping = greedy->mapping;
 	const struct sched_system *system = mapping->system;
@@ -190,7 +190,7 @@ static int begin(struct greedy *greedy)
 	return 0;
 }
 
-/* Why an option that is not the one taken stayed behind. */
+/* Why an option was not taken. */
 static enum sched_refusal refusal_of(struct mapping *mapping, const struct sched_task *task,
 				     const struct sched_option *option)
 {
@@ -219,7 +219,8 @@ static int explain(const struct greedy *greedy, const struct sched_task *task,
 	for (uint32_t i = 0; result == 0 && i < count; i++) {
 		const struct sched_option *option = &options[i];
 		const double start_s = mapping_start_s(mapping, task->row, option);
-		const double utility = isfinite(start_s) ? option_utility(task, option, start_s) : 0;
+		const double utility = isfinite(start_s) ? option_utility(task, option,
+									  start_s) : 0;
 
 		result = mapping_consider(mapping, task, option,
 					  greedy_value(greedy->objective, utility, option),
@@ -240,8 +241,8 @@ static int explain_rest(const struct greedy *greedy)
 	return result;
 }
 
-/* Replaces the whole task on top by its options, each with what it would earn starting now. */
-static void take_apart(struct greedy *greedy)
+/* Replaces the whole task on top by its options, each with its value if it started now. */
+static void split_task(struct greedy *greedy)
 {
 	const struct mapping *mapping = greedy->mapping;
 	const uint32_t index = greedy->open.entries[0].task;
@@ -266,7 +267,7 @@ static void take_apart(struct greedy *greedy)
 }
 
 /*
- * Brings the option on top up to date. One that cannot be placed now never can be again within the
+ * Recomputes the option on top. An option that cannot be placed now cannot be placed later in the
  * event.
  */
 static void refresh_top(struct greedy *greedy, const struct sched_option *option)
@@ -288,7 +289,7 @@ static void refresh_top(struct greedy *greedy, const struct sched_option *option
 }
 
 /* Puts the option on top aside until the filter lets it through. */
-static void put_aside(struct greedy *greedy, const struct sched_option *option)
+static void set_aside_filtered(struct greedy *greedy, const struct sched_option *option)
 {
 	struct greedy_entry entry = greedy->open.entries[0];
 
@@ -297,8 +298,11 @@ static void put_aside(struct greedy *greedy, const struct sched_option *option)
 	greedy_heap_push(&greedy->filtered, &entry, greedy_cheaper);
 }
 
-/* Takes back what the filter lets through by now, with a bound for its value. */
-static void take_back(struct greedy *greedy)
+/*
+ * Puts the options that the filter lets through by now back into the heap, with bounds for their
+ * values.
+ */
+static void readmit_filtered(struct greedy *greedy)
 {
 	const struct mapping *mapping = greedy->mapping;
 	struct greedy_heap *filtered = &greedy->filtered;
@@ -320,8 +324,8 @@ static void take_back(struct greedy *greedy)
 	}
 }
 
-/* Takes all tasks of a group of clusters out of the heap. */
-static void leave_out(struct greedy *greedy, uint32_t group)
+/* Removes all tasks of a group of clusters from the heap. */
+static void drop_group(struct greedy *greedy, uint32_t group)
 {
 	struct greedy_heap *open = &greedy->open;
 	uint32_t kept = 0;
@@ -356,8 +360,8 @@ static int place_top(struct greedy *greedy, const struct sched_option *option)
 }
 
 /*
- * Looks at the entry on top. Sets *ret_placed to the option that was placed, or NULL. Returns 0, or
- * -ENOMEM.
+ * Processes the entry on top. Sets *ret_placed to the option that was placed, or NULL. Returns 0,
+ * or -ENOMEM.
  */
 static int handle_top(struct greedy *greedy, const struct sched_option **ret_placed)
 {
@@ -370,11 +374,11 @@ static int handle_top(struct greedy *greedy, const struct sched_option **ret_pla
 		return 0;
 	}
 	if (greedy->trim && !any_soon(greedy, task_group(greedy, top->task))) {
-		leave_out(greedy, task_group(greedy, top->task));
+		drop_group(greedy, task_group(greedy, top->task));
 		return 0;
 	}
 	if (top->option == WHOLE_TASK) {
-		take_apart(greedy);
+		split_task(greedy);
 		return 0;
 	}
 	const struct sched_option *option = entry_option(greedy, top);
@@ -382,7 +386,7 @@ static int handle_top(struct greedy *greedy, const struct sched_option **ret_pla
 	if (energy_too_much(&mapping->energy, option)) {
 		greedy_heap_remove(&greedy->open, greedy_better);
 	} else if (energy_filtered(&mapping->energy, option)) {
-		put_aside(greedy, option);
+		set_aside_filtered(greedy, option);
 	} else if (top->version != mapping->clusters[option->cluster].version) {
 		refresh_top(greedy, option);
 	} else {
@@ -392,16 +396,17 @@ static int handle_top(struct greedy *greedy, const struct sched_option **ret_pla
 	return 0;
 }
 
-/* Places until nothing is left to place; with `switching`, by UPE once the goal is reached. */
-static int run(struct greedy *greedy, bool switching, double committed_j, double energy_target_j)
+/* Places options until none is left; with `switching`, by UPE once the goal is reached. */
+static int place_options(struct greedy *greedy, bool switching, double committed_j,
+			 double energy_target_j)
 {
 	const struct sched_option *placed;
-	int result = begin(greedy);
+	int result = begin_heaps(greedy);
 
 	if (result < 0)
 		return result;
-	greedy->joint |= switching; /* by the sum that the switch reads */
-	fill(greedy);
+	greedy->joint |= switching; /* they depend on each other by the sum that the switch reads */
+	fill_heap(greedy);
 	while (result == 0 && greedy->open.count > 0) {
 		result = handle_top(greedy, &placed);
 		if (result < 0 || !placed)
@@ -410,9 +415,9 @@ static int run(struct greedy *greedy, bool switching, double committed_j, double
 		if (switching && greedy->objective != GREEDY_UPE &&
 		    rank_key_compare(committed_j, energy_target_j) >= 0) {
 			greedy->objective = GREEDY_UPE;
-			fill(greedy);
+			fill_heap(greedy);
 		}
-		take_back(greedy);
+		readmit_filtered(greedy);
 	}
 	if (result == 0 && mapping_explains(greedy->mapping))
 		result = explain_rest(greedy);
@@ -427,18 +432,18 @@ int greedy_map(struct mapping *mapping, enum greedy_objective objective, bool tr
 		.trim = trim && mapping->policy->future == POLICY_FUTURE_PLACEHOLDERS,
 	};
 
-	return run(&greedy, false, 0, INFINITY);
+	return place_options(&greedy, false, 0, INFINITY);
 }
 
-int greedy_map_switching(struct mapping *mapping, double committed_j, double energy_target_j, bool trim,
-			 bool *ret_switched)
+int greedy_map_switching(struct mapping *mapping, double committed_j, double energy_target_j,
+			 bool trim, bool *ret_switched)
 {
 	struct greedy greedy = {
 		.mapping = mapping,
 		.objective = GREEDY_UPR,
 		.trim = trim && mapping->policy->future == POLICY_FUTURE_PLACEHOLDERS,
 	};
-	const int result = run(&greedy, true, committed_j, energy_target_j);
+	const int result = place_options(&greedy, true, committed_j, energy_target_j);
 
 	*ret_switched = greedy.objective == GREEDY_UPE;
 	return result;

@@ -5,15 +5,17 @@
 #include <stdint.h>
 
 /*
- * Heaps of what the greedy framework (greedy.h) still has to look at. Their orders are inlined
- * where the caller names them: the heap is a good part of what a mapping event costs.
+ * Heaps of the entries that the greedy framework (greedy.h) still has to consider. Their orders are
+ * inlined at the callers: the heap takes a good part of the time of a mapping event.
  */
 
-/* An option of a task, or a whole task, with what it was worth when last looked at. */
+/* An option of a task, or a whole task, with its value when it was last computed. */
 struct greedy_entry {
-	double key;       /* rank_key() of that; in the heap of what is filtered that of energy_key() */
-	uint32_t task;    /* index in mapping->tasks: the order of arrival, then of ids */
-	uint32_t option;  /* index in the row's options: cluster order, then P-state */
+	/* rank_key() of the value; in the heap of filtered options rank_key() of energy_key(). */
+	double key;
+	uint32_t task;    /* index in mapping->tasks, which are ordered by arrival, then id */
+	/* Index in the row's options, which are ordered by cluster, then P-state. */
+	uint32_t option;
 	uint32_t version; /* of the cluster's schedule */
 };
 

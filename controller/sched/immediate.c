@@ -13,7 +13,7 @@ static void block(struct immediate *immediate, uint32_t cluster, uint32_t node)
 	immediate->serial = false;
 }
 
-/* All nodes idle but those that are down or promised. */
+/* Marks all nodes idle except those that are down or reserved. */
 static int init_cluster(struct immediate *immediate, uint32_t cluster)
 {
 	struct immediate_cluster *c = &immediate->clusters[cluster];
@@ -53,7 +53,7 @@ static int init_clusters(struct immediate *immediate)
 	return 0;
 }
 
-/* Counts what is idle once all occupants have been taken out. */
+/* Counts the idle nodes after the occupants' nodes were removed. */
 static void count_idle(struct immediate *immediate)
 {
 	for (uint32_t c = 0; c < immediate->system->clusters_count; c++) {
@@ -96,7 +96,10 @@ static int init_occupants(struct immediate *immediate)
 	return 0;
 }
 
-/* The averages of the filter are over the mappable tasks that stay. */
+/*
+ * Begins the energy account; the filter's averages are over the mappable tasks that were not
+ * dropped.
+ */
 static int begin_energy(struct immediate *immediate)
 {
 	const struct sched_snapshot *snapshot = immediate->snapshot;
@@ -143,7 +146,7 @@ static bool gives_way_before(const struct immediate_victim *a, const struct imme
 	return a->key != b->key ? a->key < b->key : a->node < b->node;
 }
 
-/* Moves victim `i` of a heap, the last to give way on top, down to where it belongs. */
+/* Moves victim `i` of a heap, whose top is the last to be preempted, down to where it belongs. */
 static void sift(struct immediate_victim *victims, uint32_t count, uint32_t i)
 {
 	const struct immediate_victim victim = victims[i];
@@ -176,7 +179,7 @@ static void sort_victims(struct immediate_victim *victims, uint32_t count)
 	}
 }
 
-/* What the occupant is as a victim, with the key of its value. */
+/* The victim entry of an occupant, with the key of its value. */
 static struct immediate_victim as_victim(const struct immediate *immediate, uint32_t occupant,
 					 double key)
 {
@@ -202,7 +205,9 @@ void immediate_add_victim(struct immediate *immediate, uint32_t occupant)
 	cluster->victims[i] = victim;
 }
 
-/* What an occupant of the snapshot has left, and is worth; whether it may give way. */
+/*
+ * Computes the rest and the value of an occupant of the snapshot, and whether it may be preempted.
+ */
 static void value_running(struct immediate *immediate, uint32_t index)
 {
 	const struct sched_snapshot *snapshot = immediate->snapshot;
@@ -228,7 +233,7 @@ static void value_running(struct immediate *immediate, uint32_t index)
 
 static int value_occupants(struct immediate *immediate)
 {
-	double value = 0; /* of the last one: those of a burst have the same */
+	double value = 0; /* of the occupant before: those of a burst have the same value */
 	double key = 0;
 
 	for (uint32_t c = 0; c < immediate->system->clusters_count; c++) {

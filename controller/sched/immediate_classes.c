@@ -27,7 +27,7 @@ static bool same_suspended(const struct sched_suspended *a, const struct sched_s
 	       immediate_same_task(a->task, b->task);
 }
 
-static int drop(struct immediate *immediate, const struct sched_task *task, double utility)
+static int drop_task(struct immediate *immediate, const struct sched_task *task, double utility)
 {
 	const struct sched_action action = {
 		.kind = SCHED_ACTION_DROP,
@@ -39,8 +39,8 @@ static int drop(struct immediate *immediate, const struct sched_task *task, doub
 	return immediate_add_action(immediate, &action) == IMMEDIATE_NONE ? -ENOMEM : 0;
 }
 
-/* Whether tasks that can earn `utility` at most stay (III.B). */
-static bool stays(const struct immediate *immediate, double utility)
+/* Whether tasks that can earn at most `utility` are kept (III.B). */
+static bool is_kept(const struct immediate *immediate, double utility)
 {
 	const struct policy *policy = immediate->policy;
 
@@ -48,15 +48,15 @@ static bool stays(const struct immediate *immediate, double utility)
 				  : utility > 0;
 }
 
-/* The tasks of a group of neighbours, those that may preempt apart from the others. */
+/* A group of equal neighbours in a list; those that may preempt form a class of their own. */
 struct group {
 	uint32_t first;
 	uint32_t end;
 	double utility;
-	uint32_t *classes; /* per task of the list */
+	uint32_t *classes; /* class per task of the list */
 };
 
-/* Gives the tasks of a group that may preempt, or may not, to a class like `model`. */
+/* Makes a class like `model` of the tasks of a group that may preempt, or of those that may not. */
 static int form_class(struct immediate *immediate, const struct group *group,
 		      const struct sched_task *(*task_of)(const struct immediate *, uint32_t),
 		      const struct sched_task ***tasks, const struct immediate_class *model)
@@ -91,7 +91,7 @@ static int form_group(struct immediate *immediate, const struct group *group,
 
 	model.former = model.suspend = IMMEDIATE_NONE;
 	model.utility = group->utility;
-	if (stays(immediate, group->utility)) {
+	if (is_kept(immediate, group->utility)) {
 		model.may_preempt = true;
 		result = form_class(immediate, group, task_of, tasks, &model);
 		model.may_preempt = false;
@@ -100,7 +100,7 @@ static int form_group(struct immediate *immediate, const struct group *group,
 	}
 	for (uint32_t i = group->first; result == 0 && i < group->end; i++) {
 		group->classes[i] = IMMEDIATE_NONE;
-		result = drop(immediate, task_of(immediate, i), group->utility);
+		result = drop_task(immediate, task_of(immediate, i), group->utility);
 	}
 	return result;
 }
@@ -137,7 +137,7 @@ static int form_waiting(struct immediate *immediate, const struct sched_task ***
 	return result;
 }
 
-/* Where the estimates know nothing of a task that is suspended there, it stays where it is. */
+/* Leaves out suspended tasks without an estimate for their cluster: they stay suspended. */
 static void leave_out(const struct group *group)
 {
 	for (uint32_t i = group->first; i < group->end; i++)
@@ -212,7 +212,7 @@ static void find_all(const struct immediate *immediate, struct immediate_class *
 		};
 }
 
-/* The one way of a task that was. */
+/* The one way of a task that was started before: the rest of its option. */
 static void find_rest(const struct immediate *immediate, struct immediate_class *class)
 {
 	const struct sched_task *task = class->tasks[0];
@@ -222,7 +222,8 @@ static void find_rest(const struct immediate *immediate, struct immediate_class 
 
 	class->ways[0] = (struct immediate_way){
 		.rest = rest,
-		.value = objective_at(immediate->objective, task, immediate->snapshot->now_s + rest.etc_s,
+		.value = objective_at(immediate->objective, task,
+				      immediate->snapshot->now_s + rest.etc_s,
 				  rest.etc_s),
 	};
 	class->ways[0].rest.nodes = class->nodes;

@@ -17,7 +17,7 @@ struct queue {
 	struct candidate *candidates;
 };
 
-/* All that is mappable in the order of the waiting. */
+/* Lists all mappable tasks in the order of the waiting ones. */
 static int make_queue(struct immediate *immediate, struct queue *ret_queue)
 {
 	const struct sched_snapshot *snapshot = immediate->snapshot;
@@ -52,9 +52,9 @@ static int make_queue(struct immediate *immediate, struct queue *ret_queue)
 	return immediate_value(immediate, OBJECTIVE_UTIL, false);
 }
 
-/* SCHED_REFUSAL_TAKEN when a task of the class could start that way. */
-static enum sched_refusal judge(const struct immediate *immediate, uint32_t class,
-				const struct immediate_way *way)
+/* SCHED_REFUSAL_TAKEN if a task of the class can start in this way, else why not. */
+static enum sched_refusal way_refusal(const struct immediate *immediate, uint32_t class,
+				      const struct immediate_way *way)
 {
 	if (immediate->classes[class].origin == IMMEDIATE_WAITING && way->rest.pstate != 0)
 		return SCHED_REFUSAL_LATER;
@@ -65,7 +65,7 @@ static enum sched_refusal judge(const struct immediate *immediate, uint32_t clas
 	return energy_judge(&immediate->energy, &way->rest);
 }
 
-/* Notes the ways of a task; those that it could have taken stay behind because of `other`. */
+/* Notes the ways of a task; the possible ones that were not taken get the refusal `other`. */
 static int explain(struct immediate *immediate, const struct candidate *candidate,
 		   const struct immediate_way *taken, enum sched_refusal other)
 {
@@ -75,7 +75,7 @@ static int explain(struct immediate *immediate, const struct candidate *candidat
 	for (uint32_t i = 0; immediate_explains(immediate) && result == 0 &&
 			     i < immediate->classes[candidate->class].ways_count;
 	     i++) {
-		enum sched_refusal refusal = judge(immediate, candidate->class, &ways[i]);
+		enum sched_refusal refusal = way_refusal(immediate, candidate->class, &ways[i]);
 
 		if (&ways[i] != taken && refusal == SCHED_REFUSAL_TAKEN)
 			refusal = other;
@@ -84,7 +84,7 @@ static int explain(struct immediate *immediate, const struct candidate *candidat
 	return result;
 }
 
-/* Makes a candidate the next one of its class, whose tasks are interchangeable. */
+/* Makes a candidate the next task of its class, whose tasks are interchangeable. */
 static void bring_forward(struct immediate *immediate, const struct candidate *candidate)
 {
 	struct immediate_class *class = &immediate->classes[candidate->class];
@@ -113,7 +113,7 @@ int immediate_fcfs(struct immediate *immediate)
 		count = immediate->classes[candidate->class].ways_count;
 		if (!ways)
 			return -ENOMEM;
-		while (way < count && judge(immediate, candidate->class, &ways[way]) !=
+		while (way < count && way_refusal(immediate, candidate->class, &ways[way]) !=
 					      SCHED_REFUSAL_TAKEN)
 			way++;
 		result = explain(immediate, candidate, way < count ? &ways[way] : NULL,
@@ -134,16 +134,17 @@ int immediate_fcfs(struct immediate *immediate)
 	return result;
 }
 
-/* Draws an idle node among those where a task can start. Returns its way; UINT32_MAX: nowhere. */
-static uint32_t draw(struct immediate *immediate, const struct candidate *candidate,
-		     struct random_stream *random, uint32_t *ret_node)
+/* Draws an idle node among those where a task can start. Returns the way; UINT32_MAX: no node. */
+static uint32_t draw_node(struct immediate *immediate, const struct candidate *candidate,
+			  struct random_stream *random, uint32_t *ret_node)
 {
 	const struct immediate_class *class = &immediate->classes[candidate->class];
 	uint32_t total = 0;
 	uint32_t drawn;
 
 	for (uint32_t w = 0; w < class->ways_count; w++)
-		if (judge(immediate, candidate->class, &class->ways[w]) == SCHED_REFUSAL_TAKEN)
+		if (way_refusal(immediate, candidate->class,
+				&class->ways[w]) == SCHED_REFUSAL_TAKEN)
 			total += immediate->clusters[class->ways[w].rest.cluster].idle;
 	if (total == 0)
 		return UINT32_MAX;
@@ -151,7 +152,8 @@ static uint32_t draw(struct immediate *immediate, const struct candidate *candid
 	for (uint32_t w = 0; w < class->ways_count; w++) {
 		const uint32_t idle = immediate->clusters[class->ways[w].rest.cluster].idle;
 
-		if (judge(immediate, candidate->class, &class->ways[w]) != SCHED_REFUSAL_TAKEN)
+		if (way_refusal(immediate, candidate->class,
+				&class->ways[w]) != SCHED_REFUSAL_TAKEN)
 			continue;
 		if (drawn < idle) {
 			*ret_node = drawn;
@@ -162,7 +164,7 @@ static uint32_t draw(struct immediate *immediate, const struct candidate *candid
 	return UINT32_MAX;
 }
 
-/* The idle nodes of a cluster from number `first` on, or from 0 where they do not reach. */
+/* Lists idle nodes of a cluster from node `first` on, or from 0 if there are too few from there. */
 static void take_idle(const struct immediate_cluster *cluster, uint32_t first, uint32_t count,
 		      uint32_t *nodes)
 {
@@ -214,7 +216,7 @@ int immediate_random(struct immediate *immediate)
 		queue.candidates[j] = queue.candidates[i];
 		if (!immediate_ways(immediate, candidate.class))
 			return -ENOMEM;
-		way = draw(immediate, &candidate, &random, &node);
+		way = draw_node(immediate, &candidate, &random, &node);
 		result = explain(immediate, &candidate,
 				 way == UINT32_MAX
 					 ? NULL

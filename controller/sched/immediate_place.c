@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Changes within an event. What is taken back leaves an action of kind NONE behind, so that indices
- * stay; immediate_end() closes the gaps. A SUSPEND stays where it first stood, before everything
- * that took its nodes since.
+ * Changes within an event. An action that is undone becomes an action of kind NONE, so that indices
+ * stay valid; immediate_end() closes the gaps. A SUSPEND stays at its first position, before all
+ * actions that took its nodes since.
  */
 #include "controller/sched/immediate_private.h"
 
@@ -26,7 +26,7 @@ static void vacate(struct immediate *immediate, uint32_t index)
 	occupant->present = false;
 }
 
-/* The class of an occupant that ran when the event began. */
+/* Fills in the class of an occupant that ran when the event began. */
 static int init_ran(struct immediate *immediate, uint32_t index, struct immediate_class *class)
 {
 	const struct immediate_occupant *occupant = &immediate->occupants[index];
@@ -55,7 +55,7 @@ static int init_ran(struct immediate *immediate, uint32_t index, struct immediat
 	return class->suspend == IMMEDIATE_NONE ? -ENOMEM : 0;
 }
 
-/* The class that the task of an occupant forms from now on. */
+/* Makes a class of the task of a preempted occupant. */
 static int displace(struct immediate *immediate, uint32_t index)
 {
 	const struct sched_task **tasks = arena_array(immediate->arena, 1, sizeof(*tasks));
@@ -101,7 +101,7 @@ static void gather_idle(const struct immediate_cluster *cluster, uint32_t want, 
 			nodes[(*count)++] = w * 64 + (uint32_t)__builtin_ctzll(bits);
 }
 
-/* Node lists are short, and mostly in order. */
+/* Sorts by insertion: node lists are short, and mostly in order. */
 static void sort_nodes(uint32_t *nodes, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++) {
@@ -114,7 +114,7 @@ static void sort_nodes(uint32_t *nodes, uint32_t count)
 	}
 }
 
-/* Ties what was considered of a task since the last placement to an action. */
+/* Assigns the ways considered since the last placement to an action. */
 static void close_considered(struct immediate *immediate, uint32_t task, uint32_t action)
 {
 	for (uint32_t i = immediate->considered_open; i < immediate->considered_count; i++)
@@ -123,8 +123,10 @@ static void close_considered(struct immediate *immediate, uint32_t task, uint32_
 	immediate->considered_open = immediate->considered_count;
 }
 
-/* The START or RESUME of a placement; the SUSPEND of a task that returns to its nodes is undone. */
-static int act(struct immediate *immediate, const struct immediate_choice *choice,
+/*
+ * Adds the START or RESUME of a placement; undoes the SUSPEND of a task that returns to its nodes.
+ */
+static int add_action(struct immediate *immediate, const struct immediate_choice *choice,
 	       const uint32_t *nodes, uint32_t *ret_action)
 {
 	const struct immediate_class *class = &immediate->classes[choice->class];
@@ -163,7 +165,7 @@ static int act(struct immediate *immediate, const struct immediate_choice *choic
 	return 0;
 }
 
-/* Puts the next task of the class on `nodes`, which are idle by now. */
+/* Puts the next task of the class on `nodes`, which are idle. */
 static int occupy(struct immediate *immediate, const struct immediate_choice *choice,
 		  const uint32_t *nodes)
 {
@@ -174,7 +176,7 @@ static int occupy(struct immediate *immediate, const struct immediate_choice *ch
 	const struct sched_task *task = immediate_head(immediate, choice->class);
 	uint32_t action;
 
-	if (index == IMMEDIATE_NONE || act(immediate, choice, nodes, &action) < 0)
+	if (index == IMMEDIATE_NONE || add_action(immediate, choice, nodes, &action) < 0)
 		return -ENOMEM;
 	immediate->occupants[index] = (struct immediate_occupant){
 		.task = task,
@@ -284,10 +286,10 @@ int immediate_end(struct immediate *immediate, struct sched_plan *ret_plan)
 
 		if (c.action != UINT32_MAX) {
 			if (moved[c.action] == IMMEDIATE_NONE)
-				continue; /* the placement was taken back */
+				continue; /* the placement was undone */
 			c.action = moved[c.action];
 		} else if (c.refusal == SCHED_REFUSAL_TAKEN) {
-			continue; /* it stays where it was */
+			continue; /* the task stays where it was */
 		}
 		immediate->considered[considered++] = c;
 	}

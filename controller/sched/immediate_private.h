@@ -6,12 +6,12 @@
 
 #include "controller/sched/immediate.h"
 
-/* What the parts of immediate.h share. */
+/* Shared by the files that implement immediate.h. */
 
-/* Forms the classes, and drops what can earn nothing any more. Returns 0, or -ENOMEM. */
+/* Forms the classes, and drops tasks that can earn nothing any more. Returns 0, or -ENOMEM. */
 int immediate_form_classes(struct immediate *immediate);
 
-/* Whether two tasks that have executed as much are worth the same, always and everywhere. */
+/* Whether two tasks with the same execution time so far always have the same value. */
 bool immediate_same_task(const struct sched_task *a, const struct sched_task *b);
 
 /* Makes room for one more element of `size` bytes in an array. Returns 0, or -ENOMEM. */

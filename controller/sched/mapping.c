@@ -6,7 +6,10 @@
 
 #include "controller/sched/rank_key.h"
 
-/* Drops what cannot earn the threshold even if it started now where it is fastest (3.3). */
+/*
+ * Drops the tasks that cannot earn the threshold even if they started now where they are fastest
+ * (3.3).
+ */
 static void drop_tasks(struct mapping *mapping)
 {
 	const struct sched_snapshot *snapshot = mapping->snapshot;
@@ -35,8 +38,8 @@ static void drop_tasks(struct mapping *mapping)
 }
 
 /*
- * A place for the starts of every row that a mappable task has. The system may have many more rows:
- * a task type at every width that occurs in a day.
+ * Allocates room for the earliest starts of every row that a mappable task has. The system may have
+ * many more rows: a task type at every width that occurs in a day.
  */
 static int init_starts(struct mapping *mapping)
 {
@@ -64,7 +67,7 @@ static int init_starts(struct mapping *mapping)
 	return 0;
 }
 
-/* Nodes that are reserved are taken from now on, not only from the start of what they wait for. */
+/* Takes reserved nodes from now on, not only from the planned start on. */
 static int reserve_now(struct mapping *mapping)
 {
 	const struct sched_snapshot *snapshot = mapping->snapshot;
@@ -110,7 +113,7 @@ int mapping_begin(struct mapping *mapping, const struct policy *policy,
 	return policy->reserve_now ? reserve_now(mapping) : 0;
 }
 
-/* The cached start of an option, brought up to date. */
+/* The cached start of an option, recomputed if need be. */
 static const struct mapping_start *find_start(struct mapping *mapping, uint32_t row,
 					      const struct sched_option *option)
 {

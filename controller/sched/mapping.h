@@ -11,9 +11,9 @@
 #include "controller/sched/arena.h"
 
 /*
- * A mapping event in progress: what policies are written with. It holds the schedule of every
- * cluster, which changes as tasks are placed, the tasks still to be mapped and the plan so far. All
- * memory comes from the arena of the call.
+ * A mapping event in progress: the tools for policies. It holds the schedule of every cluster,
+ * which changes as tasks are placed, the tasks still to be mapped and the plan so far. All memory
+ * comes from the arena of the call.
  */
 struct mapping {
 	const struct policy *policy;
@@ -22,13 +22,14 @@ struct mapping {
 	struct arena *arena;
 	unsigned int flags; /* enum policy_flags */
 	struct availability *clusters; /* in configured order */
-	struct energy energy; /* what remains, and which options may be looked at */
+	struct energy energy; /* the remaining energy, and which options it allows */
 	uint32_t tasks_count;
-	const struct sched_task **tasks; /* mappable, in the order of the snapshot; dropped ones are gone */
+	/* Mappable, in the order of the snapshot, without dropped ones. */
+	const struct sched_task **tasks;
 	double *bounds; /* per task: the most it can earn, starting now where it is fastest */
 	const char *note;
 
-	/* The rest is mapping.c's own. */
+	/* The fields below are private to mapping.c. */
 	struct mapping_widest *widest; /* per cluster */
 	uint32_t *slots;              /* per row of the system: its row in `starts` */
 	struct mapping_start *starts; /* mappable rows x columns: earliest starts known */
@@ -54,16 +55,15 @@ struct mapping_widest {
 };
 
 /*
- * Starts the mapping event of `snapshot`: builds the schedules and drops what has to leave (3.3).
- * With +reserve-now the nodes of its reservations are taken from now on.
- * Returns 0, or -ENOMEM.
+ * Begins the mapping event of `snapshot`: builds the schedules and drops tasks that earn too little
+ * (3.3). With +reserve-now the nodes of reservations are taken from now on. Returns 0, or -ENOMEM.
  */
 int mapping_begin(struct mapping *mapping, const struct policy *policy,
 		  const struct sched_snapshot *snapshot, struct policy_context *context);
 
 /*
- * The earliest start of an option of `row`, INFINITY where there is none (3.7). Valid until the
- * next placement in that cluster.
+ * The earliest start of an option of `row` (3.7); INFINITY: none. Valid until the next placement in
+ * that cluster.
  */
 double mapping_start_s(struct mapping *mapping, uint32_t row, const struct sched_option *option);
 
@@ -74,26 +74,26 @@ double mapping_start_s(struct mapping *mapping, uint32_t row, const struct sched
 uint32_t mapping_widest_soon(struct mapping *mapping, uint32_t cluster);
 
 /*
- * Places `task` by `option` at its earliest start, which must be finite: a START when that is now,
- * else what the policy's future says. Adds the action and takes the nodes until its end, from its
+ * Places `task` by `option` at its earliest start, which must be finite: a START if that is now,
+ * else the kind of the policy's future. Adds the action and takes the nodes until its end, from its
  * start on or, with +reserve-now, from now on. Returns 0, or -ENOMEM.
  */
 int mapping_place(struct mapping *mapping, const struct sched_task *task,
 		  const struct sched_option *option, double objective, enum sched_reason reason);
 
-/* Whether the caller wants to know what else was looked at. */
+/* Whether the options that were considered are to be noted. */
 static inline bool mapping_explains(const struct mapping *mapping)
 {
 	return mapping->flags & POLICY_EXPLAIN;
 }
 
 /*
- * Notes an option of `task` that was looked at; the next action that mapping_place() adds for the
- * task, if any, is what it led up to. No effect unless mapping_explains(). Returns 0, or -ENOMEM.
+ * Notes an option of `task` that was considered; it belongs to the next action that mapping_place()
+ * adds for the task, if there is one. No effect unless mapping_explains(). Returns 0, or -ENOMEM.
  */
 int mapping_consider(struct mapping *mapping, const struct sched_task *task,
 		     const struct sched_option *option, double objective,
 		     enum sched_refusal refusal);
 
-/* Hands out the plan. */
+/* Ends the event and returns the plan in *ret_plan. */
 void mapping_end(struct mapping *mapping, struct sched_plan *ret_plan);

@@ -61,7 +61,7 @@ static bool goes_before(const struct mcb8_job *jobs, uint32_t a, uint32_t b)
 	return order > 0 || (order == 0 && a < b);
 }
 
-/* Insertion: from one packing of a search to the next little changes. */
+/* Sorts by insertion: little changes from one packing of a search to the next. */
 static void sort(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32_t count)
 {
 	uint32_t *order = mcb8->order;
@@ -79,13 +79,13 @@ static void sort(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32_t count)
 	}
 }
 
-/* What all the tasks require that are not packed yet. */
+/* The requirements of all tasks that are not packed yet. */
 struct total {
 	double cpu;
 	double memory;
 };
 
-/* Sorts the jobs into their lists and sums up what they require. */
+/* Sorts the jobs into their lists and sums up their requirements. */
 static struct total split(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32_t count)
 {
 	struct total total = { 0 };
@@ -106,14 +106,14 @@ static struct total split(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32
 
 /* A host that is being filled. */
 struct host {
-	double cpu;         /* free */
+	double cpu;         /* free CPU */
 	double memory;
-	uint32_t cursor[2]; /* per list: nothing before it fits any more */
+	uint32_t cursor[2]; /* per list: no job before it fits any more */
 };
 
-/* The first job of a list of which another task fits, or UINT32_MAX. */
-static uint32_t find(const struct mcb8 *mcb8, const struct mcb8_job *jobs, int list,
-		     struct host *host)
+/* The first job of a list with a task that fits, or UINT32_MAX. */
+static uint32_t find_fitting(const struct mcb8 *mcb8, const struct mcb8_job *jobs, int list,
+			     struct host *host)
 {
 	for (uint32_t *at = &host->cursor[list]; *at < mcb8->lists_count[list]; ++*at) {
 		const uint32_t job = mcb8->lists[list][*at];
@@ -126,7 +126,10 @@ static uint32_t find(const struct mcb8 *mcb8, const struct mcb8_job *jobs, int l
 	return UINT32_MAX;
 }
 
-/* Fills one host; `taken` has what it got, the packing's entries from `first` on who that is. */
+/*
+ * Fills one host; `taken` has the number of its tasks per job, and the packing's entries from
+ * `first` on list these jobs.
+ */
 static void fill_host(struct mcb8 *mcb8, const struct mcb8_job *jobs,
 		      const struct mcb8_fixed *fixed, struct mcb8_packing *packing)
 {
@@ -135,10 +138,10 @@ static void fill_host(struct mcb8 *mcb8, const struct mcb8_job *jobs,
 	for (;;) {
 		const int list =
 			host.memory > host.cpu + SCHED_SHARE_SLACK ? LIST_MEMORY : LIST_CPU;
-		uint32_t job = find(mcb8, jobs, list, &host);
+		uint32_t job = find_fitting(mcb8, jobs, list, &host);
 
 		if (job == UINT32_MAX)
-			job = find(mcb8, jobs, 1 - list, &host);
+			job = find_fitting(mcb8, jobs, 1 - list, &host);
 		if (job == UINT32_MAX)
 			break;
 		if (mcb8->taken[job]++ == 0)
@@ -150,7 +153,7 @@ static void fill_host(struct mcb8 *mcb8, const struct mcb8_job *jobs,
 		packing->load = 1 - host.cpu;
 }
 
-/* How many of the `hosts` hosts left are filled like the one just filled. */
+/* How many of the remaining `hosts` hosts are filled like the host just filled. */
 static uint32_t count_alike(const struct mcb8 *mcb8, const struct mcb8_packing *packing,
 			    uint32_t first, uint32_t hosts)
 {
@@ -164,8 +167,9 @@ static uint32_t count_alike(const struct mcb8 *mcb8, const struct mcb8_packing *
 	return hosts;
 }
 
-/* Takes what the hosts of the last fill have off the jobs and off the total. */
-static void settle(struct mcb8 *mcb8, const struct mcb8_job *jobs, struct mcb8_packing *packing,
+/* Subtracts the tasks of the last fill from the jobs and from the total. */
+static void subtract_fill(struct mcb8 *mcb8, const struct mcb8_job *jobs,
+			  struct mcb8_packing *packing,
 		   uint32_t first, uint32_t hosts, struct total *total)
 {
 	packing->fills[packing->fills_count++] = (struct mcb8_fill){ hosts, first };
@@ -188,7 +192,7 @@ static void settle(struct mcb8 *mcb8, const struct mcb8_job *jobs, struct mcb8_p
 	}
 }
 
-/* Whether nothing says yet that so many hosts are too few. */
+/* Whether the totals fit on that many hosts, which is necessary but not sufficient. */
 static bool may_fit(const struct total *total, uint32_t hosts)
 {
 	const double most = hosts * (1 + 2 * SCHED_SHARE_SLACK) + SCHED_SHARE_SLACK;
@@ -215,10 +219,10 @@ bool mcb8_pack(struct mcb8 *mcb8, const struct mcb8_job *jobs, uint32_t jobs_cou
 			return false;
 		fill_host(mcb8, jobs, fixed ? &mcb8->fixed[host] : &empty, packing);
 		if (packing->entries_count == first && !fixed)
-			return false; /* what is left fits on no host */
+			return false; /* the remaining tasks fit on no host */
 		if (!fixed)
 			alike = count_alike(mcb8, packing, first, hosts);
-		settle(mcb8, jobs, packing, first, alike, &total);
+		subtract_fill(mcb8, jobs, packing, first, alike, &total);
 		hosts -= alike;
 	}
 	return true;

@@ -60,25 +60,25 @@ static const char *const reason_texts[] = {
 	[SCHED_REASON_BEST_UPR] = "highest utility per core-second of all options",
 	[SCHED_REASON_BEST_UPE] = "highest utility per joule of all options",
 	[SCHED_REASON_FIRST] = "next in order of arrival, and nodes are free",
-	[SCHED_REASON_BACKFILL] = "fits now without delaying what is promised",
-	[SCHED_REASON_HEAD] = "first that has to wait: gets the one reservation",
+	[SCHED_REASON_BACKFILL] = "fits now without delaying a reservation",
+	[SCHED_REASON_HEAD] = "first task that has to wait: gets the one reservation",
 	[SCHED_REASON_EARLIEST] = "earliest start over all clusters",
 	[SCHED_REASON_CHANCE] = "cluster and P-state drawn at random",
 	[SCHED_REASON_WORTHLESS] = "can earn nothing any more, even on its fastest cluster",
 	[SCHED_REASON_THRESHOLD] = "can earn only less than the dropping threshold",
-	[SCHED_REASON_PREEMPTS] = "worth more than what runs on these nodes, which gives way",
-	[SCHED_REASON_GOES_FIRST] = "it and what runs on these nodes earn no less, with +algorithm-3 more, if it goes first",
+	[SCHED_REASON_PREEMPTS] = "worth more than the tasks on these nodes, which are suspended",
+	[SCHED_REASON_GOES_FIRST] = "it and the tasks on these nodes earn no less, with +algorithm-3 more, if it goes first",
 	[SCHED_REASON_GIVES_WAY] = "suspended: its nodes go to another task",
 	[SCHED_REASON_LEAST_LOADED] = "hosts with the lowest CPU load that have the memory",
 	[SCHED_REASON_PACKED] = "where the packing of all tasks puts it",
 	[SCHED_REASON_YIELD] = "its share follows the load of the hosts",
 	[SCHED_REASON_PRIORITY] = "the lowest priority, and no packing has room for it too",
 	[SCHED_REASON_NO_MEMORY] = "the hosts have too little memory for all of its VMs",
-	[SCHED_REASON_LIKELIEST] = "of the tasks that are likely to be on time the first to end",
+	[SCHED_REASON_LIKELIEST] = "the first to end of the tasks that are likely to be on time",
 	[SCHED_REASON_MIN_COMPLETION] = "the lowest expected completion time",
-	[SCHED_REASON_SOONEST_DEADLINE] = "the soonest deadline of those that end first here",
-	[SCHED_REASON_MOST_URGENT] = "the most urgent of those that end first here",
-	[SCHED_REASON_MOST_ON_TIME] = "first of the order that has most tasks on time",
+	[SCHED_REASON_SOONEST_DEADLINE] = "the soonest deadline of the tasks that end first here",
+	[SCHED_REASON_MOST_URGENT] = "the most urgent of the tasks that end first here",
+	[SCHED_REASON_MOST_ON_TIME] = "first in the order that has most tasks on time",
 	[SCHED_REASON_DEADLINE] = "its deadline has passed",
 	[SCHED_REASON_PRUNED] = "its chance to be on time is no higher than the threshold",
 };
@@ -114,19 +114,19 @@ static const char *const refusal_texts[] = {
 	[SCHED_REFUSAL_AFTER_END] = "would start after the end",
 	[SCHED_REFUSAL_NO_NODES] = "too few nodes are up",
 	[SCHED_REFUSAL_RESERVED] = "would have to wait, and the one reservation is taken",
-	[SCHED_REFUSAL_NOT_DRAWN] = "the dice fell on another option",
+	[SCHED_REFUSAL_NOT_DRAWN] = "another option was drawn",
 	[SCHED_REFUSAL_ENERGY] = "needs more than the energy that remains",
 	[SCHED_REFUSAL_FILTERED] = "above the fair share of energy",
 	[SCHED_REFUSAL_OVERTAKES] = "would overtake an earlier task",
 	[SCHED_REFUSAL_BUSY] = "too few nodes are idle or may be taken from other tasks",
-	[SCHED_REFUSAL_NOT_WORTH] = "what would give way there is worth as much, or of Pair earns as much",
-	[SCHED_REFUSAL_GOES_SECOND] = "it and what runs there earn more, with +algorithm-3 no less, if that goes first",
+	[SCHED_REFUSAL_NOT_WORTH] = "the tasks there are worth as much, or with Pair earn as much",
+	[SCHED_REFUSAL_GOES_SECOND] = "it and the tasks there earn more, with +algorithm-3 no less, if those go first",
 	[SCHED_REFUSAL_MEMORY] = "too little memory on the hosts",
-	[SCHED_REFUSAL_DEFERRED] = "was put off, and its time has not come",
+	[SCHED_REFUSAL_DEFERRED] = "it is deferred, and its time has not come",
 	[SCHED_REFUSAL_PERIOD] = "waits for the next periodic event",
 	[SCHED_REFUSAL_PRIORITY] = "the lowest priority, and no packing has room for it too",
 	[SCHED_REFUSAL_UNLIKELY] = "its chance to be on time is below the threshold",
-	[SCHED_REFUSAL_QUEUE_FULL] = "the queue has no place left",
+	[SCHED_REFUSAL_QUEUE_FULL] = "the queue is full",
 };
 
 static const char *const fault_texts[] = {
@@ -228,7 +228,7 @@ void sched_system_free(struct sched_system *system)
 	free(system);
 }
 
-/* Adds the options of a row in one cluster behind the `*count` there are. */
+/* Appends the options of a row in one cluster to the `*count` options so far. */
 static enum sched_system_fault add_options(struct sched_system *system, uint32_t row,
 					   uint32_t cluster, uint32_t *count)
 {
@@ -260,7 +260,7 @@ static enum sched_system_fault add_options(struct sched_system *system, uint32_t
 	return SCHED_SYSTEM_OK;
 }
 
-/* What the options of a row span. */
+/* Computes the ranges of the options of a row. */
 static void find_span(struct sched_system *system, uint32_t row)
 {
 	struct sched_row *span = &system->rows[row];
@@ -306,7 +306,7 @@ static void number_groups(struct sched_system *system)
 		const uint32_t old = system->groups[c];
 
 		if (old < system->clusters_count)
-			continue; /* numbered with an earlier cluster */
+			continue; /* the group was numbered with an earlier cluster */
 		for (uint32_t d = c; d < system->clusters_count; d++)
 			if (system->groups[d] == old)
 				system->groups[d] = system->groups_count;
@@ -355,7 +355,7 @@ enum sched_system_fault sched_system_finish(struct sched_system *system, uint32_
 		if (!system->options || !system->options_first || !system->etc_min_s ||
 		    !system->rows || !system->groups)
 			fault = SCHED_SYSTEM_MEMORY;
-		/* Above all numbers of groups: see number_groups(). */
+		/* Start with group numbers above those that number_groups() assigns. */
 		for (uint32_t c = 0; system->groups && c < system->clusters_count; c++)
 			system->groups[c] = system->clusters_count + c;
 	}

@@ -9,10 +9,10 @@
 #include "controller/sched/utility.h"
 
 /*
- * What a policy sees and what it says: the system with its estimates, the snapshot of a mapping
- * event, and the actions that make up a plan (Machovec 2018, sections 2 and 3). All of it is plain
- * data. Times are seconds since the start of the run, energies joules. A snapshot borrows
- * everything it points to and is read-only.
+ * What a policy gets and what it answers: the system with its estimates, the snapshot of a mapping
+ * event, and the actions of a plan (Machovec 2018, sections 2 and 3). All of it is plain data.
+ * Times are seconds since the start of the run, energies joules. A snapshot borrows everything that
+ * it points to and is read-only.
  *
  * The JSON form of a snapshot is documented in docs/reference/snapshot.md.
  */
@@ -26,7 +26,10 @@ struct sched_cluster {
 	uint32_t column;  /* its first column in the estimates; set by sched_system_finish() */
 };
 
-/* One way to run a task type: a cluster and a P-state, with what that takes. */
+/*
+ * One way to run a task type: a cluster and a P-state, with the time, energy and nodes that it
+ * takes.
+ */
 struct sched_option {
 	uint32_t cluster;
 	uint32_t pstate;
@@ -36,49 +39,53 @@ struct sched_option {
 	double resources;   /* execution time x cores of the occupied nodes, core-seconds (eq. 1) */
 };
 
-/* What the options of a row span. */
+/* The ranges of the options of a row. */
 struct sched_row {
 	double resources_mean; /* at P-state 0, averaged over its clusters (3.4.5), core-seconds */
 	double resources_min;  /* core-seconds */
 	double eec_min_j;
 	double eec_max_j;
-	uint32_t group; /* of its clusters */
+	uint32_t group; /* the group of its clusters */
 };
 
 struct pet;
 
 /* How tasks are pruned (Gentry 2019, section V). Chances, thresholds and factors are in [0, 1]. */
 struct sched_pruning {
-	double drop_threshold;  /* base: what has no higher chance leaves its queue (VII.C: 0.5) */
-	double defer_threshold; /* what has a lower chance is not mapped yet (VII.C: 0.9) */
+	/* Base: a queued task with no higher chance is dropped (VII.C: 0.5). */
+	double drop_threshold;
+	/* A waiting task with a lower chance is not mapped yet (VII.C: 0.9). */
+	double defer_threshold;
 	double adjustment;      /* p of eq. (7), which the paper does not define; 0: same for all */
 	double recency;         /* lambda of eq. (8), weight of the last event (VII.B: 0.9) */
-	double toggle;          /* oversubscription level at which dropping begins, > 0 (VII.A: 1) */
-	double separation;      /* it ends this share below; 0: no Schmitt trigger (V.C: 0.2) */
-	double fairness;        /* by what sufferage changes with a task's end (VII.D: 0.05) */
+	double toggle;          /* oversubscription level that begins dropping, > 0 (VII.A: 1) */
+	/* Dropping ends this fraction below `toggle`; 0: no Schmitt trigger (V.C: 0.2). */
+	double separation;
+	double fairness;        /* change of the sufferage with the end of a task (VII.D: 0.05) */
 	double cull_threshold;  /* of MOC (VI.C.4: 0.3) */
-	bool evicting_baselines; /* all policies take executing tasks off at their deadlines */
-	uint32_t merge;         /* most impulses of a completion time; 0: exact */
+	bool evicting_baselines; /* all policies evict executing tasks at their deadlines */
+	uint32_t merge;         /* largest number of impulses of a completion time; 0: exact */
 };
 
 /*
- * Machines with queues (Gentry 2019, section III): every cluster is a machine that executes one task at
- * a time, in the order of its queue, and execution times are random with known distributions.
+ * Clusters with queues (the machines of Gentry 2019, section III): every cluster executes one task
+ * at a time, in the order of its queue, and execution times are random with known distributions.
  */
 struct sched_queueing {
 	const struct pet *pet; /* rows x clusters, complete */
-	double bin_s;          /* what a time bin is worth, > 0 */
-	uint32_t length;       /* of a queue at most, > 0; the executing task counts */
+	double bin_s;          /* length of a time bin in seconds, > 0 */
+	uint32_t length;       /* longest queue, > 0; the executing task counts */
 	struct sched_pruning pruning;
 };
 
 /*
- * Clusters and estimates. A *row* is a task type (later: a type at a width), a *column* a cluster
- * at a P-state; columns run through the clusters in configured order and through the P-states of
- * each. A pair that cannot run has NAN in etc_s. A row without a pair that can is of no task.
+ * Clusters and estimates. A *row* is a task type (in an environment a type at a width), a *column*
+ * a cluster at a P-state; columns run through the clusters in configured order and through the
+ * P-states of each. A pair that cannot run has NAN in etc_s. No task may have a row without a
+ * possible pair.
  *
  * Life cycle: sched_system_new(), fill in clusters, row names, etc_s, eec_j and nodes,
- * sched_system_finish(); from then on it is read-only and may be shared between threads.
+ * sched_system_finish(); from then on the system is read-only and may be shared between threads.
  */
 struct sched_system {
 	uint32_t clusters_count;
@@ -90,20 +97,20 @@ struct sched_system {
 	double *eec_j;                  /* rows x columns */
 	uint32_t *nodes;                /* rows x clusters: nodes occupied; 0: cannot run */
 	/*
-	 * Tasks start at a mapping event or wait for the next one; nodes are promised to nobody. The
-	 * environment of Machovec 2017: policies that two papers define follow that one here. False
-	 * unless the caller sets it, at any time before the first decision.
+	 * Tasks start at a mapping event or wait for the next one, without reservations and
+	 * place-holders: the environment of Machovec 2017. Policies that two papers define follow
+	 * that paper here. False unless the caller sets it, at any time before the first decision.
 	 */
 	bool immediate;
 	/*
-	 * The nodes are hosts that tasks share in time, and nobody knows how long a task takes (Stillwell
-	 * 2010): the system has one cluster with one P-state, no rows and no estimates, and policies
-	 * that share hosts decide there, no others. Set by the caller, as above.
+	 * The nodes are hosts that tasks share in time, and execution times are not known
+	 * (Stillwell 2010). The system has one cluster with one P-state, no rows and no estimates.
+	 * Only policies that share hosts can decide there. Set by the caller, as `immediate`.
 	 */
 	bool shared;
 	/*
-	 * The clusters are machines with queues: policies that queue tasks decide there, no others.
-	 * Set by the caller, as above, and borrowed; NULL: they are not.
+	 * Settings of clusters with queues; NULL: they have none. Only policies that queue tasks
+	 * can decide there. Set by the caller, as `immediate`, and borrowed.
 	 */
 	const struct sched_queueing *queueing;
 
@@ -119,7 +126,7 @@ struct sched_system {
 
 /*
  * Allocates a system for the `clusters` given (names are borrowed, columns are set) and
- * `rows_count` rows; etc_s is NAN throughout, everything else 0. Returns NULL when memory is short.
+ * `rows_count` rows; etc_s is NAN throughout, everything else 0. Returns NULL if memory is short.
  */
 struct sched_system *sched_system_new(const struct sched_cluster *clusters,
 				      uint32_t clusters_count, uint32_t rows_count);
@@ -157,7 +164,7 @@ static inline const struct sched_option *sched_system_options(const struct sched
 const struct sched_option *sched_system_option(const struct sched_system *system, uint32_t row,
 					       uint32_t cluster, uint32_t pstate);
 
-/* What is left of an option once a task executed `executed_s` of it: time, energy and resources. */
+/* The rest of an option after a task executed `executed_s` of it: time, energy and resources. */
 static inline struct sched_option sched_option_rest(const struct sched_option *option,
 						    double executed_s)
 {
@@ -172,9 +179,9 @@ static inline struct sched_option sched_option_rest(const struct sched_option *o
 }
 
 /*
- * What a task asks for in a shared system (Stillwell 2010, II.B): so many equal VMs, each with a CPU need,
- * which hosts may promise more than once, and a memory requirement, which they may not. Both are
- * shares of a host, above 0 and at most 1.
+ * The demand of a task in a shared system (Stillwell 2010, II.B): `vms` equal VMs, each with a CPU
+ * need, which hosts may promise more than once, and a memory requirement, which they may not. Both
+ * are parts of a host, above 0 and at most 1.
  */
 struct sched_demand {
 	uint32_t vms; /* 0: the task cannot share hosts */
@@ -182,7 +189,7 @@ struct sched_demand {
 	double memory;
 };
 
-/* What sums of shares may be off by: hosts are full at 1 + SCHED_SHARE_SLACK. */
+/* Tolerance of sums of CPU shares and memory: hosts are full at 1 + SCHED_SHARE_SLACK. */
 #define SCHED_SHARE_SLACK 1e-9
 
 /* A task as policies know it. */
@@ -190,25 +197,27 @@ struct sched_task {
 	uint32_t id;      /* unique in the workload; its index there */
 	uint32_t row;     /* row of the estimates; unused in a shared system */
 	double arrival_s;
-	struct utility utility; /* of the time from arrival to completion */
-	bool may_preempt;  /* may take the nodes of a preemptible task (Machovec 2017, section II) */
+	struct utility utility; /* a function of the time from arrival to completion */
+	bool may_preempt;  /* may take the nodes of preemptible tasks (Machovec 2017, section II) */
 	bool preemptible;  /* may be suspended so that another task runs on its nodes */
-	struct sched_demand demand; /* in a shared system; there all tasks may be paused */
-	double deadline_s;          /* with queues: later it is worth nothing. > arrival_s */
+	struct sched_demand demand; /* in a shared system, where all tasks may be paused */
+	/* With queues: a later completion is worth nothing; > arrival_s. */
+	double deadline_s;
 	/*
-	 * Its place among the waiting: higher ones come first. Up to SCHED_PRIORITY_MAX either way; 0
-	 * unless somebody submitted it with another one, and in a shared system, where nobody does.
+	 * Order among the waiting tasks: higher priorities come first. From -SCHED_PRIORITY_MAX to
+	 * SCHED_PRIORITY_MAX. 0 unless a user submitted the task with another one; always 0 in a
+	 * shared system.
 	 */
 	int32_t priority;
 };
 
-/* What a task is worth that completes at `end_s`. */
+/* The utility of a task that completes at `end_s`. */
 static inline double sched_task_utility(const struct sched_task *task, double end_s)
 {
 	return utility_at(&task->utility, task->arrival_s, end_s);
 }
 
-/* More than the tasks of a service, so that each may have its own. */
+/* More than the number of tasks of a service, so that each task may have a priority of its own. */
 #define SCHED_PRIORITY_MAX 1000000
 
 /* Whether `a` comes before `b` where tasks are listed: by priority, then arrival, then id. */
@@ -220,9 +229,9 @@ static inline bool sched_task_before(const struct sched_task *a, const struct sc
 }
 
 /*
- * A task that occupies nodes now. In a shared system `nodes` has the host of each of its VMs, so that
- * a host may be there several times and the order is that of the VMs; start_s, executed_s and end_s
- * say nothing.
+ * A task that occupies nodes now. In a shared system `nodes` has the host of each of its VMs, in
+ * the order of the VMs, so that a host may occur several times; start_s, executed_s and end_s are
+ * unused.
  */
 struct sched_running {
 	const struct sched_task *task;
@@ -230,45 +239,50 @@ struct sched_running {
 	uint32_t pstate;
 	uint32_t nodes_count;
 	const uint32_t *nodes;  /* indices in the cluster, ascending */
-	double start_s;         /* of its present stretch: its start, or its last resumption */
-	double executed_s;      /* execution time in the stretches before; 0: never suspended */
+	/* Start of its present interval: its start, or its last resumption. */
+	double start_s;
+	double executed_s;      /* execution time of the intervals before it; 0: never suspended */
 	/*
 	 * When its nodes are expected to be free: start_s + ETC - executed_s, or for a task that
 	 * outlived its ETC the next mapping event. Never before now_s.
 	 */
 	double end_s;
-	double yield;           /* shared: the CPU share of a VM / its need, in (0, 1] */
-	/* Shared: its virtual time, the integral of the yield outside penalties (Stillwell 2010, III.A). */
+	double yield;           /* shared: CPU share of a VM / its need, in (0, 1] */
+	/*
+	 * Shared: its virtual time, the integral of the yield outside penalties (Stillwell 2010,
+	 * III.A).
+	 */
 	double virtual_s;
 	/*
-	 * Shared: it is on its way to its hosts, being started or resumed. Until it is there it can
-	 * neither be paused nor migrate; its share may change.
+	 * Shared: it is being started or resumed, or migrates. Until that has ended it can neither
+	 * be paused nor migrate; its yield may change.
 	 */
 	bool busy;
 };
 
 /*
  * A task that was suspended: it occupies no nodes and keeps its progress. It can be resumed on any
- * nodes_count nodes of its cluster, at its P-state, and nowhere else (Machovec 2017, section II). In a
- * shared system it is resumed on any hosts that have the memory, one for each of nodes_count VMs.
+ * nodes_count nodes of its cluster, at its P-state, and nowhere else (Machovec 2017, section II).
+ * In a shared system it is resumed on any hosts that have the memory, one for each of nodes_count
+ * VMs.
  */
 struct sched_suspended {
 	const struct sched_task *task;
 	uint32_t cluster;
 	uint32_t pstate;
 	uint32_t nodes_count;
-	double executed_s;      /* execution time of all its stretches so far, >= 0 */
+	double executed_s;      /* execution time of all its intervals so far, >= 0 */
 	double virtual_s;       /* shared: its virtual time, >= 0 */
 };
 
-/* A waiting task that a policy has put off (SCHED_ACTION_DEFER). */
+/* A waiting task that a policy has deferred (SCHED_ACTION_DEFER). */
 struct sched_deferred {
 	const struct sched_task *task;
-	uint32_t count;  /* how often so far, > 0 */
-	double until_s;  /* when it is to be considered again; may be past */
+	uint32_t count;  /* number of deferrals so far, > 0 */
+	double until_s;  /* when it is considered again; may be past */
 };
 
-/* A task that was promised nodes in the future: a permanent reservation or a place-holder. */
+/* A task with a planned start: a permanent reservation or a place-holder. */
 struct sched_planned {
 	const struct sched_task *task;
 	uint32_t cluster;
@@ -279,17 +293,18 @@ struct sched_planned {
 	double end_s;           /* start_s + ETC */
 };
 
-/* The queue of a machine. A task that is in it stays on this machine. */
+/* The queue of a cluster. A queued task stays on this cluster. */
 struct sched_queue {
 	uint32_t count;
-	const struct sched_task *const *tasks; /* in their order */
-	bool executes;  /* the first one executes, since start_s; if not it starts after the event */
+	const struct sched_task *const *tasks; /* in the order of execution */
+	/* The first task executes since start_s; otherwise it starts after the event. */
+	bool executes;
 	double start_s;
 };
 
-/* What pruning remembers from one mapping event to the next (Gentry 2019, V.C and V.D.2). */
+/* The state of pruning between mapping events (Gentry 2019, V.C and V.D.2). */
 struct sched_pruner {
-	double level;   /* oversubscription level (eq. 8), >= 0; at first 0 */
+	double level;   /* oversubscription level (eq. 8), >= 0; initially 0 */
 	bool dropping;  /* whether tasks with a low chance are dropped */
 };
 
@@ -300,20 +315,21 @@ struct sched_node {
 };
 
 /*
- * Everything a policy may know at a mapping event. `waiting` holds the mappable tasks in order of
- * priority, then arrival, then id (sched_task_before()); the tasks of `placeholders` are among them,
- * since place-holders vanish at the event and are listed only for what they say about energy (the goal
- * of Event-Based, 3.6.2). Tasks with a reservation are not mappable. The tasks of `suspended` are
- * mappable, too, to their own cluster only, and are not in `waiting`; they have the order of `waiting`.
- * The tasks of `deferred` are among the waiting and have their order.
+ * Everything that a policy may know at a mapping event. `waiting` holds the mappable tasks in order
+ * of priority, then arrival, then id (sched_task_before()). The tasks of `placeholders` are among
+ * them, since place-holders are dropped at the event; they are listed only for their energy (the
+ * goal of Event-Based, 3.6.2). Tasks with a reservation are not mappable. The tasks of `suspended`
+ * are mappable, too, but only to their own cluster, and are not in `waiting`; they have the order
+ * of `waiting`. The tasks of `deferred` are among the waiting and have their order.
  *
- * Mapping events are periodic. Policies that share hosts are asked between two of those as well, when
- * tasks have arrived or ended or the time of a deferred one has come. Where machines have queues, they
- * are asked when tasks have arrived or ended, or a deadline of an executing one has come.
+ * Mapping events are periodic. Policies that share hosts are asked between two of those as well,
+ * when tasks have arrived or ended or the time of a deferred task has come. In a system with
+ * queues, policies are asked when tasks have arrived or ended, or the deadline of an executing task
+ * has come.
  */
 struct sched_snapshot {
 	const struct sched_system *system;
-	uint64_t seed;        /* of the policy's own random choices */
+	uint64_t seed;        /* seed of the policy's random choices */
 	uint64_t event;       /* number of the mapping event, from 0 */
 	double now_s;
 	double next_event_s;  /* the next periodic mapping event; > now_s */
@@ -322,7 +338,7 @@ struct sched_snapshot {
 	double end_s;         /* no task starts at or after it */
 	double consumed_j;    /* dynamic energy since day_start_s */
 	double budget_j;      /* for the period; INFINITY: no limit */
-	bool gate;            /* no option may need more than what remains of the budget */
+	bool gate;            /* no option may need more energy than remains of the budget */
 	uint32_t completed_count;   /* tasks completed since day_start_s, with what they used: */
 	double completed_j;         /* dynamic energy */
 	double completed_resources; /* execution time x cores of whole nodes, core-seconds */
@@ -342,26 +358,26 @@ struct sched_snapshot {
 	const struct sched_deferred *deferred;
 	/* With queues: */
 	const struct sched_queue *queues; /* per cluster; their tasks are not in `waiting` */
-	struct sched_pruner pruner;       /* after the last mapping event */
+	struct sched_pruner pruner;       /* state of pruning after the last mapping event */
 	uint32_t missed;          /* tasks that completed after their deadlines since that event */
 	const double *sufferage;  /* per row, in [0, 1] (V.D.2); NULL: none */
 };
 
-/* What a policy can ask for. */
+/* The kinds of actions in a plan. */
 enum sched_action_kind {
 	SCHED_ACTION_NONE = 0,
 	SCHED_ACTION_START,       /* start now on these nodes */
 	SCHED_ACTION_PLACEHOLDER, /* start at start_s unless the next mapping event comes first */
-	SCHED_ACTION_RESERVE,     /* start at start_s; never removed, never moved */
+	SCHED_ACTION_RESERVE,     /* start at start_s; permanent */
 	SCHED_ACTION_DROP,        /* the task leaves */
-	SCHED_ACTION_SUSPEND,     /* it leaves its nodes and keeps its progress */
-	SCHED_ACTION_RESUME,      /* a suspended task goes on now, on these nodes of its cluster */
+	SCHED_ACTION_SUSPEND,     /* the task leaves its nodes and keeps its progress */
+	SCHED_ACTION_RESUME,      /* resume a suspended task now, on these nodes of its cluster */
 	SCHED_ACTION_PLACE,       /* shared: start now, each VM on a host, with this yield */
 	SCHED_ACTION_SHARE,       /* shared: stay where it is, with this yield from now on */
-	SCHED_ACTION_MIGRATE,     /* shared: go on now on these hosts, with this yield */
-	SCHED_ACTION_PAUSE,       /* shared: it leaves its hosts and keeps its progress */
-	SCHED_ACTION_DEFER,       /* a waiting task is put off until start_s */
-	SCHED_ACTION_ENQUEUE,     /* to the end of the queue of a machine, where it stays */
+	SCHED_ACTION_MIGRATE,     /* shared: move the VMs to these hosts now, with this yield */
+	SCHED_ACTION_PAUSE,       /* shared: the task leaves its hosts and keeps its progress */
+	SCHED_ACTION_DEFER,       /* a waiting task is deferred until start_s */
+	SCHED_ACTION_ENQUEUE,     /* append the task to the queue of a cluster, where it stays */
 };
 
 /* Why an action was taken. */
@@ -372,44 +388,46 @@ enum sched_reason {
 	SCHED_REASON_BEST_UPR,  /* highest utility per resource (eq. 4) */
 	SCHED_REASON_BEST_UPE,  /* highest utility per energy (eq. 5) */
 	SCHED_REASON_FIRST,     /* first in order of arrival, starts now */
-	SCHED_REASON_BACKFILL,  /* starts now without delaying what is promised */
+	SCHED_REASON_BACKFILL,  /* starts now without delaying a planned start */
 	SCHED_REASON_HEAD,      /* the one reservation of EASY */
 	SCHED_REASON_EARLIEST,  /* earliest start over all clusters */
 	SCHED_REASON_CHANCE,    /* drawn at random */
-	SCHED_REASON_WORTHLESS, /* can earn nothing any more, even now where it is fastest */
+	/* Can earn nothing any more, even if started now where it is fastest. */
+	SCHED_REASON_WORTHLESS,
 	SCHED_REASON_THRESHOLD, /* can earn only less than the dropping threshold */
-	SCHED_REASON_PREEMPTS,  /* worth more than the tasks on these nodes, which give way */
-	SCHED_REASON_GOES_FIRST, /* Pair: it and the tasks there are worth no less if it goes first */
+	SCHED_REASON_PREEMPTS,  /* worth more than the tasks on these nodes, which are suspended */
+	SCHED_REASON_GOES_FIRST, /* Pair: the net value is no lower if it goes first */
 	SCHED_REASON_GIVES_WAY, /* of a SUSPEND or PAUSE: its nodes go to another task */
 	SCHED_REASON_LEAST_LOADED, /* the hosts with the lowest CPU load that have the memory */
 	SCHED_REASON_PACKED,    /* where the packing of all tasks puts it (MCB8) */
 	SCHED_REASON_YIELD,     /* its share follows the load of the hosts */
 	SCHED_REASON_PRIORITY,  /* the lowest priority: no packing has room for it too */
 	SCHED_REASON_NO_MEMORY, /* the hosts have too little memory left for all of its VMs */
-	SCHED_REASON_LIKELIEST, /* of the tasks that are likely to be on time the first to end */
+	SCHED_REASON_LIKELIEST, /* the first to end of the tasks that are likely to be on time */
 	SCHED_REASON_MIN_COMPLETION, /* the lowest expected completion time */
 	SCHED_REASON_SOONEST_DEADLINE,
 	SCHED_REASON_MOST_URGENT,
 	SCHED_REASON_MOST_ON_TIME, /* in the order of three tasks that has most of them on time */
 	SCHED_REASON_DEADLINE,  /* of a DROP: its deadline has passed */
-	SCHED_REASON_PRUNED,    /* of a DROP: no better chance to be on time than the threshold */
+	SCHED_REASON_PRUNED,    /* of a DROP: its chance to be on time is not above the threshold */
 };
 
 /*
- * One action. Of a DROP only kind, task, objective (the bound on its utility) and reason count; of
- * a SUSPEND kind, task, objective (the value that it would have had if left alone) and reason. A
- * SUSPEND stands before the START or RESUME that takes its nodes; a task that is suspended in a plan
- * may be resumed in the same plan.
+ * One action. A DROP uses only kind, task, objective (the bound on its utility) and reason; a
+ * SUSPEND uses kind, task, objective (the value that it would have had if left alone) and reason. A
+ * SUSPEND stands before the START or RESUME that takes its nodes. A task that is suspended in a
+ * plan may be resumed in the same plan.
  *
- * In a shared system `nodes` has a host for each VM, and of a MIGRATE the VMs that stay keep their
- * places in the list; start_s is the present, end_s is NAN, energy and utility are 0, and the
- * objective is the priority, which may be infinite. A PAUSE has what a SUSPEND has, a DEFER kind, task,
- * start_s and reason. Actions of one event are to be carried out together: hosts are not
- * overcommitted after the last one, but may be between two of them.
+ * In a shared system `nodes` has a host for each VM; in a MIGRATE the VMs that stay keep their
+ * positions in the list. start_s is the present, end_s is NAN, energy and utility are 0, and the
+ * objective is the priority, which may be infinite. A PAUSE uses the fields of a SUSPEND, a DEFER
+ * uses kind, task, start_s and reason. The actions of one event are to be carried out together:
+ * hosts are not overcommitted after the last one, but may be between two of them.
  *
- * Where machines have queues, an ENQUEUE has the cluster and the expected start and end, and no nodes:
- * all of the cluster's are the machine. A DROP may be of any task that waits, is queued or executes.
- * Both have the chance of the task to be on time and the threshold that it was held against.
+ * In a system with queues an ENQUEUE has the cluster and the expected start and end, and no nodes:
+ * the task gets all nodes of the cluster. A DROP may be of any task that waits, is queued or
+ * executes. Both have the chance of the task to be on time and the threshold that it was compared
+ * with.
  */
 struct sched_action {
 	enum sched_action_kind kind;
@@ -420,92 +438,98 @@ struct sched_action {
 	const uint32_t *nodes;  /* ascending; belongs to the plan */
 	double start_s;
 	double end_s;           /* start_s + ETC; of a RESUME, less what was executed */
-	double energy_j;        /* EEC; of a RESUME, its share of the time that is left */
+	double energy_j;        /* EEC; of a RESUME, the part of it for the time that is left */
 	double utility;         /* at end_s */
-	double objective;       /* value of the policy's objective; 0 for policies without one */
-	double yield;           /* of PLACE, RESUME, SHARE and MIGRATE in a shared system; else 0 */
+	/* Value of the policy's objective; 0 for policies without an objective. */
+	double objective;
+	double yield;           /* shared: of PLACE, RESUME, SHARE and MIGRATE; else 0 */
 	double chance;          /* with queues, in [0, 1]; else 0 */
-	double threshold;       /* with queues; 0 where nothing is held against one */
+	double threshold;       /* with queues; 0: no threshold applied */
 	enum sched_reason reason;
 };
 
-/* Why an option of a task was not the one taken (`decide --explain`). */
+/* Why an option of a task was not taken (`decide --explain`). */
 enum sched_refusal {
-	SCHED_REFUSAL_TAKEN = 0,    /* it is the one */
+	SCHED_REFUSAL_TAKEN = 0,    /* the option was taken */
 	SCHED_REFUSAL_LOWER,        /* a lower objective */
 	SCHED_REFUSAL_LATER,        /* a later start, or a later place in the configured order */
 	SCHED_REFUSAL_NO_UTILITY,   /* would earn nothing */
 	SCHED_REFUSAL_AFTER_END,    /* would start after the end of the day */
 	SCHED_REFUSAL_NO_NODES,     /* too few nodes are up */
 	SCHED_REFUSAL_RESERVED,     /* would have to wait, and EASY already holds a reservation */
-	SCHED_REFUSAL_NOT_DRAWN,    /* the dice fell on another one */
+	SCHED_REFUSAL_NOT_DRAWN,    /* another option was drawn */
 	SCHED_REFUSAL_ENERGY,       /* needs more than the energy that remains */
 	SCHED_REFUSAL_FILTERED,     /* above the fair share of energy (3.8) */
 	SCHED_REFUSAL_OVERTAKES,    /* FCFS: an earlier task has not started */
 	SCHED_REFUSAL_BUSY,         /* too few nodes are idle, or could be taken from others */
-	SCHED_REFUSAL_NOT_WORTH,    /* the tasks that would give way are worth as much; Pair: earn as much */
+	SCHED_REFUSAL_NOT_WORTH,    /* the victims have as high a value; Pair: earn as much */
 	SCHED_REFUSAL_GOES_SECOND,  /* Pair: the task that runs there goes first */
 	SCHED_REFUSAL_MEMORY,       /* shared: too little memory on the hosts */
-	SCHED_REFUSAL_DEFERRED,     /* shared: it was put off, and its time has not come */
+	SCHED_REFUSAL_DEFERRED,     /* shared: the task is deferred, and its time has not come */
 	SCHED_REFUSAL_PERIOD,       /* shared: waits for the next periodic event */
 	SCHED_REFUSAL_PRIORITY,     /* shared: the lowest priority, and no packing for all */
 	SCHED_REFUSAL_UNLIKELY,     /* queues: its chance is below the threshold */
-	SCHED_REFUSAL_QUEUE_FULL,   /* queues: this one has no place left */
+	SCHED_REFUSAL_QUEUE_FULL,   /* queues: the queue is full */
 };
 
-/* One option that was looked at, as it stood when its task was decided. */
+/* One option that was considered, with its values when its task was decided. */
 struct sched_considered {
 	uint32_t task;
-	uint32_t action;      /* index of the action it led up to; UINT32_MAX: the task got none */
+	/* Index of the action that followed; UINT32_MAX: the task got no action. */
+	uint32_t action;
 	uint32_t cluster;
 	uint32_t pstate;
-	double start_s;       /* NAN where there is none */
+	double start_s;       /* NAN: there is no start */
 	double end_s;
 	double utility;
 	double objective;
 	enum sched_refusal refusal;
 };
 
-/* A task that was in the queue of a machine before the event, as the policy judged it. */
+/* The judgement of a policy on a task that was queued before the event. */
 struct sched_judged {
 	uint32_t task;
 	uint32_t cluster;
-	uint32_t position; /* from the head, from 0, when it was judged */
-	double mean_s;     /* expected completion time of the machine with it, since the run began */
+	uint32_t position; /* position in the queue when it was judged; 0: head */
+	/*
+	 * Expected completion time of the cluster including this task, seconds since the run began.
+	 */
+	double mean_s;
 	double skewness;   /* of that completion time, bounded to [-1, 1] */
-	double chance;     /* to be on time */
-	double threshold;  /* it is dropped if it has no higher chance; while dropping is on */
+	double chance;     /* chance to be on time */
+	double threshold;  /* while dropping is on, it is dropped if its chance is not higher */
 	bool dropped;
 };
 
-/* What a policy decided. The arrays belong to the arena memory it was made in. */
+/* The decision of a policy. The arrays belong to the memory arena in which it was made. */
 struct sched_plan {
 	uint32_t actions_count;
 	const struct sched_action *actions; /* in the order of the decisions */
-	uint32_t considered_count;          /* 0 unless it was asked for */
+	uint32_t considered_count;          /* 0 without POLICY_EXPLAIN */
 	const struct sched_considered *considered;
-	const char *note; /* what the policy chose for this event, e.g. "max-upe"; NULL: nothing */
+	/* What the policy chose for this event, e.g. "max-upe"; NULL: no choice. */
+	const char *note;
 	/* With queues: */
 	struct sched_pruner pruner;        /* for the next snapshot */
-	uint32_t judged_count;             /* 0 unless it was asked for */
+	uint32_t judged_count;             /* 0 without POLICY_EXPLAIN */
 	const struct sched_judged *judged; /* by cluster, then in the order of the queue */
 };
 
-/* Names as they stand in JSON and tables ("start", "best-upr", "no-utility"); NULL: unknown. */
+/* The names in JSON and tables ("start", "best-upr", "no-utility"); NULL: unknown. */
 const char *sched_action_kind_name(enum sched_action_kind kind);
-/* The same of a reason. */
+/* The name of a reason; NULL: unknown. */
 const char *sched_reason_name(enum sched_reason reason);
-/* The same of a refusal. */
+/* The name of a refusal; NULL: unknown. */
 const char *sched_refusal_name(enum sched_refusal refusal);
-/* A sentence for people. */
+/* A text for users. */
 const char *sched_reason_text(enum sched_reason reason);
-/* The same of a refusal. */
+/* A text for users. */
 const char *sched_refusal_text(enum sched_refusal refusal);
 
-/* The energy that a running task has still to consume: EEC x max(0, 1 - executed / ETC). */
+/* The energy that a running task will still consume: EEC x max(0, 1 - executed / ETC). */
 double sched_running_committed_j(const struct sched_system *system,
 				 const struct sched_running *running, double now_s);
 
-/* The energy that a promised task will consume: its EEC. */
+/* The energy that a task with a planned start will consume: its EEC. */
 double sched_planned_energy_j(const struct sched_system *system,
 			      const struct sched_planned *planned);

@@ -6,19 +6,20 @@
 #include "controller/sched/model.h"
 
 /*
- * What a task is worth if it completes at a given time: the objective functions of Machovec 2017, III.D.
- * Both look at the time that is left of it (RET) alone, not at what it executed before.
+ * The value of a task that completes at a given time: the objective functions of Machovec 2017,
+ * III.D. Both use only the task's remaining execution time (RET), not what it executed before.
  */
 enum objective {
 	OBJECTIVE_UTIL = 0, /* utility at its completion, equation (1) */
-	OBJECTIVE_UPT,      /* that per second of remaining execution time, equation (2), 1/s */
+	OBJECTIVE_UPT,      /* utility per second of remaining execution time, equation (2), 1/s */
 };
 
 /*
- * The worth of a task with `ret_s` (>= 0) left to execute that completes at `end_s`. A task without
- * anything left is complete: nothing is divided by it, and its UPT is infinite while it earns.
+ * The value of a task with `ret_s` (>= 0) left to execute that completes at `end_s`. If ret_s is 0
+ * the task is complete, and its UPT is infinite while it earns something.
  */
-static inline double objective_at(enum objective objective, const struct sched_task *task, double end_s,
+static inline double objective_at(enum objective objective, const struct sched_task *task,
+				  double end_s,
 			      double ret_s)
 {
 	const double utility = sched_task_utility(task, end_s);
@@ -29,9 +30,9 @@ static inline double objective_at(enum objective objective, const struct sched_t
 }
 
 /*
- * The factor that turns the worth of a task that completes at `end_s` into a bound for its worth at
- * any later time. Above 1 only because exp() may be off by a rounding: it is 1 where the function is
- * constant and then falls by more than that.
+ * The factor that turns the value of a task that completes at `end_s` into a bound for its value at
+ * any later time. It exceeds 1 only because exp() may be off by a rounding; it is 1 where the
+ * function is constant and then falls by more than that.
  */
 static inline double objective_margin(const struct sched_task *task, double end_s)
 {

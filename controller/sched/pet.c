@@ -24,7 +24,7 @@ struct pet *pet_new(uint32_t types_count, uint32_t machines_count)
 static void entry_finish(struct pet_entry *entry)
 {
 	pmf_finish(&entry->pmf);
-	free((double *)entry->padded); /* which the other tables stand behind */
+	free((double *)entry->padded); /* the other tables are in the same allocation */
 	*entry = (struct pet_entry){ 0 };
 }
 

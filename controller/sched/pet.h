@@ -6,10 +6,12 @@
 #include "controller/sched/pmf.h"
 
 /*
- * Probabilistic execution times (Gentry 2019, section III): a PMF of the execution time for every task
- * type on every machine, with the tables that make a chance one pass over the starts.
+ * Probabilistic execution times (Gentry 2019, section III): a PMF of the execution time of every
+ * task type on every machine (cluster), with tables by which a chance is computed in one pass over
+ * the starts.
  *
- * Life cycle: pet_new(), pet_set() for every pair, then read-only; it may be shared between threads.
+ * Life cycle: pet_new(), pet_set() for every pair, then read-only; it may be shared between
+ * threads.
  */
 
 /* Zeros on either side of pet_entry.padded. */
@@ -31,16 +33,16 @@ struct pet {
 	struct pet_entry *entries;
 };
 
-/* Returns a matrix without PMFs, or NULL when memory is short. */
+/* Returns a matrix without PMFs, or NULL if memory is short. */
 struct pet *pet_new(uint32_t types_count, uint32_t machines_count);
 
 /*
- * Sets the execution time of a type on a machine; the PMF is copied. Returns PMF_OK, PMF_TIME when it
+ * Sets the execution time of a type on a machine; the PMF is copied. Returns PMF_OK, PMF_TIME if it
  * has mass before bin 1, another fault of pmf_check(), or PMF_MEMORY.
  */
 enum pmf_fault pet_set(struct pet *pet, uint32_t type, uint32_t machine, const struct pmf *pmf);
 
-/* Whether all pairs are set: PMF_OK, or PMF_EMPTY with the first pair that is not. */
+/* PMF_OK if all pairs are set, else PMF_EMPTY with the first pair that is not. */
 enum pmf_fault pet_check(const struct pet *pet, uint32_t *ret_type, uint32_t *ret_machine);
 
 /* NULL is allowed. */

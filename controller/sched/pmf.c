@@ -167,7 +167,7 @@ enum pmf_fault pmf_from_samples(struct pmf *ret_pmf, const double *samples, uint
 	ret_pmf->first = (int64_t)first;
 	ret_pmf->count = (uint32_t)(last - first) + 1;
 	memset(ret_pmf->mass, 0, ret_pmf->count * sizeof(*ret_pmf->mass));
-	/* Counted first and divided once: the masses then sum to 1 as closely as they can. */
+	/* Count first and divide once: the masses then sum to 1 as closely as possible. */
 	for (uint32_t i = 0; i < count; i++)
 		ret_pmf->mass[(uint32_t)(sample_bin(samples[i], bin) - first)] += 1;
 	for (uint32_t i = 0; i < ret_pmf->count; i++)
@@ -235,8 +235,8 @@ static uint32_t impulses(const struct pmf *pmf)
 }
 
 /*
- * Runs end where the mass so far reaches the next multiple of 1 / most. So there are no more than
- * `most` of them but for the last one, which rounding could split off: it takes what is left.
+ * A run ends where the mass so far reaches the next multiple of 1 / most. So there are at most
+ * `most` runs; rounding could split off one more, so that the last run takes the rest.
  */
 static void merge_runs(struct pmf *pmf, uint32_t most, uint32_t *ret_late, double *ret_moved)
 {

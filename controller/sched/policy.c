@@ -54,7 +54,8 @@ static int refuse_name(const char *name, char *message, size_t size)
 static int set_future(struct policy *policy, enum policy_future future, const char *modifier,
 		      char *message, size_t size)
 {
-	if ((policy->ops->future_fixed || policy->ops->future == POLICY_FUTURE_NONE) && future != policy->ops->future) {
+	if ((policy->ops->future_fixed || policy->ops->future == POLICY_FUTURE_NONE) &&
+	    future != policy->ops->future) {
 		append(message, size, "policy \"%s\" does not take \"+%s\"", policy->ops->name,
 		       modifier);
 		return -EINVAL;
@@ -110,7 +111,10 @@ static int set_filter(struct policy *policy, const char *text, char *message, si
 	return -EINVAL;
 }
 
-/* The modifier of the default: what Pair was asked for by when Algorithm 3 was the default. */
+/*
+ * Whether a modifier is "no-wait": it selected Pair's present default when Algorithm 3 was the
+ * default.
+ */
 static bool is_default(const char *modifier)
 {
 	return strcmp(modifier, "no-wait") == 0;
@@ -119,14 +123,15 @@ static bool is_default(const char *modifier)
 static int set_pairing(struct policy *policy, const char *modifier, char *message, size_t size)
 {
 	if (!policy->ops->pairs) {
-		append(message, size, "policy \"%s\" does not take \"+%s\"", policy->ops->name, modifier);
+		append(message, size, "policy \"%s\" does not take \"+%s\"", policy->ops->name,
+		       modifier);
 		return -EINVAL;
 	}
 	policy->algorithm_3 = !is_default(modifier);
 	return 0;
 }
 
-/* What a modifier is about, as bits: no two about the same thing go together. */
+/* The subjects of modifiers, as bits: two modifiers of one subject exclude each other. */
 enum {
 	ABOUT_FUTURE = 1 << 0,
 	ABOUT_DROP = 1 << 1,
@@ -211,7 +216,8 @@ int policy_parse(const char *text, struct policy *ret_policy, char *message, siz
 		if (result < 0)
 			return result;
 		if (given & about(modifier)) {
-			append(message, size, "\"%s\": \"+%s\" does not go with a modifier before it",
+			append(message, size,
+			       "\"%s\": \"+%s\" does not go with a modifier before it",
 			       text, modifier);
 			return -EINVAL;
 		}
@@ -239,7 +245,7 @@ void policy_normalize_name(char *name)
 		strcpy(name, policy.name);
 }
 
-/* Whether the policy decides without promises: always, or in this system. */
+/* Whether the policy decides without planned starts: always, or in this system. */
 static bool is_immediate(const struct policy_ops *ops, const struct sched_system *system)
 {
 	return ops->decide_immediate &&
@@ -248,7 +254,8 @@ static bool is_immediate(const struct policy_ops *ops, const struct sched_system
 
 bool policy_resumes(const struct policy *policy, const struct sched_system *system)
 {
-	return policy->ops->resumes || policy->ops->decide_sharing || is_immediate(policy->ops, system);
+	return policy->ops->resumes || policy->ops->decide_sharing ||
+	       is_immediate(policy->ops, system);
 }
 
 static int decide_immediate(const struct policy *policy, const struct sched_snapshot *snapshot,
@@ -290,9 +297,9 @@ static int decide_queueing(const struct policy *policy, const struct sched_snaps
 const char *policy_misfit(const struct policy *policy, const struct sched_system *system)
 {
 	if (policy->ops->decide_queueing && !system->queueing)
-		return "it queues tasks on machines, and the nodes here have no queues";
+		return "it queues tasks on clusters, and the clusters here have no queues";
 	if (!policy->ops->decide_queueing && system->queueing)
-		return "it gives nodes to tasks, and the machines here take them from queues";
+		return "it gives nodes to tasks, and the clusters here take tasks from queues";
 	if (policy->ops->decide_sharing && !system->shared)
 		return "it shares hosts in time, and the nodes here take one task at a time";
 	if (!policy->ops->decide_sharing && system->shared)

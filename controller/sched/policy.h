@@ -9,31 +9,31 @@
 #include "controller/sched/arena.h"
 
 /*
- * The policy seam: a pure function from a snapshot to a plan. It does no I/O, reads no clock and
- * keeps no state between calls; equal snapshots give equal plans. A new policy is one file under
- * policies/ and one line in policies/registry.def. The test sched-conformance holds all that are there against the rules:
- * meson test -C build sched-conformance.
+ * The interface of policies. A policy is a pure function from a snapshot to a plan: it does no I/O,
+ * reads no clock and keeps no state between calls; equal snapshots give equal plans. A new policy
+ * is one file under policies/ and one line in policies/registry.def. The test sched-conformance
+ * checks all registered policies against these rules: meson test -C build sched-conformance.
  *
  * The tools that policies are written with are in mapping.h.
  *
- * A policy is asked for by name with modifiers: "max-upr", "max-upr+reservations",
- * "event-based+drop:0.5", "max-upr+filter:resource:4.0". "+no-wait", which says what Pair does anyhow, is
- * taken and left out of the name.
+ * A policy is named with modifiers: "max-upr", "max-upr+reservations", "event-based+drop:0.5",
+ * "max-upr+filter:resource:4.0". "+no-wait", which is the default of Pair, is accepted and left out
+ * of the name.
  *
- * Ties are broken in one way everywhere: higher objective, then earlier arrival, then lower task id,
- * then cluster order, then lower P-state. Objectives, energies, utilities and computed times are equal
- * if their keys are (rank_key.h).
+ * Ties are broken in one way everywhere: higher objective, then earlier arrival, then lower task
+ * id, then cluster order, then lower P-state. Objectives, energies, utilities and computed times
+ * are equal if their keys are (rank_key.h).
  */
 
-/* How a policy promises nodes to tasks that cannot start now (3.2). */
+/* How a policy plans the starts of tasks that cannot start now (3.2). */
 enum policy_future {
 	POLICY_FUTURE_DEFAULT = 0,  /* the policy's own default */
 	POLICY_FUTURE_PLACEHOLDERS, /* dropped at the next mapping event */
 	POLICY_FUTURE_RESERVATIONS, /* permanent */
-	POLICY_FUTURE_NONE,         /* no promises: tasks start now or wait (immediate.h) */
+	POLICY_FUTURE_NONE,         /* no planned starts: tasks start now or wait (immediate.h) */
 };
 
-/* Which share of the remaining energy an option may need (3.8). */
+/* How an option's energy is compared with a fair share of the remaining energy (3.8). */
 enum policy_filter {
 	POLICY_FILTER_NONE = 0,
 	POLICY_FILTER_TASK,     /* energy per task, equations (6) to (8) */
@@ -41,8 +41,8 @@ enum policy_filter {
 };
 
 /*
- * When a policy that shares hosts is to be asked (model.h): at the periodic events, when tasks have
- * arrived or ended or the time of a deferred one has come, or both. The others are asked
+ * When a policy that shares hosts is asked (model.h): at the periodic events, when tasks have
+ * arrived or ended or the time of a deferred task has come, or both. Other policies are asked
  * periodically.
  */
 enum policy_moments {
@@ -57,72 +57,75 @@ struct queueing;
 struct queueing_memory;
 struct sharing;
 
-/* What the caller of policy_decide() can ask for, or'ed together. */
+/* Flags of policy_decide(), or'ed together. */
 enum policy_flags {
 	POLICY_PLAIN = 0,
-	/* Fills plan->considered. Slower. */
+	/* Fill plan->considered. Slower. */
 	POLICY_EXPLAIN = 1 << 0,
 	/*
-	 * Leaves out place-holders that cannot start before the next mapping event where they
-	 * change nothing, neither now nor, as long as tasks keep to their estimates, at the next
-	 * event. For simulations in which nobody sees them. A policy may ignore it.
+	 * Leave out place-holders that cannot start before the next mapping event where they change
+	 * nothing, neither now nor, as long as tasks keep to their estimates, at the next event.
+	 * For simulations whose place-holders are not shown. A policy may ignore this flag.
 	 */
 	POLICY_TRIM = 1 << 1,
 };
 
-/* The memory and the wishes of one call. */
+/* The memory and the flags of one call. */
 struct policy_context {
 	struct arena *arena; /* everything in the plan comes from it */
 	unsigned int flags;      /* enum policy_flags */
 	/*
-	 * Of a policy that queues tasks (queueing.h): what it computed at former events of the same
-	 * system, which spares time and changes no plan. NULL: none.
+	 * Completion times that a policy with queues (queueing.h) computed at former events of the
+	 * same system. They save time and do not change plans. NULL: none.
 	 */
 	struct queueing_memory *memory;
 };
 
-/* The table of one policy. */
+/* The description and functions of one policy. */
 struct policy_ops {
 	const char *name;
 	const char *section; /* of the paper: "Machovec 2018, 3.5" */
 	const char *summary; /* one line for `virtbed policies` */
-	enum policy_future future;  /* the default; with POLICY_FUTURE_NONE no +filter is taken */
+	/* The default; with POLICY_FUTURE_NONE the modifier +filter is refused. */
+	enum policy_future future;
 	bool future_fixed;   /* the modifiers +placeholders and +reservations are refused */
 	bool reads_budget;   /* decisions depend on the budget even without a filter */
 	bool by_energy;      /* decisions depend on the energies of options even without a budget */
 	bool reads_placeholders; /* decisions depend on the place-holders of the last event */
 	bool reads_seed;     /* decisions depend on the seed */
-	bool resumes;        /* decide() says when suspended tasks go on: policy_resumes() */
-	bool cluster_order;  /* cluster order matters beyond ties: say it beside results */
-	bool pairs;          /* weighs both orderings of two tasks: takes +algorithm-3 */
+	bool resumes;        /* decide() resumes suspended tasks: policy_resumes() */
+	bool cluster_order;  /* cluster order matters beyond ties, which reports mention */
+	/* Compares both orderings of two tasks; the modifier +algorithm-3 is accepted. */
+	bool pairs;
 	enum policy_moments moments;
-	uint32_t variant;    /* for files that serve several names */
+	uint32_t variant;    /* for files that define several policies */
 	/*
 	 * Decides one mapping event on shared hosts (sharing.h, Stillwell 2010). A policy with this
-	 * decides in shared systems alone, takes no modifiers and has none of the functions below;
-	 * its future is POLICY_FUTURE_NONE.
+	 * function decides only in shared systems, takes no modifiers and has none of the functions
+	 * below; its future is POLICY_FUTURE_NONE.
 	 */
 	int (*decide_sharing)(struct sharing *sharing);
 	/*
-	 * Decides one mapping event on machines with queues (queueing.h, Gentry 2019), in the same
-	 * way: alone there, without modifiers and without the functions below.
+	 * Decides one mapping event on clusters with queues (queueing.h, Gentry 2019). As with
+	 * decide_sharing, such a policy decides only there, without modifiers and without the
+	 * functions below.
 	 */
 	int (*decide_queueing)(struct queueing *queueing);
-	bool evicts; /* it takes executing tasks off their machines, too (Gentry 2019, scenario C) */
-	bool fair;   /* it heeds the sufferage of task types (Gentry 2019, V.D.2) */
+	bool evicts; /* it evicts executing tasks at their deadlines (Gentry 2019, scenario C) */
+	bool fair;   /* it uses the sufferage of task types (Gentry 2019, V.D.2) */
 	/*
-	 * Decides one mapping event, required unless the future is POLICY_FUTURE_NONE. Tasks that
-	 * are to be dropped are gone from mapping->tasks; the others are in the order of the snapshot.
-	 * Called by policy_decide() only. Returns 0, or -ENOMEM.
+	 * Decides one mapping event. Required unless the future is POLICY_FUTURE_NONE. Tasks that
+	 * are dropped are not in mapping->tasks any more; the others are in the order of the
+	 * snapshot. Called by policy_decide() only. Returns 0, or -ENOMEM.
 	 */
 	int (*decide)(struct mapping *mapping);
 	/*
-	 * The same without promises (immediate.h): required where the future is POLICY_FUTURE_NONE.
-	 * For other policies optional: what they do in an immediate system (model.h), if that is
-	 * something else there. `immediate_section` and `immediate_summary` then say what.
+	 * Decides one mapping event without planned starts (immediate.h). Required if the future is
+	 * POLICY_FUTURE_NONE. Optional for other policies: what they do in an immediate system
+	 * (model.h), if that differs; `immediate_section` and `immediate_summary` then describe it.
 	 */
 	int (*decide_immediate)(struct immediate *immediate);
-	const char *immediate_section; /* NULL: the policy is the same everywhere */
+	const char *immediate_section; /* NULL: the policy is the same in all systems */
 	const char *immediate_summary;
 };
 
@@ -133,14 +136,21 @@ struct policy_ops {
 struct policy {
 	const struct policy_ops *ops;
 	enum policy_future future; /* never POLICY_FUTURE_DEFAULT; unused in an immediate system */
-	bool drop_given;           /* +drop: what earns less than the threshold leaves (3.3) ... */
-	double drop_threshold;     /* ... so with 0 nothing does; without +drop what earns nothing */
+	/* +drop was given: tasks that can earn only less than drop_threshold are dropped (3.3). */
+	bool drop_given;
+	/* 0 with +drop: no task is dropped; without +drop tasks that can earn nothing are. */
+	double drop_threshold;
 	enum policy_filter filter;
 	double leniency;           /* of the filter, > 0; 0 without one */
-	bool filter_once;          /* the filter's share is found once per event (3.1) */
-	bool reserve_now;          /* +reserve-now: reserved nodes are free from now on until the start (mapping.h) */
-	bool algorithm_3;          /* +algorithm-3: Pair by the letter of Algorithm 3, not by the text (preempt_pair.c) */
-	char name[POLICY_NAME_MAX];     /* as it was asked for, but for +no-wait */
+	bool filter_once;          /* the fair share is computed once per event (3.1) */
+	/* +reserve-now: reserved nodes are kept free from now on until the start (mapping.h). */
+	bool reserve_now;
+	/*
+	 * +algorithm-3: Pair exactly as Algorithm 3, where it differs from the paper's text
+	 * (preempt_pair.c).
+	 */
+	bool algorithm_3;
+	char name[POLICY_NAME_MAX];     /* as given, without +no-wait */
 };
 
 /* All policies, in the order of the table; *ret_count of them. */
@@ -150,41 +160,48 @@ const struct policy_ops *const *policy_list(uint32_t *ret_count);
 const struct policy_ops *policy_find(const char *name);
 
 /*
- * Reads a name with modifiers. Returns 0, or -EINVAL with a line in `message` (`size` bytes, cut
- * off if need be) that says what is wrong and lists what is known; *ret_policy is then untouched.
+ * Parses a name with modifiers. Returns 0, or -EINVAL with a line in `message` (`size` bytes,
+ * truncated if need be) that says what is wrong and lists the known names; *ret_policy is then
+ * untouched.
  */
 int policy_parse(const char *text, struct policy *ret_policy, char *message, size_t size);
 
-/* Replaces a name that policy_parse() takes by the name of the policy, which is no longer, in place. Other text stays. */
+/*
+ * Replaces a name that policy_parse() accepts, in place, by the normal name of the policy, which is
+ * not longer. Other text is left as it is.
+ */
 void policy_normalize_name(char *name);
 
-/* Whether decisions depend on the budget; if not, one run serves all limits of a testbed. */
+/* Whether decisions depend on the budget. If not, one run serves all limits of a testbed. */
 static inline bool policy_reads_budget(const struct policy *policy)
 {
 	return policy->ops->reads_budget || policy->filter != POLICY_FILTER_NONE;
 }
 
-/* Whether decisions depend on the energies of options, with a budget at least: without energies they mean nothing. */
+/*
+ * Whether decisions depend on the energies of options, at least with a budget. Such a policy makes
+ * no sense without energies.
+ */
 static inline bool policy_by_energy(const struct policy *policy)
 {
 	return policy->ops->by_energy || policy_reads_budget(policy);
 }
 
 /*
- * NULL if the policy can decide in the system, else a sentence why not: some need shared hosts, some
- * machines with queues, all others nodes of their own.
+ * NULL if the policy can decide in the system, else a sentence why not. Some policies need shared
+ * hosts, some clusters with queues, all others nodes with one task each.
  */
 const char *policy_misfit(const struct policy *policy, const struct sched_system *system);
 
 /*
- * Whether the policy says when suspended tasks go on. Those that make promises know of none: under them it is for
- * others to say.
+ * Whether the policy resumes suspended tasks. Policies with reservations or place-holders do not
+ * know suspended tasks: the engine resumes these.
  */
 bool policy_resumes(const struct policy *policy, const struct sched_system *system);
 
 /*
- * Decides one mapping event of a system that the policy fits. Resets the context's arena first; the plan lasts until
- * the next reset. Returns 0, or -ENOMEM when memory is short.
+ * Decides one mapping event of a system that the policy fits. Resets the context's arena first; the
+ * plan is valid until the next reset. Returns 0, or -ENOMEM if memory is short.
  */
 int policy_decide(const struct policy *policy, const struct sched_snapshot *snapshot,
 		  struct policy_context *context, struct sched_plan *ret_plan);

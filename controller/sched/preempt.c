@@ -4,15 +4,15 @@
 #include "controller/sched/preempt_heap.h"
 #include "controller/sched/rank_key.h"
 
-/* Candidates that have to beat the same. */
+/* Candidates that have to exceed the same value. */
 struct lane {
 	uint32_t cluster;
 	uint32_t nodes;
 	bool may_preempt;
-	uint32_t version; /* of the cluster, + 1; 0: `beat` is not known yet */
+	uint32_t version; /* version of the cluster, + 1; 0: `beat` is not known yet */
 	double beat;      /* 0: idle nodes; INFINITY: nothing can be placed */
 	double beat_key;
-	uint32_t victims; /* that make up `beat` */
+	uint32_t victims; /* victims whose values make up `beat` */
 	struct preempt_heap heap;
 };
 
@@ -20,19 +20,19 @@ struct lane {
 struct preempting {
 	struct immediate *immediate;
 	enum preempt preempt;
-	bool energy;         /* some options may be refused: all candidates are looked at */
+	bool energy;         /* energy may refuse options: all candidates are considered */
 	uint32_t lanes_count;
 	uint32_t lanes_capacity;
 	struct lane *lanes;
 	struct preempt_heap whole;  /* classes that are not in the lanes, by their bounds */
-	struct preempt_heap parked; /* those that cannot preempt, while nothing is idle */
+	struct preempt_heap parked; /* classes that cannot preempt, while no node is idle */
 };
 
-/* The best that was found. */
+/* The best candidate so far. */
 struct best {
-	const struct lane *lane; /* NULL: nothing */
-	struct preempt_entry entry; /* its key is the one of t */
-	double key; /* of the objective */
+	const struct lane *lane; /* NULL: no candidate */
+	struct preempt_entry entry; /* its key is that of t's value */
+	double key; /* key of the quantity that is maximised */
 };
 
 static const enum sched_reason idle_reasons[] = {
@@ -57,8 +57,8 @@ static struct lane *find_lane(struct preempting *p, uint32_t cluster, uint32_t n
 	return &p->lanes[p->lanes_count++];
 }
 
-/* Enters all ways of a class that earn something. */
-static int enter(struct preempting *p, uint32_t class)
+/* Puts all ways of a class that earn something into the lanes. */
+static int enter_lanes(struct preempting *p, uint32_t class)
 {
 	struct immediate *immediate = p->immediate;
 	const struct immediate_way *ways = immediate_ways(immediate, class);
@@ -81,7 +81,7 @@ static int enter(struct preempting *p, uint32_t class)
 	return 0;
 }
 
-/* What the candidates of a lane have to beat, brought up to date. */
+/* Recomputes the value that the candidates of a lane have to exceed. */
 static void refresh(struct preempting *p, struct lane *lane)
 {
 	const struct immediate_cluster *cluster = &p->immediate->clusters[lane->cluster];
@@ -99,7 +99,7 @@ static void refresh(struct preempting *p, struct lane *lane)
 	lane->beat_key = rank_key(lane->beat);
 }
 
-/* The first candidate of a lane whose class still has that task; NULL: there is none. */
+/* The first candidate of a lane whose class still has that task; NULL: none. */
 static const struct preempt_entry *top_of(struct preempting *p, struct lane *lane)
 {
 	const struct immediate *immediate = p->immediate;
@@ -120,7 +120,7 @@ static const struct preempt_entry *top_of(struct preempting *p, struct lane *lan
 	return NULL;
 }
 
-/* The first candidate of a lane that energy allows, after a look at all of them. */
+/* The first candidate of a lane that energy allows, considering all of them. */
 static const struct preempt_entry *allowed_of(struct preempting *p, struct lane *lane)
 {
 	const struct immediate *immediate = p->immediate;
@@ -162,7 +162,7 @@ static bool is_better(const struct best *best, const struct lane *lane,
 	return lane->cluster < other->cluster;
 }
 
-/* The best of what is in the lanes. */
+/* The best candidate of all lanes. */
 static struct best find_best(struct preempting *p)
 {
 	struct best best = { 0 };
@@ -185,7 +185,7 @@ static struct best find_best(struct preempting *p)
 	return best;
 }
 
-/* The key of what a task has to be worth more than to be placed anywhere at all. */
+/* The key of the value that a task has to exceed to be placed anywhere. */
 static double reach(const struct preempting *p)
 {
 	const struct immediate *immediate = p->immediate;
@@ -212,8 +212,11 @@ static bool might_win(const struct preempt_entry *whole, const struct best *best
 	return whole->id < best->entry.id;
 }
 
-/* The best of all, after whatever might win has entered the lanes. Returns 0, or -ENOMEM. */
-static int choose(struct preempting *p, struct best *ret_best)
+/*
+ * Finds the best candidate, after all classes that might win have entered the lanes. Returns 0, or
+ * -ENOMEM.
+ */
+static int choose_best(struct preempting *p, struct best *ret_best)
 {
 	struct immediate *immediate = p->immediate;
 	const double least = reach(p);
@@ -229,7 +232,7 @@ static int choose(struct preempting *p, struct best *ret_best)
 		if (immediate->idle == 0 && !immediate->classes[whole.class].may_preempt) {
 			result = preempt_heap_append(&p->parked, immediate->arena, &whole);
 		} else {
-			result = enter(p, whole.class);
+			result = enter_lanes(p, whole.class);
 			*ret_best = find_best(p);
 		}
 		if (result < 0)
@@ -238,7 +241,7 @@ static int choose(struct preempting *p, struct best *ret_best)
 	return 0;
 }
 
-/* Takes back what was parked as soon as nodes are idle again. */
+/* Puts parked classes back as soon as nodes are idle again. */
 static int unpark(struct preempting *p)
 {
 	int result = 0;
@@ -316,8 +319,8 @@ static int explain_rest(struct preempting *p)
 	return result;
 }
 
-/* Places the best, and enters what it preempted. */
-static int place(struct preempting *p, const struct best *best)
+/* Places the best candidate, and adds the classes of the tasks that it preempted. */
+static int place_best(struct preempting *p, const struct best *best)
 {
 	struct immediate *immediate = p->immediate;
 	const uint32_t before = immediate->classes_count;
@@ -338,11 +341,11 @@ static int place(struct preempting *p, const struct best *best)
 	if (result == 0)
 		result = immediate_place(immediate, &choice);
 	for (uint32_t c = before; result == 0 && c < immediate->classes_count; c++)
-		result = enter(p, c);
+		result = enter_lanes(p, c);
 	return result < 0 ? result : unpark(p);
 }
 
-static int begin(struct preempting *p, struct immediate *immediate, enum preempt preempt)
+static int init_preempting(struct preempting *p, struct immediate *immediate, enum preempt preempt)
 {
 	*p = (struct preempting){
 		.immediate = immediate,
@@ -373,12 +376,12 @@ int preempt_map(struct immediate *immediate, enum objective objective, enum pree
 	}
 	result = immediate_value(immediate, objective, preempt != PREEMPT_NEVER);
 	if (result == 0)
-		result = begin(&p, immediate, preempt);
+		result = init_preempting(&p, immediate, preempt);
 	while (result == 0) {
-		result = choose(&p, &best);
+		result = choose_best(&p, &best);
 		if (result < 0 || !best.lane)
 			break;
-		result = place(&p, &best);
+		result = place_best(&p, &best);
 	}
 	if (result == 0 && immediate_explains(immediate))
 		result = explain_rest(&p);

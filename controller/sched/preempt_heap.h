@@ -5,11 +5,11 @@
 
 /* Heaps of classes in the order in which their next tasks are considered (preempt.h). */
 
-/* A way of a class, or a class as a whole, with what it is worth or could be. */
+/* A way of a class, or a class as a whole, with its value or a bound of it. */
 struct preempt_entry {
-	double key;       /* rank_key() of that */
-	double arrival_s; /* of the class's next task when it was entered */
-	uint32_t id;      /* of that */
+	double key;       /* rank_key() of the value */
+	double arrival_s; /* arrival of the class's next task when the entry was made */
+	uint32_t id;      /* id of that task */
 	uint32_t class;
 	uint32_t way;
 };
@@ -65,7 +65,7 @@ static inline int preempt_heap_append(struct preempt_heap *heap, struct arena *a
 	return 0;
 }
 
-/* Makes a heap of what was appended. */
+/* Makes a heap of the appended entries. */
 static inline void preempt_heap_order(struct preempt_heap *heap)
 {
 	for (uint32_t i = heap->count / 2; i-- > 0;)
@@ -94,7 +94,7 @@ static inline void preempt_heap_remove(struct preempt_heap *heap)
 		preempt_heap_sift(heap, 0);
 }
 
-/* Whether the tasks of a class are all placed, or gone. */
+/* Whether all tasks of a class are placed or have left the event. */
 static inline bool preempt_exhausted(const struct immediate *immediate, uint32_t class)
 {
 	return immediate->classes[class].next == immediate->classes[class].count;

@@ -2,45 +2,47 @@
 /*
  * Max Util and Max UPT with the Pair technique (Machovec 2017, III.E.4, Algorithm 3).
  *
- * A task t that may preempt makes a pair with every preemptible task r of a cluster where it can
- * earn. Either t goes first and r resumes behind it, or r goes first: the ordering with the higher
- * net value, the sum of both tasks' values, counts. The value of the second one is taken at its later
- * completion and, for UPT, divided by its own RET. The pair with the highest net value is compared with
- * the idle alternative, the highest value of t on idle nodes plus the value of this r left alone, and
- * must exceed it, strictly. Of all tasks the one whose own value in its allocation is highest is decided:
- * it takes the idle nodes, or preempts r.
+ * A task t that may preempt makes a pair with every preemptible task r of a cluster where t can
+ * earn something. Either t goes first and r resumes behind it, or r goes first: the ordering with
+ * the higher net value, the sum of both tasks' values, counts. The value of the second task is
+ * taken at its later completion and, for UPT, divided by its own RET. The pair with the highest net
+ * value is compared with the idle alternative, the highest value of t on idle nodes plus the value
+ * of this r left alone, and must strictly exceed it. Of all tasks the task whose own value in its
+ * allocation is highest is decided: it takes the idle nodes, or preempts r.
  *
- * Where the text and Algorithm 3 differ the text holds. "If the second ordering results in higher Util,
- * preemption is not considered for that core" (III.E.4): an r that is to go first makes no pair, and a tie
- * is t's. "Tasks are not preempted unless higher utility can be earned for another task" (II.D): where t
- * would earn no more utility than the r of its best pair left alone, that pair is barred. t then takes idle
- * nodes, or stays unmapped while that pair is its best. That the best pair alone is asked, and by utility
- * whatever the objective is, was chosen among the readings of II.D for what it gives
- * (docs/explanation/reproduction.md, 10): with every pair asked Pair is better than Greedy.
+ * Where the text and Algorithm 3 differ, this follows the text. "If the second ordering results in
+ * higher Util, preemption is not considered for that core" (III.E.4): an r that should go first
+ * makes no pair, and in a tie t goes first. "Tasks are not preempted unless higher utility can be
+ * earned for another task" (II.D): if t would earn no more utility than the r of its best pair left
+ * alone, that pair is barred. t then takes idle nodes, or stays unmapped while that pair is its
+ * best. Of the readings of II.D, this one (only the best pair is tested, and by utility whatever
+ * the objective is) was chosen for its results (docs/explanation/reproduction.md, 10): if every
+ * pair is tested, Pair is better than Greedy.
  *
- * +algorithm-3 is Algorithm 3 to the letter. All pairs compete, and r goes first unless t first is worth
- * more, strictly; no pair is barred. A t whose best pair has r first leaves the event without anything.
+ * +algorithm-3 is Algorithm 3 exactly. All pairs compete, and r goes first unless the value with t
+ * first is strictly higher; no pair is barred. A t whose best pair has r first leaves the event
+ * without an assignment.
  *
  * Several nodes: r, the anchor, is any preemptible task. If its nodes are not enough, t takes the
  * idle ones, too, and if these are not either, those of other preemptible tasks in order of
  * increasing value; then r stands for all of them: t goes second when the last of them has ended.
  *
- * r executes (III.E.4): what is placed in the event does not yet, "this mapping is used to preempt and
- * assign tasks" when it is made (III.A), so that it is nobody's r. So a task is preempted once in an
- * event at most, and the loop ends; otherwise it may go round in circles (x before y, y before z, z
- * before x).
+ * r executes (III.E.4): a task placed in the event does not execute yet ("this mapping is used to
+ * preempt and assign tasks" when it is made, III.A), so that it is never an r. So a task is
+ * preempted at most once in an event, and the loop ends; otherwise it might not end (x before y, y
+ * before z, z before x).
  *
- * The decisions are those of a full rescan: what may be worth more than the best known decision, by
- * the bound of its class, is evaluated, the rest waits; and on a serial system an evaluation holds
- * until the r of the best pair or the last idle node is gone (preempt_pair_plans.h). With +algorithm-3, in a
- * serial system without idle nodes, a class that loses nothing by waiting as long as the longest task takes
- * would always go second, and leaves at once.
+ * The decisions are those of a full rescan: classes whose bound may exceed the value of the best
+ * known decision are evaluated, the others wait; and on a serial system an evaluation holds until
+ * the r of the best pair or the last idle node is gone (preempt_pair_plans.h). With +algorithm-3,
+ * in a serial system without idle nodes, a class that loses nothing by waiting as long as the
+ * longest task takes would always go second, and leaves at once.
  *
  * Cost of an event on a serial system beside immediate.h and the searches (preempt_pair.h), with k
  * classes, those of preempted tasks included, e evaluations, l times that tasks leave and p
- * placements: (k + e + l + p) log k, and k once per cluster. A class is evaluated once, and again when
- * it comes to the top after the r of its best pair has gone, so e is k + p k at worst.
- * On systems that are not serial every placement makes all plans void, and every search weighs all
+ * placements: (k + e + l + p) log k, and k once per cluster. A class is evaluated once, and again
+ * when it comes to the top after the r of its best pair has gone, so e is k + p k at worst. On
+ * systems that are not serial every placement makes all plans void, and every search computes all
  * pairs of a class of o ways with r tasks: p k o r.
  */
 #include "controller/sched/preempt_pair.h"
@@ -53,10 +55,12 @@ struct pairing {
 	struct immediate *immediate;
 	struct pair_searches searches;
 	struct pair_plans plans;
-	double longest_s; /* no RET is longer */
+	double longest_s; /* upper bound of all RETs */
 };
 
-/* The idle nodes where the next task of a class is worth most; false where there are none. */
+/*
+ * Finds the idle nodes where the next task of a class has the highest value; false: there are none.
+ */
 static bool find_idle(const struct immediate *immediate, uint32_t class, uint32_t *ret_way)
 {
 	const struct immediate_class *c = &immediate->classes[class];
@@ -76,7 +80,7 @@ static bool find_idle(const struct immediate *immediate, uint32_t class, uint32_
 	return found;
 }
 
-/* Finds the best pair of a class, or brings the one that it had up to date. */
+/* Finds the best pair of a class, starting from its former best pair where there is one. */
 static int find_pair(struct pairing *p, uint32_t class)
 {
 	const struct immediate *immediate = p->immediate;
@@ -93,7 +97,10 @@ static int find_pair(struct pairing *p, uint32_t class)
 	return result;
 }
 
-/* Whether a pair is barred: the task has to earn more than the victims would (II.D), but with +algorithm-3. */
+/*
+ * Whether a pair is barred: without +algorithm-3 the task has to earn more than the victims would
+ * (II.D).
+ */
 static bool is_barred(struct pairing *p, uint32_t class, const struct pair *pair)
 {
 	const struct immediate *immediate = p->immediate;
@@ -101,7 +108,8 @@ static bool is_barred(struct pairing *p, uint32_t class, const struct pair *pair
 	const double end_s = immediate->snapshot->now_s + etc_s;
 
 	return !p->searches.algorithm_3 &&
-	       rank_key_compare(objective_at(OBJECTIVE_UTIL, immediate_head(immediate, class), end_s,
+	       rank_key_compare(objective_at(OBJECTIVE_UTIL, immediate_head(immediate, class),
+					     end_s,
 					 etc_s),
 				pair_alone(&p->searches, class, pair, OBJECTIVE_UTIL)) <= 0;
 }
@@ -152,7 +160,7 @@ static bool can_wait(const struct pairing *p, uint32_t class)
 	       sched_task_utility(task, end_s) == c->utility;
 }
 
-/* No task has more than this left. */
+/* An upper bound of the remaining execution times of all tasks. */
 static double find_longest_s(const struct sched_system *system)
 {
 	const uint32_t count = system->options_first[system->rows_count];
@@ -163,7 +171,7 @@ static double find_longest_s(const struct sched_system *system)
 	return longest_s;
 }
 
-/* Evaluates what might come before everything else, until it does. Returns 0, or -ENOMEM. */
+/* Evaluates the class on top until the top is evaluated. Returns 0, or -ENOMEM. */
 static int evaluate_top(struct pairing *p)
 {
 	struct pair_plans *plans = &p->plans;
@@ -233,10 +241,10 @@ static int explain(struct pairing *p, uint32_t class, const struct sched_task *t
 }
 
 /*
- * Lets the next task of the class on top, which goes second, leave the event, and with it those
- * behind it that would be next: nothing changes by it.
+ * Lets the next task of the class on top, which goes second, leave the event, together with the
+ * tasks behind it that would be next: nothing changes by it.
  */
-static int leave(struct pairing *p)
+static int leave_event(struct pairing *p)
 {
 	struct immediate *immediate = p->immediate;
 	const struct preempt_heap *heap = &p->plans.queue.heap;
@@ -265,7 +273,7 @@ static int leave(struct pairing *p)
 }
 
 /* Places the next task of the class on top (lines 17 to 21). */
-static int place(struct pairing *p)
+static int place_task(struct pairing *p)
 {
 	struct immediate *immediate = p->immediate;
 	const uint32_t class = p->plans.queue.heap.entries[0].class;
@@ -302,16 +310,16 @@ static int place(struct pairing *p)
 	return 0;
 }
 
-/* Carries out what the class on top chose. */
-static int carry_out(struct pairing *p)
+/* Carries out the plan of the class on top. */
+static int apply_plan(struct pairing *p)
 {
 	const uint32_t before = p->immediate->classes_count;
 	const uint32_t class = p->plans.queue.heap.entries[0].class;
 	int result;
 
 	if (p->plans.plans[class].kind == PAIR_SECOND)
-		return leave(p);
-	result = place(p);
+		return leave_event(p);
+	result = place_task(p);
 	for (uint32_t c = before; result == 0 && c < p->immediate->classes_count; c++)
 		result = pair_plans_add(&p->plans, c);
 	return result;
@@ -350,7 +358,7 @@ int preempt_pair_map(struct immediate *immediate, enum objective objective)
 		if (result < 0 || heap->count == 0 ||
 		    p.plans.plans[heap->entries[0].class].kind == PAIR_NONE)
 			break;
-		result = carry_out(&p);
+		result = apply_plan(&p);
 	}
 	if (result == 0 && immediate_explains(immediate))
 		result = explain_rest(&p);

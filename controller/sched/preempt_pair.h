@@ -5,27 +5,28 @@
 #include "controller/sched/preempt.h"
 
 /*
- * The best pair of a task and what runs: the first phase of Algorithm 3 (Machovec 2017, III.E.4). Used
- * by preempt_pair.c only, whose head says what a pair is.
+ * The best pair of a mappable task t and a running task r: the first phase of Algorithm 3 (Machovec
+ * 2017, III.E.4). Used by preempt_pair.c only, whose opening comment defines pairs.
  *
- * On a serial system tasks that run in a cluster and are worth the same whenever they end form a
- * group, and a search looks at few of the groups:
- * - Where t goes second, at the frontier: what no group on a lower node precedes in both, being worth
- *   as much and ending as early. It depends on what runs alone, and is found anew after a placement.
- *   If values, ends and nodes have nothing to do with one another, of g groups log(g)^2 / 2 are on it.
- * - Where t goes first, r loses what t takes: RET of t are divided into ranges (two for every
- *   doubling), and for each of them the groups are kept in the order of what they are worth if they
- *   wait for the shortest, which bounds their part of the pair.
- * Both end where the bound of the pair says that nothing better can come. What is placed in the event
- * makes no pairs, so groups only shrink. The first search is for +algorithm-3 alone. Without it only pairs count
- * in which t first is worth no less.
- * Elsewhere the net values depend on all that is in the cluster, and every search weighs all pairs.
+ * On a serial system tasks that run in a cluster and have the same value whenever they end form a
+ * group, and a search considers few of the groups:
+ * - Pairs where t goes second are searched on the frontier: the groups that no group on a lower
+ *   node precedes in both value (at least as high) and end (at least as early). It depends on
+ *   running tasks only, and is recomputed after a placement. If values, ends and nodes are
+ *   independent, log(g)^2 / 2 of g groups are on it.
+ * - Where t goes first, r loses what t takes: the RET of t are divided into ranges (two for every
+ *   doubling), and for each of them the groups are ordered by their values if they wait for the
+ *   shortest RET, which bounds their part of the pair. Both end where the bound of the pair says
+ *   that nothing better can follow. Tasks placed in the event make no pairs, so groups only shrink.
+ *   The first search is for +algorithm-3 only. Without it only pairs count in which t first has no
+ *   lower value. On other systems the net values depend on everything in the cluster, and every
+ *   search computes all pairs.
  *
  * Cost on a serial system with c clusters of r preemptible tasks in g groups, f of them on the
- * frontier: r g / 2 per cluster to form the groups, only as many as are worth exactly the same being
- * compared; g^2 / 4 moves for each range of a cluster that is met (at most 40, some 8 in the paper's
- * environment); g (f + ranges) per placement; a search weighs one to some pairs for each way of the
- * class, g at worst.
+ * frontier: r g / 2 per cluster to form the groups, as only tasks with exactly the same value are
+ * compared; g^2 / 4 moves for each range of a cluster that occurs (at most 40, about 8 in the
+ * paper's environment); g (f + ranges) per placement; a search computes one to a few pairs for each
+ * way of the class, g at worst.
  */
 
 /* Ranges of RET. */
@@ -33,78 +34,80 @@
 
 /* A pair. */
 struct pair {
-	double net;       /* of the better ordering */
+	double net;       /* net value of the better ordering */
 	double second;    /* value of t if it goes second */
 	uint32_t cluster;
-	uint32_t node;    /* lowest usable one of the anchor */
+	uint32_t node;    /* lowest usable node of the anchor */
 	uint32_t anchor;  /* occupant */
-	uint32_t group;   /* that it is of; unused in a plain search */
+	uint32_t group;   /* the anchor's group; unused in a plain search */
 	uint16_t way;
 	bool first;       /* t goes first */
 };
 
 /*
- * What each of a group is worth at most behind a task of a range. A group are preemptible occupants of
- * a cluster that are interchangeable but for their nodes.
+ * The bound of the value that each task of a group has behind a task of a range. A group consists
+ * of preemptible occupants of a cluster that are interchangeable but for their nodes.
  */
 struct pair_behind {
 	double bound;
-	uint32_t node;  /* the lowest one of the group */
+	uint32_t node;  /* the group's lowest node */
 	uint32_t group;
 };
 
-/* The groups of a cluster by that, highest first, then by node. */
+/* The groups of a cluster by that bound, highest first, then by node. */
 struct pair_list {
 	uint32_t count;
-	struct pair_behind *behind; /* NULL: not asked for yet */
+	struct pair_behind *behind; /* NULL: not computed yet */
 };
 
-/* What runs in a cluster of a serial system. */
+/* The running tasks in a cluster of a serial system. */
 struct pair_cluster {
-	struct pair_list order;  /* by what they are worth if they do not wait */
+	struct pair_list order;  /* by their values if they do not wait */
 	uint32_t frontier_count; /* 0: not known */
 	uint32_t *frontier;      /* groups, most valuable first */
 	struct pair_list ranges[PAIR_RANGES];
 };
 
-/* What all searches share. */
+/* Data of all searches of an event. */
 struct pair_searches {
 	struct immediate *immediate;
-	bool plain;                /* weigh everything at every search */
-	bool algorithm_3;          /* +algorithm-3; without it t goes first, or there is no pair */
+	bool plain;                /* compute all pairs at every search */
+	bool algorithm_3;          /* +algorithm-3; without it there are only pairs with t first */
 	struct pair_cluster *clusters;
 	uint32_t groups_count;
-	uint32_t *lowest;          /* per group: its occupant on the lowest node; IMMEDIATE_NONE: none */
-	uint32_t *next;            /* per occupant of the snapshot: the one on the next node in its group */
-	uint32_t *victims;         /* room for a list of them */
+	/* Per group: its occupant on the lowest node; IMMEDIATE_NONE: empty. */
+	uint32_t *lowest;
+	/* Per occupant of the snapshot: the occupant on the next node in its group. */
+	uint32_t *next;
+	uint32_t *victims;         /* buffer for a list of victims */
 };
 
-/* Prepares searches. After immediate_value(). Returns 0, or -ENOMEM. */
+/* Prepares the searches of an event, after immediate_value(). Returns 0, or -ENOMEM. */
 int pair_searches_begin(struct pair_searches *all, struct immediate *immediate);
 
-/* Takes note of a placement for which `anchor` went. */
+/* To be called after a placement that preempted `anchor`. */
 void pair_searches_update(struct pair_searches *all, uint32_t anchor);
 
 /* The groups of a cluster, in the order of the range that `ret_s` is in; NULL: out of memory. */
 const struct pair_list *pair_range(struct pair_searches *all, uint32_t index, double ret_s);
 
-/* Brings the frontier of a cluster up to date. */
+/* Recomputes the frontier of a cluster if need be. */
 void pair_frontier(struct pair_searches *all, uint32_t index);
 
-/* Whether all of a group have gone. */
+/* Whether a group has no occupants left. */
 static inline bool pair_is_empty(const struct pair_searches *all, uint32_t group)
 {
 	return all->lowest[group] == IMMEDIATE_NONE;
 }
 
-/* The one of a group on the lowest node; there must be one. */
+/* The occupant of a group on the lowest node; the group must not be empty. */
 static inline const struct immediate_occupant *pair_occupant(const struct pair_searches *all,
 							     uint32_t group)
 {
 	return &all->immediate->occupants[all->lowest[group]];
 }
 
-/* What an occupant is worth that waits for `ret_s`. */
+/* The value of an occupant that waits for `ret_s`. */
 static inline double pair_worth_behind(const struct immediate *immediate,
 				       const struct immediate_occupant *o, double ret_s)
 {
@@ -114,19 +117,19 @@ static inline double pair_worth_behind(const struct immediate *immediate,
 
 /*
  * Finds the pair with the highest net value of a class, whose ways are known; ties: cluster order,
- * lower node, lower P-state. Sets *ret_found to whether there is any. Returns 0, or -ENOMEM.
+ * lower node, lower P-state. Sets *ret_found to whether there is a pair. Returns 0, or -ENOMEM.
  */
 int pair_find(struct pair_searches *all, uint32_t class, bool *ret_found, struct pair *ret_pair);
 
 /*
- * The same on a serial system for a class whose best pair was *pair until its anchor went: takes less
- * where there are others like that. Returns 0, or -ENOMEM.
+ * As pair_find(), on a serial system, for a class whose best pair was *pair until its anchor was
+ * preempted: costs less if the group has further occupants.
  */
 int pair_mend(struct pair_searches *all, uint32_t class, bool *ret_found, struct pair *pair);
 
 /*
- * What the victims of a pair are worth together, by `worth`, if they are left alone. The pair must be
- * the one that pair_find() or pair_mend() found last, and nothing placed since.
+ * The sum of the values, by `objective`, of the victims of a pair if they are left alone. The pair
+ * must be the last result of pair_find() or pair_mend(), with no placement since.
  */
 double pair_alone(struct pair_searches *all, uint32_t class, const struct pair *pair,
 		  enum objective objective);

@@ -34,7 +34,9 @@ static void offer(struct seeker *seeker, const struct pair *pair)
 	seeker->found = true;
 }
 
-/* Whether a pair on `node` that is worth `bound` at most may be better than the best so far. */
+/*
+ * Whether a pair on `node` with a net value of at most `bound` may be better than the best so far.
+ */
 static bool may_win(const struct seeker *seeker, double bound, uint32_t cluster, uint32_t node)
 {
 	const struct pair *best = &seeker->best;
@@ -45,7 +47,7 @@ static bool may_win(const struct seeker *seeker, double bound, uint32_t cluster,
 	return cluster != best->cluster ? cluster < best->cluster : node <= best->node;
 }
 
-/* What a task is worth that waits for `left_s`. */
+/* The value of a task that waits for `left_s`. */
 static double worth_second(const struct immediate *immediate, const struct sched_task *task,
 			   double left_s, double ret_s)
 {
@@ -60,8 +62,11 @@ static bool takes_part(const struct immediate *immediate, const struct immediate
 	       energy_judge(&immediate->energy, &way->rest) == SCHED_REFUSAL_TAKEN;
 }
 
-/* The better ordering of `task` and `victims_count` victims; fills net, second and first. False: they make no pair. */
-static bool weigh(const struct pair_searches *all, const struct sched_task *task,
+/*
+ * Computes the better ordering of `task` and `victims_count` victims; fills net, second and first.
+ * False: they make no pair.
+ */
+static bool compute_pair(const struct pair_searches *all, const struct sched_task *task,
 		  const struct immediate_way *way, const uint32_t *victims, uint32_t victims_count,
 		  struct pair *pair)
 {
@@ -84,7 +89,7 @@ static bool weigh(const struct pair_searches *all, const struct sched_task *task
 	return pair->first || all->algorithm_3;
 }
 
-/* Weighs all pairs of a class. */
+/* Computes all pairs of a class. */
 static bool find_plain(struct pair_searches *all, uint32_t index, struct pair *ret_pair)
 {
 	const struct immediate *immediate = all->immediate;
@@ -111,7 +116,8 @@ static bool find_plain(struct pair_searches *all, uint32_t index, struct pair *r
 			const uint32_t count = immediate_victims(immediate, &choice, all->victims);
 
 			if (count != IMMEDIATE_NONE &&
-			    weigh(all, class->tasks[class->next], way, all->victims, count, &pair))
+			    compute_pair(all, class->tasks[class->next], way, all->victims, count,
+					 &pair))
 				offer(&seeker, &pair);
 		}
 	}
@@ -119,8 +125,8 @@ static bool find_plain(struct pair_searches *all, uint32_t index, struct pair *r
 	return seeker.found;
 }
 
-/* Weighs the ordering in which the task goes second, or first, with one of a group. */
-static void weigh_one(struct seeker *seeker, uint32_t index, uint32_t group, bool first)
+/* Computes the ordering in which the task goes second, or first, with a member of a group. */
+static void compute_group_pair(struct seeker *seeker, uint32_t index, uint32_t group, bool first)
 {
 	const struct immediate *immediate = seeker->all->immediate;
 	const struct immediate_way *way = &seeker->class->ways[index];
@@ -149,8 +155,8 @@ static void weigh_one(struct seeker *seeker, uint32_t index, uint32_t group, boo
 	offer(seeker, &pair);
 }
 
-/* The pairs of a way in which the task goes second. */
-static void seek_second(struct seeker *seeker, uint32_t index)
+/* Searches the pairs of a way in which the task goes second. */
+static void search_second(struct seeker *seeker, uint32_t index)
 {
 	struct pair_searches *all = seeker->all;
 	const struct immediate *immediate = all->immediate;
@@ -167,12 +173,12 @@ static void seek_second(struct seeker *seeker, uint32_t index)
 		if (seeker->found && rank_key_above(seeker->best.net, bound))
 			return;
 		if (may_win(seeker, bound, way->rest.cluster, o->nodes[0]))
-			weigh_one(seeker, index, cluster->frontier[i], false);
+			compute_group_pair(seeker, index, cluster->frontier[i], false);
 	}
 }
 
-/* Those in which it goes first. */
-static int seek_first(struct seeker *seeker, uint32_t index)
+/* Searches the pairs of a way in which the task goes first. */
+static int search_first(struct seeker *seeker, uint32_t index)
 {
 	const struct immediate_way *way = &seeker->class->ways[index];
 	const struct pair_list *list =
@@ -187,13 +193,13 @@ static int seek_first(struct seeker *seeker, uint32_t index)
 		if (seeker->found && rank_key_above(seeker->best.net, bound))
 			return 0;
 		if (may_win(seeker, bound, way->rest.cluster, behind->node))
-			weigh_one(seeker, index, behind->group, true);
+			compute_group_pair(seeker, index, behind->group, true);
 	}
 	return 0;
 }
 
-/* All pairs of a class in a cluster, or in all of them (IMMEDIATE_NONE). */
-static int seek(struct seeker *seeker, uint32_t cluster)
+/* Searches the pairs of a class in a cluster, or in all clusters (IMMEDIATE_NONE). */
+static int search_pairs(struct seeker *seeker, uint32_t cluster)
 {
 	int result = 0;
 
@@ -204,13 +210,13 @@ static int seek(struct seeker *seeker, uint32_t cluster)
 		    (cluster != IMMEDIATE_NONE && way->rest.cluster != cluster))
 			continue;
 		if (seeker->all->algorithm_3)
-			seek_second(seeker, w);
-		result = seek_first(seeker, w);
+			search_second(seeker, w);
+		result = search_first(seeker, w);
 	}
 	return result;
 }
 
-static struct seeker start(struct pair_searches *all, uint32_t class)
+static struct seeker make_seeker(struct pair_searches *all, uint32_t class)
 {
 	return (struct seeker){
 		.all = all,
@@ -221,14 +227,14 @@ static struct seeker start(struct pair_searches *all, uint32_t class)
 
 int pair_find(struct pair_searches *all, uint32_t class, bool *ret_found, struct pair *ret_pair)
 {
-	struct seeker seeker = start(all, class);
+	struct seeker seeker = make_seeker(all, class);
 	int result;
 
 	if (all->plain) {
 		*ret_found = find_plain(all, class, ret_pair);
 		return 0;
 	}
-	result = seek(&seeker, IMMEDIATE_NONE);
+	result = search_pairs(&seeker, IMMEDIATE_NONE);
 	*ret_found = seeker.found;
 	*ret_pair = seeker.best;
 	return result;
@@ -236,17 +242,20 @@ int pair_find(struct pair_searches *all, uint32_t class, bool *ret_found, struct
 
 int pair_mend(struct pair_searches *all, uint32_t class, bool *ret_found, struct pair *pair)
 {
-	struct seeker seeker = start(all, class);
+	struct seeker seeker = make_seeker(all, class);
 	int result;
 
 	if (pair_is_empty(all, pair->group))
 		return pair_find(all, class, ret_found, pair);
-	/* One that is interchangeable does as well, but for what equals it. */
+	/*
+	 * Another member of the group gives the same net value; only equal pairs on lower nodes may
+	 * come before it.
+	 */
 	seeker.found = true;
 	seeker.best = *pair;
 	seeker.best.anchor = all->lowest[pair->group];
 	seeker.best.node = pair_occupant(all, pair->group)->nodes[0];
-	result = seek(&seeker, pair->cluster);
+	result = search_pairs(&seeker, pair->cluster);
 	*pair = seeker.best;
 	return result;
 }

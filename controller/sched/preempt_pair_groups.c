@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/sched/preempt_pair.h"
 
-/* Ends of tasks that are no further apart count as different, but not as one before the other. */
+/* Two ends at most this far apart are different, but neither is before the other; seconds. */
 #define SAME_END_S 1e-6
 
 static bool behind_before(const struct pair_behind *a, const struct pair_behind *b)
@@ -18,7 +18,7 @@ static void insert_behind(struct pair_list *list, const struct pair_behind *behi
 	list->behind[i] = *behind;
 }
 
-/* Takes a group out of a list and returns what it was there. */
+/* Removes a group from a list and returns its entry. */
 static struct pair_behind remove_behind(struct pair_list *list, uint32_t group)
 {
 	struct pair_behind behind;
@@ -33,7 +33,7 @@ static struct pair_behind remove_behind(struct pair_list *list, uint32_t group)
 	return behind;
 }
 
-/* The range of a RET. */
+/* The range that contains a RET. */
 static uint32_t range_of(double ret_s)
 {
 	int exponent;
@@ -43,13 +43,13 @@ static uint32_t range_of(double ret_s)
 	return range < 0 ? 0 : range < PAIR_RANGES ? (uint32_t)range : PAIR_RANGES - 1;
 }
 
-/* No RET of a range is shorter. */
+/* The shortest RET of a range. */
 static double least_of(uint32_t range)
 {
 	return range == 0 ? 0 : ldexp(range % 2 ? 0.75 : 0.5, (int)(range / 2));
 }
 
-/* What the members of a group are worth at most behind a task of a range. */
+/* The entry of a group: the bound of its members' values behind a task of a range. */
 static struct pair_behind behind_of(const struct pair_searches *all, uint32_t group,
 				    uint32_t range)
 {
@@ -58,7 +58,8 @@ static struct pair_behind behind_of(const struct pair_searches *all, uint32_t gr
 	const double end_s = all->immediate->snapshot->now_s + least_s + o->rest.etc_s;
 
 	return (struct pair_behind){
-		.bound = pair_worth_behind(all->immediate, o, least_s) * objective_margin(o->task, end_s),
+		.bound = pair_worth_behind(all->immediate, o, least_s) * objective_margin(o->task,
+											  end_s),
 		.node = o->nodes[0],
 		.group = group,
 	};
@@ -102,7 +103,7 @@ static uint32_t find_group(const struct pair_searches *all, const struct immedia
 	return IMMEDIATE_NONE;
 }
 
-/* Gives a group, of which a member has gone, its place in all lists of a cluster. */
+/* Moves a group that has lost a member to its position in all lists of a cluster. */
 static void settle_group(struct pair_searches *all, struct pair_cluster *cluster, uint32_t group)
 {
 	for (uint32_t r = 0; r <= PAIR_RANGES; r++) {
@@ -119,7 +120,7 @@ static void settle_group(struct pair_searches *all, struct pair_cluster *cluster
 	}
 }
 
-/* Adds an occupant to its group; those of a group come in decreasing order of their nodes. */
+/* Adds an occupant to its group; occupants are added in decreasing order of their nodes. */
 static void add_occupant(struct pair_searches *all, uint32_t occupant)
 {
 	const struct immediate_occupant *o = &all->immediate->occupants[occupant];
@@ -183,7 +184,7 @@ int pair_searches_begin(struct pair_searches *all, struct immediate *immediate)
 	return 0;
 }
 
-/* Whether t would rather wait for one of the frontier than for `o`. */
+/* Whether a member of the frontier precedes `o`. */
 static bool is_preceded(const struct pair_searches *all, const struct pair_cluster *cluster,
 			const struct immediate_occupant *o)
 {
@@ -219,7 +220,7 @@ void pair_searches_update(struct pair_searches *all, uint32_t anchor)
 
 	if (all->plain)
 		return;
-	/* It is on the lowest node of its group. */
+	/* `o` is on the lowest node of its group. */
 	group = find_group(all, o);
 	all->lowest[group] = all->next[anchor];
 	all->clusters[o->rest.cluster].frontier_count = 0;

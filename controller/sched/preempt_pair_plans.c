@@ -86,7 +86,7 @@ static void make_stale(struct pair_plans *plans, uint32_t class)
 	pair_plans_settle(plans, class);
 }
 
-/* Those that wanted the idle nodes of a cluster, which has none left. */
+/* Invalidates the plans for idle nodes of a cluster, which has none left. */
 static void update_idle(struct pair_plans *plans, uint32_t cluster)
 {
 	const struct immediate *immediate = plans->immediate;

@@ -4,16 +4,16 @@
 #include "controller/sched/preempt_heap.h"
 
 /*
- * A heap of classes, each at most once, that knows where every class is: an entry can be given
- * another value, or be taken out, in log n.
+ * A heap of classes, each at most once, with the position of every class: changing or removing an
+ * entry costs log n.
  */
 struct preempt_queue {
 	struct preempt_heap heap;
 	uint32_t capacity;
-	uint32_t *places; /* per class: of its entry, + 1; 0: none */
+	uint32_t *places; /* per class: index of its entry, + 1; 0: none */
 };
 
-/* Puts an entry on a place of the heap. */
+/* Puts an entry at an index of the heap. */
 static inline void preempt_queue_set(struct preempt_queue *queue, uint32_t i,
 				     const struct preempt_entry *entry)
 {
@@ -21,7 +21,7 @@ static inline void preempt_queue_set(struct preempt_queue *queue, uint32_t i,
 	queue->places[entry->class] = i + 1;
 }
 
-/* Moves `entry` from the free place `i` to where it belongs. */
+/* Moves `entry` from the free index `i` to where it belongs. */
 static inline void preempt_queue_settle(struct preempt_queue *queue, uint32_t i,
 					const struct preempt_entry *entry)
 {
@@ -45,7 +45,7 @@ static inline void preempt_queue_settle(struct preempt_queue *queue, uint32_t i,
 	preempt_queue_set(queue, i, entry);
 }
 
-/* Enters a class that has no entry yet. Returns 0, or -ENOMEM. */
+/* Adds an entry for a class that has none yet. Returns 0, or -ENOMEM. */
 static inline int preempt_queue_add(struct preempt_queue *queue, struct arena *arena,
 				    const struct preempt_entry *entry)
 {
@@ -64,14 +64,14 @@ static inline int preempt_queue_add(struct preempt_queue *queue, struct arena *a
 	return 0;
 }
 
-/* Gives a class that has an entry another one. */
+/* Replaces the entry of a class. */
 static inline void preempt_queue_change(struct preempt_queue *queue,
 					const struct preempt_entry *entry)
 {
 	preempt_queue_settle(queue, queue->places[entry->class] - 1, entry);
 }
 
-/* Takes out the entry of a class, which has one. */
+/* Removes the entry of a class, which must have one. */
 static inline void preempt_queue_remove(struct preempt_queue *queue, uint32_t class)
 {
 	const uint32_t i = queue->places[class] - 1;
@@ -82,7 +82,7 @@ static inline void preempt_queue_remove(struct preempt_queue *queue, uint32_t cl
 		preempt_queue_settle(queue, i, &last);
 }
 
-/* Makes a heap again of entries that got other values. */
+/* Restores the heap after the values of entries were changed. */
 static inline void preempt_queue_order(struct preempt_queue *queue)
 {
 	preempt_heap_order(&queue->heap);

@@ -131,10 +131,13 @@ const struct pet_entry *queueing_exec(const struct queueing *queueing,
 	return pet_at(queueing->settings->pet, task->row, machine);
 }
 
-/* A hair up first: what is meant to be a whole number of bins may have been computed. */
+/*
+ * Adds QUEUEING_TOLERANCE before rounding down: a time that is meant to be a whole number of bins may be
+ * a sum.
+ */
 int64_t queueing_bin(const struct queueing *queueing, double time_s)
 {
-	return (int64_t)floor(time_s / queueing->settings->bin_s + QUEUEING_HAIR);
+	return (int64_t)floor(time_s / queueing->settings->bin_s + QUEUEING_TOLERANCE);
 }
 
 double queueing_round_chance(double chance)
@@ -164,11 +167,14 @@ void queueing_drop(struct queueing *queueing, const struct sched_task *task, dou
 	};
 }
 
-/* Whether the deadline of a task has passed, to the instant and not to the bin; if so it leaves. */
+/*
+ * Drops a task whose deadline has passed, by the exact time and not by the bin. Returns whether it
+ * was dropped.
+ */
 static bool drop_late(struct queueing *queueing, const struct sched_task *task)
 {
 	if (task->deadline_s >
-	    queueing->snapshot->now_s + QUEUEING_HAIR * queueing->settings->bin_s)
+	    queueing->snapshot->now_s + QUEUEING_TOLERANCE * queueing->settings->bin_s)
 		return false;
 	queueing_drop(queueing, task, 0, 0, SCHED_REASON_DEADLINE);
 	return true;
@@ -200,7 +206,7 @@ static int read_queue(struct queueing *queueing, uint32_t m)
 	return 0;
 }
 
-/* A machine that lacks a node starts nothing, so nothing more is mapped to it. */
+/* Marks machines with a node that is down: they start no tasks, so none is mapped to them. */
 static void mark_down(struct queueing *queueing)
 {
 	for (uint32_t i = 0; i < queueing->snapshot->down_count; i++)
@@ -232,7 +238,7 @@ static int read_tasks(struct queueing *queueing)
 	return 0;
 }
 
-/* Room for all that an event can lead to. */
+/* Allocates room for all results of an event. */
 static int allocate(struct queueing *queueing)
 {
 	const struct sched_snapshot *snapshot = queueing->snapshot;
@@ -256,8 +262,11 @@ static int allocate(struct queueing *queueing)
 	return queueing->judged && queueing->considered ? 0 : -ENOMEM;
 }
 
-/* Eq. (8) and the Schmitt trigger; so far all actions are drops of tasks that missed deadlines. */
-static void judge_load(struct queueing *queueing)
+/*
+ * Updates the oversubscription level (eq. 8) and the Schmitt trigger; so far all actions are drops
+ * of tasks that missed their deadlines.
+ */
+static void update_pruner(struct queueing *queueing)
 {
 	const struct sched_pruning *pruning = &queueing->settings->pruning;
 	const double missed = queueing->snapshot->missed + queueing->actions_count;
@@ -299,13 +308,13 @@ int queueing_begin(struct queueing *queueing, const struct policy *policy,
 	if (result == 0)
 		result = read_tasks(queueing);
 	if (result == 0)
-		judge_load(queueing);
+		update_pruner(queueing);
 	return result;
 }
 
-/* The pair is noted as it was looked at last. */
-static void consider(struct queueing *queueing, const struct queueing_task *task, uint32_t machine,
-		     uint32_t action, enum sched_refusal refusal)
+/* Notes a pair with the values of its last computation. */
+static void note_pair(struct queueing *queueing, const struct queueing_task *task, uint32_t machine,
+		      uint32_t action, enum sched_refusal refusal)
 {
 	const struct queueing_pair *pair = &task->pairs[machine];
 	const bool full = refusal == SCHED_REFUSAL_QUEUE_FULL;
@@ -336,10 +345,10 @@ int queueing_enqueue(struct queueing *queueing, struct queueing_task *task, uint
 	task->out = task->queued = true;
 	for (uint32_t other = 0; (queueing->flags & POLICY_EXPLAIN) &&
 				 other < queueing->machines_count; other++)
-		consider(queueing, task, other, queueing->actions_count,
-			 other == m ? SCHED_REFUSAL_TAKEN
-			 : queueing_has_place(queueing, other) ? SCHED_REFUSAL_LOWER
-							       : SCHED_REFUSAL_QUEUE_FULL);
+		note_pair(queueing, task, other, queueing->actions_count,
+			  other == m ? SCHED_REFUSAL_TAKEN
+			  : queueing_has_place(queueing, other) ? SCHED_REFUSAL_LOWER
+								: SCHED_REFUSAL_QUEUE_FULL);
 	queueing->actions[queueing->actions_count++] = (struct sched_action){
 		.kind = SCHED_ACTION_ENQUEUE,
 		.task = task->task->id,
@@ -355,22 +364,22 @@ int queueing_enqueue(struct queueing *queueing, struct queueing_task *task, uint
 	return 0;
 }
 
-void queueing_put_out(struct queueing *queueing, struct queueing_task *task)
+void queueing_exclude(struct queueing *queueing, struct queueing_task *task)
 {
 	task->out = true;
 	for (uint32_t m = 0; (queueing->flags & POLICY_EXPLAIN) && m < queueing->machines_count;
 	     m++)
-		consider(queueing, task, m, UINT32_MAX,
-			 queueing_has_place(queueing, m) ? SCHED_REFUSAL_UNLIKELY
-							 : SCHED_REFUSAL_QUEUE_FULL);
+		note_pair(queueing, task, m, UINT32_MAX,
+			  queueing_has_place(queueing, m) ? SCHED_REFUSAL_UNLIKELY
+							  : SCHED_REFUSAL_QUEUE_FULL);
 }
 
-/* Why what still waits was not queued anywhere. */
+/* Notes why the tasks that still wait were not queued. */
 static void explain_rest(struct queueing *queueing)
 {
 	for (uint32_t i = 0; i < queueing->tasks_count; i++)
 		if (!queueing->tasks[i].out)
-			queueing_put_out(queueing, &queueing->tasks[i]);
+			queueing_exclude(queueing, &queueing->tasks[i]);
 }
 
 void queueing_end(struct queueing *queueing, struct sched_plan *ret_plan)

@@ -6,10 +6,10 @@
 
 static int result_of(enum pmf_fault fault)
 {
-	return fault == PMF_OK ? 0 : -ENOMEM; /* lengths were looked at with the settings */
+	return fault == PMF_OK ? 0 : -ENOMEM; /* lengths were verified with the settings */
 }
 
-/* When the machine is expected to be done with what is in its queue. */
+/* Computes the expected time at which the machine is done with its queue. */
 static void find_free(struct queueing *queueing, struct queueing_machine *machine)
 {
 	const struct completion_queue *times = machine->times;
@@ -68,7 +68,7 @@ void queueing_pop(struct queueing *queueing, uint32_t m)
 	find_free(queueing, machine);
 }
 
-/* The first task of a machine executes: its completion time. */
+/* Begins the walk of a machine whose first task executes. */
 static int begin_executing(struct queueing *queueing, uint32_t m)
 {
 	const struct sched_queue *queue = &queueing->snapshot->queues[m];
@@ -87,7 +87,7 @@ static int begin_idle(struct queueing *queueing, uint32_t m)
 					 queueing->scenario, queueing->settings->pruning.merge));
 }
 
-/* Eq. (7) on top of the base threshold, for the last task in the walk down a queue. */
+/* The dropping threshold of the last task in a walk: the base threshold plus eq. (7). */
 static double threshold(struct queueing *queueing, const struct sched_task *task,
 			struct completion_queue *times)
 {
@@ -100,8 +100,11 @@ static double threshold(struct queueing *queueing, const struct sched_task *task
 	return queueing_round_chance(fmin(1, fmax(0, base + adjustment)));
 }
 
-/* Holds the last task in the walk against its threshold. Returns whether it leaves. */
-static bool judge(struct queueing *queueing, uint32_t m, const struct sched_task *task)
+/*
+ * Compares the chance of the last task in the walk with its threshold. Returns whether it is
+ * dropped.
+ */
+static bool prune_task(struct queueing *queueing, uint32_t m, const struct sched_task *task)
 {
 	struct completion_queue *times = queueing->machines[m].times;
 	const uint32_t position = times->count - 1;
@@ -129,7 +132,7 @@ static bool judge(struct queueing *queueing, uint32_t m, const struct sched_task
 }
 
 /* Walks down the queue of a machine from the head to the tail. */
-static int load(struct queueing *queueing, uint32_t m)
+static int load_queue(struct queueing *queueing, uint32_t m)
 {
 	struct queueing_machine *machine = &queueing->machines[m];
 	const uint32_t count = machine->count;
@@ -146,7 +149,7 @@ static int load(struct queueing *queueing, uint32_t m)
 				queueing_bin(queueing, task->deadline_s)));
 		if (result < 0)
 			break;
-		if (!judge(queueing, m, task)) {
+		if (!prune_task(queueing, m, task)) {
 			machine->tasks[machine->count++] = task;
 		} else if (i == 0 && executes) {
 			machine->executes = false;
@@ -165,7 +168,7 @@ int queueing_load(struct queueing *queueing, unsigned int wishes)
 	if (queueing->flags & POLICY_EXPLAIN)
 		queueing->wishes |= QUEUEING_CHANCES;
 	for (uint32_t m = 0; m < queueing->machines_count; m++) {
-		const int result = load(queueing, m);
+		const int result = load_queue(queueing, m);
 
 		if (result < 0)
 			return result;

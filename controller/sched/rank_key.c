@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A value is taken apart into an integer of 12 digits and a power of ten, and the key is put together from these two:
- * values with the same digits have the same key, bit for bit. Powers of ten up to 10^22 are exact in a double; one multiplication
- * by them is off by half a unit in the last place, which decides nothing unless the digits behind the 12th are very nearly
- * a half. Then, and far from 1, printf() decides, which rounds exactly.
+ * A value is split into an integer of 12 digits and a power of ten, and the key is computed from
+ * these two: values with the same digits have the same key, bit for bit. Powers of ten up to 10^22
+ * are exact in a double; one multiplication by them is off by half a unit in the last place, which
+ * matters only if the digits behind the 12th are very nearly a half. In that case, and far from 1,
+ * printf() is used, which rounds exactly.
  */
 #include "controller/sched/rank_key.h"
 
@@ -13,20 +14,26 @@
 #include <string.h>
 
 #define DIGITS 12
-#define DIGITS_LEAST 1e11 /* the least integer of as many digits, */
-#define DIGITS_END 1e12   /* and the first that has more */
+#define DIGITS_LEAST 1e11 /* the least integer of DIGITS digits */
+#define DIGITS_END 1e12   /* the first integer with more digits */
 
 /* Shifts by more digits than this take two powers of the table. */
 #define POWERS 22
 
-/* Values outside of this are left to printf(). */
+/* Sizes outside of this range are left to printf(). */
 #define FAST_LEAST 1e-32
 #define FAST_MOST 1e32
 
-/* Fractions closer to a half than this are, too: twice what two multiplications below 2^40 may be off by. */
+/*
+ * Fractions closer to a half than this are left to printf(), too: twice the error of two
+ * multiplications below 2^40.
+ */
 #define NEAR_HALF 0x1p-11
 
-/* A double of this size has no fraction: added and taken off again it rounds to an integer, halves to even. */
+/*
+ * A double of this size has no fraction: added and taken off again it rounds to an integer, halves
+ * to even.
+ */
 #define INTEGERS 0x1.8p52
 
 static const double powers[POWERS + 1] = {
@@ -65,8 +72,8 @@ static double put_together(const struct parts *parts)
 	return parts->digits / powers[POWERS] / powers[parts->shift - POWERS];
 }
 
-/* Whatever the sign of the decimal point is here. */
-static struct parts take_apart_exactly(double size)
+/* Works with any decimal point of the locale. */
+static struct parts split_value_exactly(double size)
 {
 	char text[32];
 	const char *at = text;
@@ -80,7 +87,7 @@ static struct parts take_apart_exactly(double size)
 	return parts;
 }
 
-/* The power of ten that is not above a size, or one next to it. */
+/* The largest power of ten not above a size, or a neighbour of it. */
 static int guess_decade(double size)
 {
 	uint64_t bits;
@@ -89,7 +96,7 @@ static int guess_decade(double size)
 	return (((int)(bits >> 52) - 1023) * 1233) >> 12; /* x log10(2) */
 }
 
-static struct parts take_apart(double size)
+static struct parts split_value(double size)
 {
 	struct parts parts = { .shift = DIGITS - 1 - guess_decade(size) };
 	double shifted = shift_up(size, parts.shift);
@@ -100,7 +107,7 @@ static struct parts take_apart(double size)
 		shifted = shift_up(size, --parts.shift);
 	parts.digits = (shifted + INTEGERS) - INTEGERS;
 	if (fabs(fabs(shifted - parts.digits) - 0.5) < NEAR_HALF)
-		return take_apart_exactly(size);
+		return split_value_exactly(size);
 	if (parts.digits >= DIGITS_END) {
 		parts.digits = DIGITS_LEAST;
 		parts.shift--;
@@ -114,9 +121,9 @@ double rank_key(double value)
 	struct parts parts;
 
 	if (size >= FAST_LEAST && size < FAST_MOST)
-		parts = take_apart(size);
+		parts = split_value(size);
 	else if (size > 0 && size < (double)INFINITY)
-		parts = take_apart_exactly(size);
+		parts = split_value_exactly(size);
 	else
 		return value;
 	return copysign(put_together(&parts), value);

@@ -29,7 +29,7 @@ static int compare_ids(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* All jobs of the snapshot by id; `count` of them. NULL: out of memory. */
+/* Lists all jobs of the snapshot by id. NULL: out of memory. */
 static struct source *list_sources(const struct sharing *sharing)
 {
 	const struct sched_snapshot *snapshot = sharing->snapshot;
@@ -52,7 +52,7 @@ static struct source *list_sources(const struct sharing *sharing)
 	return sources;
 }
 
-/* A job as the snapshot has it, not yet placed. */
+/* The job of an entry of the snapshot, not yet placed. */
 static struct sharing_job read_job(const struct sched_snapshot *snapshot,
 				   const struct source *source)
 {
@@ -84,7 +84,7 @@ static struct sharing_job read_job(const struct sched_snapshot *snapshot,
 	return job;
 }
 
-/* Notes what was put off; both lists are in order of arrival, the jobs are by id. */
+/* Reads the deferrals; both lists are in order of arrival, the jobs are by id. */
 static void read_deferred(struct sharing *sharing)
 {
 	const struct sched_snapshot *snapshot = sharing->snapshot;
@@ -180,7 +180,7 @@ int sharing_begin(struct sharing *sharing, const struct policy *policy,
 	return 0;
 }
 
-/* A job and what it is sorted by. */
+/* A job with its sort key. */
 struct ranked {
 	double key; /* rank_key() of its priority */
 	uint32_t job;
@@ -239,14 +239,14 @@ static void enter(struct sharing *sharing, const struct sharing_job *job, uint32
 	at->vms++;
 }
 
-static void leave(struct sharing *sharing, const struct sharing_job *job, uint32_t host)
+static void remove_vm(struct sharing *sharing, const struct sharing_job *job, uint32_t host)
 {
 	struct sharing_host *at = &sharing->hosts[host];
 
 	at->memory -= job->memory;
 	at->load -= job->cpu;
 	if (--at->vms == 0)
-		at->memory = at->load = 0; /* and not what rounding has left */
+		at->memory = at->load = 0; /* exactly 0, without rounding errors */
 }
 
 bool sharing_place_greedily(struct sharing *sharing, uint32_t index, enum sched_reason reason)
@@ -293,7 +293,7 @@ void sharing_lift(struct sharing *sharing, uint32_t index, enum sched_reason rea
 	struct sharing_job *job = &sharing->jobs[index];
 
 	for (uint32_t i = 0; i < job->vms; i++)
-		leave(sharing, job, job->hosts[i]);
+		remove_vm(sharing, job, job->hosts[i]);
 	job->placed = false;
 	job->reason = reason;
 	job->refusal = refusal;

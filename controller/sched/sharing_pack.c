@@ -12,23 +12,25 @@ struct search {
 	struct sharing *sharing;
 	struct mcb8 mcb8;
 	uint32_t hosts_count;
-	uint32_t *hosts;        /* that are up: first those with VMs of busy jobs, each ascending */
-	struct mcb8_fixed *fixed; /* what busy jobs take of those */
-	uint32_t *places;       /* of every host in `hosts`; UINT32_MAX: it is down */
+	/* The hosts that are up: first those with VMs of busy jobs; each part ascending. */
+	uint32_t *hosts;
+	struct mcb8_fixed *fixed; /* what busy jobs take on the hosts of the first part */
+	uint32_t *places;       /* per host: its index in `hosts`; UINT32_MAX: it is down */
 	uint32_t jobs_count;
-	uint32_t *jobs;         /* that are not busy, by decreasing priority: they are left out from the end */
-	double busy_memory;     /* of all VMs of busy jobs */
-	struct mcb8_job *items; /* what they require */
-	double *yields;         /* ... at these yields */
-	double period_s;        /* of a search for a stretch; 0: for a yield */
+	/* The jobs that are not busy, by decreasing priority: jobs are left out from the end. */
+	uint32_t *jobs;
+	double busy_memory;     /* memory of all VMs of busy jobs */
+	struct mcb8_job *items; /* requirements of `jobs` */
+	double *yields;         /* yields of `jobs` for the target */
+	double period_s;        /* period of a search for a stretch; 0: search for a yield */
 	struct mcb8_packing tried;
-	struct mcb8_packing found; /* the last that was possible */
+	struct mcb8_packing found; /* the last possible packing */
 	double *found_yields;
-	double found_target;    /* NAN: none was possible */
+	double found_target;    /* NAN: no packing was possible */
 };
 
-/* Lists the hosts: those that are up and on which busy jobs are, or are not. */
-static void list_up(struct search *search, const bool *kept, bool with_busy)
+/* Appends the hosts that are up and have busy jobs, or have none. */
+static void append_hosts(struct search *search, const bool *kept, bool with_busy)
 {
 	for (uint32_t h = 0; h < search->sharing->hosts_count; h++) {
 		if (!search->sharing->hosts[h].up || kept[h] != with_busy)
@@ -56,13 +58,13 @@ static int list_search_hosts(struct search *search)
 		for (uint32_t v = 0; job->busy && v < job->vms; v++)
 			kept[job->hosts[v]] = true;
 	}
-	list_up(search, kept, true);
+	append_hosts(search, kept, true);
 	search->mcb8.fixed_count = search->hosts_count;
-	list_up(search, kept, false);
+	append_hosts(search, kept, false);
 	return 0;
 }
 
-/* Keeps busy jobs out of the search; they are where they are. */
+/* Leaves busy jobs out of the search; they stay where they are. */
 static void leave_out_busy(struct search *search)
 {
 	const struct sharing *sharing = search->sharing;
@@ -79,7 +81,7 @@ static void leave_out_busy(struct search *search)
 	}
 }
 
-static int begin(struct search *search, struct sharing *sharing, double period_s)
+static int init_search(struct search *search, struct sharing *sharing, double period_s)
 {
 	struct arena *arena = sharing->arena;
 	const uint32_t count = sharing->jobs_count;
@@ -126,8 +128,8 @@ static double target_yield(const struct search *search, const struct sharing_job
 				    : target;
 }
 
-/* Notes what busy jobs take for the target. Returns whether their hosts have as much. */
-static bool fix_busy(struct search *search, double target)
+/* Computes what busy jobs take for the target. Returns whether their hosts have as much. */
+static bool reserve_busy(struct search *search, double target)
 {
 	const struct sharing *sharing = search->sharing;
 	bool fits = true;
@@ -155,7 +157,7 @@ static bool fix_busy(struct search *search, double target)
 /* Whether the jobs can be packed for the target; if so the packing is kept. */
 static bool reaches(struct search *search, double target)
 {
-	if (!fix_busy(search, target))
+	if (!reserve_busy(search, target))
 		return false;
 	for (uint32_t i = 0; i < search->jobs_count; i++) {
 		const struct sharing_job *job = &search->sharing->jobs[search->jobs[i]];
@@ -200,7 +202,7 @@ static double easiest(const struct search *search)
 	return stretch;
 }
 
-/* Halves the interval between a target that is reached and one that is not. */
+/* Halves the interval between a reachable and an unreachable target until it is small enough. */
 static void bisect(struct search *search, double reached, double missed)
 {
 	const double step =
@@ -217,8 +219,8 @@ static void bisect(struct search *search, double reached, double missed)
 }
 
 /*
- * How many jobs have to be left out in any case, so that the others have memory enough altogether. The
- * packing would find that one by one; with thousands of paused jobs that takes seconds.
+ * How many jobs have to be left out so that the others have enough memory altogether. Finding that
+ * by packings, one job at a time, takes seconds with thousands of paused jobs.
  */
 static uint32_t count_too_many(const struct search *search)
 {
@@ -235,8 +237,8 @@ static uint32_t count_too_many(const struct search *search)
 	return 0;
 }
 
-/* Leaves out jobs until a target is reached, and finds the best. */
-static void seek(struct search *search)
+/* Leaves out jobs until some target can be reached, and finds the best target. */
+static void find_best_target(struct search *search)
 {
 	search->jobs_count -= count_too_many(search);
 	while (search->jobs_count > 0) {
@@ -276,8 +278,8 @@ static void list_hosts(struct search *search, uint32_t *next)
 	}
 }
 
-/* Puts the jobs where the packing has them. Returns 0, or -ENOMEM. */
-static int apply(struct search *search)
+/* Places the jobs on the hosts of the packing. Returns 0, or -ENOMEM. */
+static int place_packed(struct search *search)
 {
 	struct sharing *sharing = search->sharing;
 	uint32_t *next = arena_array(sharing->arena, sharing->jobs_count, sizeof(*next));
@@ -310,12 +312,12 @@ static int apply(struct search *search)
 static int pack(struct sharing *sharing, double period_s)
 {
 	struct search search;
-	int result = begin(&search, sharing, period_s);
+	int result = init_search(&search, sharing, period_s);
 
 	if (result < 0)
 		return result;
-	seek(&search);
-	return apply(&search);
+	find_best_target(&search);
+	return place_packed(&search);
 }
 
 int sharing_pack_yield(struct sharing *sharing)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The end of an event on shared hosts: the plan is the difference between where the jobs were and
- * where they are. First who leaves, then who moves, then who comes, then the shares of those that
- * stay, then what is put off; each by id.
+ * The end of an event on shared hosts: the plan is the difference between the placements before and
+ * after. First the jobs that leave, then those that move, then those that come, then the yields of
+ * those that stay, then the deferred ones; each by id.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,12 +11,12 @@
 #include "controller/sched/sharing.h"
 
 /*
- * Yields that differ by less are the same: sums of shares are not exact to the last bit. What many VMs
- * of a host keep too much of by this must stay far below SCHED_SHARE_SLACK.
+ * Yields that differ by less are equal: sums of shares are not exact to the last bit. The excess
+ * that many VMs of a host keep by this must stay far below SCHED_SHARE_SLACK.
  */
 #define SAME_YIELD (1e-3 * SCHED_SHARE_SLACK)
 
-/* Whether VMs of a job that ran are now on other hosts, whichever of them is where. */
+/* Whether the hosts of a job that ran have changed, in any order. */
 static bool has_moved(struct sharing *sharing, const struct sharing_job *job)
 {
 	bool moved = false;
@@ -35,8 +35,9 @@ static bool has_moved(struct sharing *sharing, const struct sharing_job *job)
 	return moved;
 }
 
-/* Lists the hosts so that the VMs that need not move keep their places. */
-static void match(struct sharing *sharing, const struct sharing_job *job, uint32_t *ret_hosts)
+/* Assigns the hosts to VMs so that VMs that need not move stay. */
+static void assign_hosts(struct sharing *sharing, const struct sharing_job *job,
+			 uint32_t *ret_hosts)
 {
 	uint32_t next = 0;
 
@@ -59,8 +60,8 @@ static void match(struct sharing *sharing, const struct sharing_job *job, uint32
 	}
 }
 
-/* What the plan asks for a job; SCHED_ACTION_NONE: nothing. */
-static enum sched_action_kind judge(struct sharing *sharing, const struct sharing_job *job)
+/* The kind of the action for a job; SCHED_ACTION_NONE: no action. */
+static enum sched_action_kind action_kind(struct sharing *sharing, const struct sharing_job *job)
 {
 	if (!job->placed) {
 		if (job->origin == SHARING_RAN)
@@ -82,8 +83,8 @@ static enum sched_action_kind judge(struct sharing *sharing, const struct sharin
 }
 
 /* Fills in an action; the hosts come from *pool. */
-static struct sched_action make(struct sharing *sharing, uint32_t index,
-				enum sched_action_kind kind, uint32_t **pool)
+static struct sched_action make_action(struct sharing *sharing, uint32_t index,
+				       enum sched_action_kind kind, uint32_t **pool)
 {
 	const struct sharing_job *job = &sharing->jobs[index];
 	const double now_s = sharing->snapshot->now_s;
@@ -106,7 +107,7 @@ static struct sched_action make(struct sharing *sharing, uint32_t index,
 	} else {
 		action.nodes = *pool;
 		if (kind == SCHED_ACTION_MIGRATE)
-			match(sharing, job, *pool);
+			assign_hosts(sharing, job, *pool);
 		else
 			memcpy(*pool, job->hosts, job->vms * sizeof(**pool));
 		*pool += job->vms;
@@ -116,7 +117,7 @@ static struct sched_action make(struct sharing *sharing, uint32_t index,
 	return action;
 }
 
-/* What became of every job, for people. Returns 0, or -ENOMEM. */
+/* Notes the outcome of every job for --explain. Returns 0, or -ENOMEM. */
 static int explain(const struct sharing *sharing, const uint32_t *action_of,
 		   struct sched_plan *plan)
 {
@@ -165,7 +166,7 @@ int sharing_end(struct sharing *sharing, struct sched_plan *ret_plan)
 	if (!judged || !actions || !action_of || !pool)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
-		judged[i] = judge(sharing, &sharing->jobs[i]);
+		judged[i] = action_kind(sharing, &sharing->jobs[i]);
 		action_of[i] = UINT32_MAX;
 	}
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
@@ -173,7 +174,7 @@ int sharing_end(struct sharing *sharing, struct sched_plan *ret_plan)
 			if (judged[i] != kinds[k])
 				continue;
 			action_of[i] = actions_count;
-			actions[actions_count++] = make(sharing, i, kinds[k], &pool);
+			actions[actions_count++] = make_action(sharing, i, kinds[k], &pool);
 		}
 	}
 	*ret_plan = (struct sched_plan){ .actions_count = actions_count, .actions = actions };

@@ -7,10 +7,10 @@
 
 #include "controller/sched/rank_key.h"
 
-/* A job counts as raised as far as possible when less than this is left to give. */
+/* A job is raised as far as possible if at most this much CPU is left for it. */
 #define NOTHING SCHED_SHARE_SLACK
 
-/* The CPU that is left on every host. */
+/* Computes the CPU that is left on every host. */
 static void find_room(struct sharing *sharing)
 {
 	for (uint32_t h = 0; h < sharing->hosts_count; h++)

@@ -101,8 +101,9 @@ enum utility_fault utility_check(const struct utility *utility, uint32_t *ret_se
 }
 
 /*
- * The segment that holds at `end_s`, segments_count after the last one, and in *ret_elapsed_s the time since its
- * beginning. The instants are compared as they are, not as ages: a small difference of large times has their errors.
+ * The segment at `end_s`, or segments_count after the last one; *ret_elapsed_s is the time since
+ * its beginning. The absolute times are compared, not ages: a small difference of large times has
+ * their rounding errors.
  */
 static uint32_t find_segment(const struct utility *utility, double arrival_s, double end_s,
 			     double *ret_elapsed_s)

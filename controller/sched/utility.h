@@ -5,14 +5,14 @@
 #include <stdint.h>
 
 /*
- * A utility function: what a task is worth as a function of the time between its arrival and its
+ * A utility function: the value of a task as a function of the time between its arrival and its
  * completion (Machovec 2018, section 2.3). It is a maximum (the task's priority) and a list of
  * segments, each of which runs from a start fraction to an end fraction of the maximum along a
- * curve; a segment may start lower than the one before it ended (a jump). After the last segment
- * the value is 0. Utility functions never increase; utility_check() verifies that.
+ * curve; a segment may start lower than the segment before it ended (a jump). After the last
+ * segment the value is 0. Utility functions never increase; utility_check() verifies that.
  *
- * A segment holds up to and at its last instant: at a jump the higher value counts, and a step is worth
- * its value at exactly its width. Whether a time is that instant is decided by keys (rank_key.h), since
+ * A segment includes its last instant: at a jump the higher value counts, and a step has its value
+ * at exactly its width. Whether a time is that instant is decided by keys (rank_key.h), since
  * completion times are sums.
  */
 
@@ -64,8 +64,8 @@ enum utility_fault utility_check(const struct utility *utility, uint32_t *ret_se
 const char *utility_fault_text(enum utility_fault fault);
 
 /*
- * The value of the function for a completion at `end_s` of a task that arrived at `arrival_s`. Times before the arrival
- * count as the arrival; after the end of the last segment the value is 0.
+ * The value of the function for a completion at `end_s` of a task that arrived at `arrival_s`.
+ * Times before the arrival count as the arrival; after the end of the last segment the value is 0.
  */
 double utility_at(const struct utility *utility, double arrival_s, double end_s);
 

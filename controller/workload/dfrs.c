@@ -5,7 +5,7 @@
 
 #include "controller/sched/sharing.h"
 
-/* No job of any trace lasts as long. */
+/* Longer than any job of a trace. */
 #define FOREVER_S 1e12
 
 /* Streams of a trial's seed. */

@@ -9,9 +9,9 @@
 #include "controller/workload/workload.h"
 
 /*
- * Workloads of Stillwell 2010: jobs of equal tasks (VMs), each with a CPU need and a memory requirement, on
- * a cluster of equal hosts. Who shares hosts in time sees these and no execution times; who gives out
- * whole hosts (FCFS, EASY) sees perfect estimates.
+ * Workloads of Stillwell 2010: jobs of equal tasks (VMs), each with a CPU need and a memory
+ * requirement, on a cluster of equal hosts. Policies that share hosts in time see these and no
+ * execution times; policies that allocate whole hosts (FCFS, EASY) see perfect estimates.
  */
 
 /* A job. */
@@ -22,11 +22,12 @@ struct dfrs_job {
 };
 
 /*
- * Jobs of the Lublin model as section IV.C annotates them for quad-core hosts: a one-task job needs a
- * quarter of a host's CPU, the tasks of others all of it; 10 % of the memory with probability 0.55,
- * else 10 x %, x uniform in 2 to `tenths_max` (2 to 10; 10 in the paper). `load` > 0 scales the
- * arrivals to that offered load on LUBLIN_NODES hosts (lublin_scale()); 0 leaves them as they are, so
- * that loads share their jobs. Trial from 1. The caller frees the `count` jobs.
+ * Jobs of the Lublin model with the annotations of section IV.C for quad-core hosts: a one-task job
+ * needs a quarter of a host's CPU, the tasks of other jobs all of it; 10 % of the memory with
+ * probability 0.55, else 10 x %, x uniform in 2 to `tenths_max` (2 to 10; 10 in the paper). `load`
+ * > 0 scales the arrivals to that offered load on LUBLIN_NODES hosts (lublin_scale()); 0 leaves
+ * them unscaled, so that different loads have the same jobs. Trial from 1. The caller frees the
+ * `count` jobs.
  */
 struct dfrs_job *dfrs_lublin_new(uint64_t seed, uint32_t trial, uint32_t count, double load,
 				 uint32_t tenths_max);
@@ -38,12 +39,13 @@ struct dfrs_job *dfrs_lublin_new(uint64_t seed, uint32_t trial, uint32_t count, 
 uint32_t dfrs_trace_weeks(const struct swf_trace *trace);
 
 /*
- * The jobs that were submitted in a week (from 0) of HPC2N's trace, as section IV.C makes them:
+ * The jobs that were submitted in a week (from 0) of HPC2N's trace, converted as in section IV.C:
  *
- * - A processor's memory is the larger of what was asked for and what was used, as a share of 2 GB, and
- *   10 % at least, also where neither is known.
- * - A job with an even number of processors, each with less than 50 % of the memory, has half as many
- *   tasks with a CPU need of 100 % and twice that memory; any other a task per processor with 50 %.
+ * - A processor's memory is the larger of requested and used memory, as a part of 2 GB, and 10 % at
+ *   least, also if neither is known.
+ * - A job with an even number of processors, each with less than 50 % of the memory, has half as
+ *   many tasks with a CPU need of 100 % and twice that memory; any other job has a task per
+ *   processor with a CPU need of 50 %.
  * - Jobs that need more than `hosts` whole hosts are left out: none of HPC2N's on DFRS_HPC2N_HOSTS.
  *
  * Times count from the beginning of the week. The caller frees the *ret_count jobs.
@@ -52,21 +54,23 @@ struct dfrs_job *dfrs_hpc2n_new(const struct swf_trace *trace, uint32_t week, ui
 				uint32_t *ret_count);
 
 /*
- * The fewest whole hosts on which all VMs of a job have their memory and all of their CPU needs: what
- * it takes without sharing. A job that needs more hosts than there are could not run alone.
+ * The fewest whole hosts on which all VMs of a job have their memory and all of their CPU needs:
+ * the size of the job without sharing. A job that needs more hosts than the cluster has could not
+ * run alone.
  */
 uint32_t dfrs_whole_hosts(const struct sched_demand *demand);
 
-/* What runs on a set of jobs need. */
+/* The workload and the systems for runs on a set of jobs. */
 struct dfrs_trial {
-	struct workload *workload;   /* row = id; all are worth 1 whenever they end */
-	struct sched_system *shared; /* for those that share: nothing but the hosts */
-	struct sched_system *whole;  /* for those that do not: a row per job, its etc_s and hosts */
-	GStringChunk *names;         /* of the rows */
+	struct workload *workload;   /* row = id; the utility of all is 1 whenever they end */
+	struct sched_system *shared; /* for policies that share hosts: only the hosts */
+	/* For other policies: a row per job, with its etc_s and hosts. */
+	struct sched_system *whole;
+	GStringChunk *names;         /* names of the rows */
 };
 
 /*
- * Makes a trial of jobs, in order of arrival, that each could run alone on `hosts` hosts
+ * Makes a trial of jobs in order of arrival, each of which could run alone on `hosts` hosts
  * (dfrs_whole_hosts()).
  */
 struct dfrs_trial *dfrs_trial_new(const struct dfrs_job *jobs, uint32_t count,
@@ -83,7 +87,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(dfrs_trial_t, dfrs_trial_free)
 double dfrs_bounded_stretch(double turnaround_s, double run_s);
 
 /*
- * What the stretch of a job is at least that had not completed when its run ended, so_far_s after its
- * arrival: it would have taken its run time alone, or longer than until then.
+ * The least stretch of a job that had not completed when its run ended, so_far_s after its arrival:
+ * it would have taken its run time alone, or longer than so_far_s.
  */
 double dfrs_stretch_at_least(double so_far_s, double run_s);

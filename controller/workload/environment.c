@@ -15,7 +15,7 @@
 #define WORK_END_S (18 * 3600.0)
 #define WORK_RATE 2.0
 
-/* What shorter jobs of a trace count as for their utility. */
+/* Shorter jobs of a trace have the utility of a job of this mean time. */
 #define JOB_MEAN_MIN_S 600.0
 
 /* Streams of a trial. */
@@ -36,7 +36,7 @@ struct maker {
 struct row {
 	uint32_t type;
 	uint32_t units; /* width in cores of the type's unit */
-	double run_s;   /* of a job of a trace; 0: the type's times count */
+	double run_s;   /* run time of a trace's job; 0: the type's times count */
 };
 
 /* Widths that need the same nodes everywhere share a row. */
@@ -74,7 +74,7 @@ static double relative_rate(const struct maker *maker, const struct environment_
 	return (DAY_S - WORK_RATE * work_s) / (DAY_S - work_s);
 }
 
-/* A Poisson process at twice the mean rate, thinned out to the rate of the moment. */
+/* Draws arrivals: a Poisson process at twice the mean rate, thinned to the present rate. */
 static void draw_arrivals(struct maker *maker, uint32_t index)
 {
 	const struct config_environment *environment = config_environment(maker->config);
@@ -139,7 +139,9 @@ static uint32_t day_of(const struct swf_job *job)
 	return (uint32_t)fmin(job->submit_s / DAY_S, UINT32_MAX - 1) + 1;
 }
 
-/* The `number`-th day, from 1, on which jobs are submitted; 0: none. *ret_days: how many there are. */
+/*
+ * The `number`-th day, from 1, on which jobs are submitted; 0: none. *ret_days: how many there are.
+ */
 static uint32_t find_day(const struct swf_trace *trace, uint32_t number, uint32_t *ret_days)
 {
 	uint32_t found = 0;
@@ -179,7 +181,7 @@ char *environment_days_text(const struct config *config, const struct swf_trace 
 {
 	g_autoptr(GString) run = g_string_new(NULL);
 	g_autoptr(GString) empty = g_string_new(NULL);
-	uint32_t first = 0; /* of the days without a gap */
+	uint32_t first = 0; /* range of days without a gap */
 	uint32_t last = 0;
 	uint32_t count = 0;
 
@@ -208,7 +210,7 @@ char *environment_days_text(const struct config *config, const struct swf_trace 
 			  : g_strdup_printf("trials 1 to %u run days %s", count, run->str);
 }
 
-/* The jobs of a day of the trace and of the lead before it (4.3). */
+/* Draws the tasks from the jobs of a day of the trace and of the lead before it (4.3). */
 static void draw_jobs(struct maker *maker, const struct swf_trace *trace, uint32_t trial)
 {
 	const uint32_t day = environment_trace_day(maker->config, trace, trial);
@@ -278,7 +280,7 @@ static struct workload *make_workload(struct maker *maker, const struct swf_trac
 	return environment_workload_new(g_steal_pointer(&maker->tasks), seed, trial);
 }
 
-/* Estimates of a row in a cluster; none where it is too wide. */
+/* Fills in the estimates of a row in a cluster; none if it is too wide. */
 static void fill_cells(const struct maker *maker, struct sched_system *system, uint32_t index,
 		       uint32_t c)
 {
@@ -354,7 +356,7 @@ static double find_utility_max(const struct config *config, const struct environ
 	return sum;
 }
 
-static gboolean finish(struct environment_trial *trial, GError **error)
+static gboolean finish_trial(struct environment_trial *trial, GError **error)
 {
 	uint32_t index = 0;
 	const enum sched_system_fault fault = sched_system_finish(trial->system, &index);
@@ -384,7 +386,7 @@ struct swf_trace *environment_trace_new(const struct config *config, GError **er
 	return trace;
 }
 
-/* Parallel tasks: fills in system and workload. */
+/* Draws parallel tasks: fills in system and workload. */
 static void draw_parallel(struct environment_trial *made, const struct config *config,
 			  const struct swf_trace *trace, uint64_t seed, uint32_t trial)
 {
@@ -408,7 +410,7 @@ static void draw_parallel(struct environment_trial *made, const struct config *c
 	g_hash_table_unref(maker.known);
 }
 
-/* What to do about a trial without tasks. The caller frees. */
+/* Why a trial has no tasks, and what to change. The caller frees. */
 static char *why_empty(const struct config *config, const struct swf_trace *trace, uint32_t trial)
 {
 	const struct config_environment *environment = config_environment(config);
@@ -458,7 +460,7 @@ struct environment_trial *environment_trial_new(const struct config *config,
 	}
 	if (config_environment(config)->sharing || config_environment(config)->pruning)
 		return g_steal_pointer(&made);
-	if (!finish(made, error))
+	if (!finish_trial(made, error))
 		return NULL;
 	if (!config_environment(config)->serial)
 		made->utility_max = find_utility_max(config, made);

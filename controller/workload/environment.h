@@ -7,9 +7,9 @@
 #include "controller/workload/workload.h"
 
 /*
- * The simulated environments of Machovec 2018, section 4.2: for every trial 100 task types with their
- * execution times and powers are drawn on the configured clusters, then the tasks of a day and of
- * the hours before it. What the paper leaves open is decided here:
+ * The simulated environments of Machovec 2018, section 4.2: for every trial 100 task types with
+ * their execution times and powers are drawn on the configured clusters, then the tasks of a day
+ * and of the hours before it. Choices that the paper leaves open:
  *
  * - the 20 utility classes, which are unpublished, are drawn from a seed of their own;
  * - a width of Table 3's row "max cores of cluster" is that of the largest cluster that the type
@@ -20,18 +20,18 @@
  *
  * With a trace (section 4.3) the tasks are the jobs of one of its days and of the hours before it,
  * each of a type drawn uniformly: a job's run time is the execution time at P-state 0 in the first
- * cluster that its type may use, and the type says how much longer it takes elsewhere. Jobs that no
- * cluster is large enough for are left out. Utility classes are as long as for a job of 10 minutes
- * at least, about the shortest type of section 4.2: most of the jobs of such traces would be worth
- * nothing by the first mapping event otherwise. Days on which no job is submitted are skipped, since
- * logs begin late and have gaps: of the others trial 1 runs the one to which trace_day counts, trial
- * 2 the next, and so on.
+ * cluster that its type may use, and the type determines how much longer it takes elsewhere. Jobs
+ * that fit on no cluster are left out. Utility classes have at least the length for a job of 10
+ * minutes, about the shortest type of section 4.2: otherwise most jobs of such traces would be
+ * worth nothing by the first mapping event. Days on which no job is submitted are skipped, since
+ * logs begin late and have gaps: of the other days trial 1 runs the day that trace_day selects,
+ * trial 2 the next, and so on.
  */
 
 /*
  * With environment.serial a trial is one of Machovec 2017 instead (environment_serial.h), with
- * environment.sharing one of Stillwell 2010 (environment_sharing.h), with environment.pruning one of Gentry
- * 2019 (environment_pruning.h).
+ * environment.sharing one of Stillwell 2010 (environment_sharing.h), with environment.pruning one
+ * of Gentry 2019 (environment_pruning.h).
  */
 
 /* Types of a trial. */
@@ -43,18 +43,18 @@
 struct environment_trial {
 	struct sched_system *system; /* rows are task types at the widths that occur */
 	/*
-	 * With environment.sharing: the same hosts as nodes that one job has at a time, a row per job
-	 * with what it takes there. `system` is then shared and has no rows. NULL otherwise.
+	 * With environment.sharing: the same hosts as nodes with one job at a time, and a row per
+	 * job with its time and nodes. `system` is then shared and has no rows. NULL otherwise.
 	 */
 	struct sched_system *whole;
 	struct workload *workload;
 	/*
-	 * The most that the tasks of the day can earn: each started at its arrival in the fastest
-	 * cluster at P-state 0. Of serial tasks, what they would earn then if utilities did not
-	 * decrease (Machovec 2017, section V).
+	 * The most utility that the tasks of the day can earn: each started at its arrival in the
+	 * fastest cluster at P-state 0. For serial tasks, the utility that they would earn then if
+	 * utilities did not decrease (Machovec 2017, section V).
 	 */
 	double utility_max;
-	GStringChunk *names; /* of the rows */
+	GStringChunk *names; /* names of the rows */
 	struct environment_machines *machines; /* with environment.pruning; else NULL */
 };
 
@@ -72,17 +72,17 @@ uint32_t environment_trace_day(const struct config *config, const struct swf_tra
 
 /*
  * "trials 1 to 3 run days 366, 368 to 369; nothing is submitted on 1 to 365, 367": which days of a
- * trace `trials` trials run, as far as it has them, and which they skip. `trace`: as below. NULL
- * where trials are no days of a trace. The caller frees.
+ * trace `trials` trials run, as far as it has them, and which they skip. `trace` as in
+ * environment_trial_new(). NULL if trials are no days of a trace. The caller frees.
  */
 char *environment_days_text(const struct config *config, const struct swf_trace *trace,
 			    uint32_t trials);
 
 /*
- * Draws trial `trial` (from 1) of config_environment(config), which must be there. `seed` 0 stands for the
- * configured one. `trace`: that of environment_trace_new() where the environment has one, else
- * NULL. Equal arguments give equal trials. Returns a new trial, or NULL with `error`
- * (WORKLOAD_ERROR) set.
+ * Draws trial `trial` (from 1) of config_environment(config), which must be present. `seed` 0: the
+ * configured one. `trace`: that of environment_trace_new() if the environment has one, else NULL.
+ * Equal arguments give equal trials. Returns a new trial, or NULL with `error` (WORKLOAD_ERROR)
+ * set.
  */
 struct environment_trial *environment_trial_new(const struct config *config,
 						const struct swf_trace *trace, uint64_t seed,

@@ -5,7 +5,7 @@
 #include "controller/sched/queueing.h"
 #include "controller/workload/environment_serial.h"
 
-/* What printed masses may sum to more or less than 1; the configuration was checked with the same. */
+/* Tolerance of the sum of printed masses; the configuration was checked with the same. */
 #define MASS_SLACK 1e-6
 
 void environment_machines_free(struct environment_machines *machines)
@@ -50,7 +50,7 @@ static uint32_t find_cluster(const struct config *config, const char *name)
 	return c;
 }
 
-/* An entry's PMF, set. */
+/* Sets the PMF of an entry. */
 static enum pmf_fault set_entry(struct pet *pet, const struct config_pet_entry *entry,
 				uint32_t type, uint32_t machine, double bin_s)
 {
@@ -92,7 +92,7 @@ static struct pet *read_pet(const struct config *config, const GPtrArray *types,
 	return pet;
 }
 
-/* The matrix of ours. */
+/* Draws the matrix of the configured seed. */
 static struct pet *draw_pet(const struct config_pruning *pruning, GError **error)
 {
 	struct pet *pet = pruning_pet_new(pruning->pet_seed, pruning->bin_s);
@@ -127,7 +127,7 @@ static struct sched_queueing make_settings(const struct config_pruning *pruning,
 	};
 }
 
-/* Of a configuration whose execution times are known. */
+/* Makes the matrix of a configuration whose execution times are known. */
 static struct pet *make_pet(const struct config *config, const GPtrArray *types, GError **error)
 {
 	if (config_environment(config)->pruning->entries_count > 0)
@@ -141,7 +141,7 @@ static struct pet *make_pet(const struct config *config, const GPtrArray *types,
 	return NULL;
 }
 
-/* Nodes that configured types take, types x clusters; NULL: types are not configured. */
+/* The nodes that configured types take, types x clusters; NULL: no types are configured. */
 static uint32_t *list_nodes(const struct config *config)
 {
 	const uint32_t clusters = config->clusters_count;
@@ -193,7 +193,7 @@ static struct workload *list_tasks(const struct config_pruning *pruning, const G
 	return environment_workload_new(tasks, seed, number);
 }
 
-/* Tasks in a second that the machines do which take tasks of all types in turn. */
+/* The tasks per second that the machines complete if they take tasks of all types in turn. */
 static double capacity(const struct pet *pet, double bin_s)
 {
 	double sum = 0;

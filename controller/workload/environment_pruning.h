@@ -7,12 +7,12 @@
 #include "controller/workload/pruning.h"
 
 /*
- * Tasks with hard deadlines on the clusters as machines with queues (Gentry 2019, pruning.h), by
- * config_environment(config)->pruning. Execution times are those of its entries, or of the matrix of its seed;
- * rows are the configured types, or in the order in which entries first name them.
+ * Tasks with hard deadlines on clusters with queues (Gentry 2019, pruning.h), by
+ * config_environment(config)->pruning. Execution times are those of its entries, or of the matrix of its
+ * seed; rows are the configured types, or the types in the order in which entries first name them.
  */
 
-/* What the system of a trial borrows: execution times and settings. */
+/* The execution times and settings that the system of a trial borrows. */
 struct environment_machines {
 	struct pet *pet;
 	struct sched_queueing settings;
@@ -22,8 +22,8 @@ struct environment_machines {
 void environment_machines_free(struct environment_machines *machines);
 
 /*
- * Fills in all of the trial. Returns true, or false with `error` (WORKLOAD_ERROR) set: execution times
- * that make no PMFs.
+ * Fills in the whole trial. Returns true, or false with `error` (WORKLOAD_ERROR) set: execution
+ * times that do not make PMFs.
  */
 bool environment_pruning_draw(struct environment_trial *trial, const struct config *config,
 			      uint64_t seed, uint32_t number, GError **error);

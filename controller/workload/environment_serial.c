@@ -11,7 +11,7 @@
 #define TIME_COV 0.1
 #define CLUSTER_COV 0.3
 #define BURST_SPREAD 0.5
-#define STEP_WIDTH_ORDINARY 10.0 /* mean execution times; that of critical tasks is one */
+#define STEP_WIDTH_ORDINARY 10.0 /* in mean execution times; critical tasks: 1 */
 #define DECAY_URGENCY 0.3
 #define DECAY_LENGTH_S (200 * 60.0)
 
@@ -169,8 +169,8 @@ static struct utility draw_utility(struct maker *maker, const struct type *type)
 }
 
 /*
- * A burst: tasks of one type with one utility function, alike in their flags, too. With flags for
- * each task on its own the gain of preemption is not linear in their share, as it is in the paper
+ * Draws a burst: tasks of one type with one utility function and the same flags. With flags drawn
+ * for each task the gain of preemption would not be linear in their share, as it is in the paper
  * (V, Fig. 5; docs/explanation/reproduction.md, 12).
  */
 static void draw_burst(struct maker *maker, uint32_t index, double time_s)
@@ -190,7 +190,9 @@ static void draw_burst(struct maker *maker, uint32_t index, double time_s)
 		g_array_append_val(maker->tasks, task);
 }
 
-/* Bursts of a type: a Poisson process at the most rate, thinned out to the rate of the moment. */
+/*
+ * Draws the bursts of a type: a Poisson process at the highest rate, thinned to the present rate.
+ */
 static void draw_bursts(struct maker *maker, uint32_t index)
 {
 	const struct config_environment *environment = maker->environment;
@@ -208,8 +210,9 @@ static void draw_bursts(struct maker *maker, uint32_t index)
 }
 
 /*
- * What the tasks would earn in the day if each started at its arrival where it is fastest, and
- * earned its starting utility (section V); what spans an end of the day counts by its share.
+ * The utility that the tasks would earn in the day if each started at its arrival where it is
+ * fastest, and earned its starting utility (section V); tasks that span an end of the day count by
+ * their part in it.
  */
 static double find_utility_max(const struct maker *maker, const struct environment_trial *trial)
 {

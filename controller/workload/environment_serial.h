@@ -5,9 +5,9 @@
 #include "controller/workload/environment.h"
 
 /*
- * The simulated environment of Machovec 2017, section IV: serial tasks that arrive in bursts, critical
- * and ordinary ones, on clusters that are counted in cores; a node is a core. What the paper leaves
- * open is decided here:
+ * The simulated environment of Machovec 2017, section IV: serial tasks that arrive in bursts,
+ * critical and ordinary ones, on clusters that are counted in cores; a node is a core. Choices that
+ * the paper leaves open:
  *
  * - a cluster's cores are drawn uniformly around the configured number, which is the mean;
  * - the cluster whose execution times are drawn first is the first one (as for Machovec 2018);
@@ -17,11 +17,14 @@
  * - the 20 classes are those of environment_classes_draw(), one for each burst; a type has an
  *   urgency from Machovec 2018's Table 2, drawn from the row of its starting utility.
  *
- * Clusters, types, arrivals, classes and flags come from streams of their own: what a sweep varies
- * leaves all the rest of a trial as it is.
+ * Clusters, types, arrivals, classes and flags have streams of their own: a parameter that a sweep
+ * varies leaves the rest of a trial unchanged.
  */
 
-/* Fills in the trial's system, names, workload and utility_max. config_environment(config)->serial is there. */
+/*
+ * Fills in the trial's system, names, workload and utility_max. config_environment(config)->serial is
+ * there.
+ */
 void environment_serial_draw(struct environment_trial *trial, const struct config *config,
 			     uint64_t seed, uint32_t number);
 
@@ -38,8 +41,9 @@ double environment_sine(const struct config_environment *environment, double pha
 struct workload *environment_workload_new(GArray *tasks, uint64_t seed, uint32_t trial);
 
 /*
- * Utility functions of section IV.C that are no classes: a constant of `mean_s` or 10 x `mean_s`,
- * held at exactly its width too, and a constant of `mean_s` with a decay of 200 minutes.
+ * The utility functions of section IV.C outside the classes: a constant of `mean_s` or 10 x
+ * `mean_s`, which includes exactly its width, and a constant of `mean_s` with a decay of 200
+ * minutes.
  */
 struct utility environment_step(double max, bool critical, double mean_s);
 struct utility environment_decay(double max, double mean_s);

@@ -17,7 +17,7 @@ static const struct {
 };
 static const double urgencies[] = { 0.6, 0.2, 0.1, 0.01 };
 
-/* Table 3. 0: the cores of the largest cluster; ROW_WIDE: one less than that at most. */
+/* Table 3. 0: the cores of the largest cluster; ROW_WIDE: at most one less than that. */
 static const struct {
 	double percent;
 	uint32_t low, high;
@@ -107,7 +107,10 @@ static uint32_t largest_cluster(const struct config *config, const struct enviro
 	return largest;
 }
 
-/* A small machine has fewer widths than the table: they are cut off at its size. */
+/*
+ * Draws a width. Small clusters have fewer widths than the table: these are limited to the
+ * cluster's size.
+ */
 static void draw_width(const struct config *config, struct environment_type *type,
 		       struct variates *variates)
 {
@@ -137,7 +140,10 @@ static uint32_t greatest_divisor(uint32_t a, uint32_t b)
 	return a;
 }
 
-/* The first cluster that can run a type gets the mean; the others vary around what it got. */
+/*
+ * Draws the times in all clusters. The first cluster that can run a type gets the mean; the others
+ * vary around the first one's value.
+ */
 static void draw_places(const struct config *config, struct environment_type *type,
 			struct variates *variates)
 {
@@ -252,8 +258,9 @@ double environment_relative(const struct environment_type *type, uint32_t cluste
 }
 
 /*
- * Full value for a while, then up to three steps down, each decaying. The published classes are
- * not; lengths are chosen such that the best policies earn what the paper says they do.
+ * Draws a class: full value for a while, then up to three steps down, each decaying. The paper's
+ * classes are not published; the lengths are chosen such that the best policies earn what the paper
+ * reports.
  */
 static void draw_class(struct environment_class *class_, struct variates *variates)
 {

@@ -9,7 +9,7 @@
 #include "controller/workload/environment.h"
 #include "controller/workload/variates.h"
 
-/* What environment.c draws first: the task types of a trial and the utility classes. */
+/* The task types of a trial and the utility classes, which environment.c draws first. */
 
 /* A type in a cluster. */
 struct environment_place {
@@ -36,9 +36,7 @@ struct environment_type {
 	struct environment_place *places; /* per cluster */
 };
 
-/*
- * An urgency, per minute, for a starting utility: by the shares of Table 2's row that it belongs to.
- */
+/* Draws an urgency, per minute, for a starting utility: by the shares of its row in Table 2. */
 double environment_urgency_draw(struct variates *variates, double priority);
 
 /* A utility class: segments relative to a type's mean execution time and urgency. */

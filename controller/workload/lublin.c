@@ -8,7 +8,7 @@
 /* Half hours of a day. */
 #define BUCKETS 48
 #define BUCKET_S 1800.0
-/* The distribution of arrivals over the day begins there. */
+/* First half hour of the distribution of arrivals over the day. */
 #define DAY_BEGINS 11
 /* Limits of the logarithms of run times and of gaps. */
 #define RUN_LOG_MAX 12
@@ -32,7 +32,7 @@ struct kind {
 	double run_slope;     /* probability of the first: slope x nodes + offset */
 	double run_offset;
 	struct gamma gap;     /* of the logarithm of the gap at the rush hours */
-	double gap_all_day;   /* its shape times this holds for all hours */
+	double gap_all_day;   /* factor of its shape for all hours */
 	struct gamma day;     /* of arrivals over the half hours of the day */
 };
 
@@ -57,7 +57,7 @@ static const struct kind kinds[] = {
 struct arrivals {
 	double weights[BUCKETS]; /* of the half hours, 1 on average */
 	uint32_t bucket;         /* of the last arrival */
-	double units;            /* that have passed in it */
+	double units;            /* units that have passed in it */
 	double time_s;           /* of the next arrival */
 };
 

@@ -12,7 +12,7 @@
 #define SHAPE_LOW 1
 #define SHAPE_HIGH 20
 
-/* Streams of a seed; those of trials come after. */
+/* Streams of a seed; those of trials follow STREAM_TRIALS. */
 enum stream { STREAM_PET, STREAM_TRIALS };
 
 /* The histogram of samples with that mean and a shape of their own. False: too many bins. */
@@ -114,7 +114,7 @@ struct sched_task pruning_task(uint32_t type, double arrival_s, double deadline_
 			.segments_count = 1,
 			.segments = { {
 				.curve = UTILITY_CONSTANT,
-				.duration_s = deadline_s - arrival_s + QUEUEING_HAIR * bin_s,
+				.duration_s = deadline_s - arrival_s + QUEUEING_TOLERANCE * bin_s,
 				.start_fraction = 1,
 				.end_fraction = 1,
 			} },
@@ -122,7 +122,7 @@ struct sched_task pruning_task(uint32_t type, double arrival_s, double deadline_
 	};
 }
 
-/* The tasks of a type: as many as can be among the first of all types. */
+/* Draws the tasks of a type: as many as can be among the first tasks of all types. */
 static void draw_type(GArray *tasks, struct variates *variates, const struct pet *pet,
 		      const struct pruning_load *load, double bin_s, uint32_t type, double mean_all)
 {

@@ -27,7 +27,7 @@ uint32_t workload_nodes(const struct config_type *type, const struct config_clus
 	return cluster->shared ? dfrs_whole_hosts(&demand) : config_type_nodes(type, cluster);
 }
 
-/* Fills in one pair; false when its estimate is missing. */
+/* Fills in one pair. Returns false if its estimate is missing. */
 static gboolean set_pair(struct sched_system *system, const struct config *config, uint32_t row,
 			 uint32_t cluster, GError **error)
 {
@@ -49,7 +49,8 @@ static gboolean set_pair(struct sched_system *system, const struct config *confi
 	return TRUE;
 }
 
-static gboolean fill(struct sched_system *system, const struct config *config, GError **error)
+static gboolean fill_system(struct sched_system *system, const struct config *config,
+			    GError **error)
 {
 	g_autofree char *lacks = NULL;
 
@@ -65,7 +66,7 @@ static gboolean fill(struct sched_system *system, const struct config *config, G
 	return !lacks;
 }
 
-static gboolean finish(struct sched_system *system, GError **error)
+static gboolean finish_system(struct sched_system *system, GError **error)
 {
 	uint32_t index = 0;
 	const enum sched_system_fault fault = sched_system_finish(system, &index);
@@ -98,7 +99,7 @@ struct sched_system *workload_system_new(const struct config *config, GError **e
 
 	if (!system)
 		g_error("out of memory");
-	if (fill(system, config, error) && finish(system, error))
+	if (fill_system(system, config, error) && finish_system(system, error))
 		return system;
 	sched_system_free(system);
 	return NULL;

@@ -3,12 +3,15 @@
 #include "controller/workload/workload.h"
 
 /*
- * Streams of the seed. Each property of a task has one of its own, so that a changed share or
- * arrival rate does not shuffle the rest.
+ * Streams of the seed. Each property of a task has a stream of its own, so that a changed arrival
+ * fraction or arrival rate does not shuffle the rest.
  */
 enum stream { STREAM_GAP, STREAM_TYPE, STREAM_UTILITY, STREAMS };
 
-/* The drawn maximum counts where the type has none of its own; it is drawn in any case. */
+/*
+ * The utility of a task. The drawn maximum counts if the type has no maximum of its own; it is
+ * drawn in any case.
+ */
 static struct utility utility_of(const struct config_workload *spec, const struct config_type *type,
 				 uint32_t drawn, double etc_s)
 {

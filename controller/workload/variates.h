@@ -3,7 +3,10 @@
 
 #include "common/random.h"
 
-/* Random variates of GSL's distributions drawn from a random_stream, so that streams stay ours. */
+/*
+ * Random variates of GSL's distributions drawn from a random_stream, so that the streams do not
+ * depend on GSL.
+ */
 struct variates;
 
 /* Starts stream `stream` of `seed`. Never fails. */
@@ -18,7 +21,7 @@ double variates_uniform(struct variates *variates, double low, double high);
 /* Uniform integer in [low, high]. */
 uint32_t variates_integer(struct variates *variates, uint32_t low, uint32_t high);
 
-/* Gaussian; never 0 or less: such draws are drawn again. `mean` > 0. */
+/* Gaussian, above 0: draws of 0 or less are repeated. `mean` > 0. */
 double variates_gaussian(struct variates *variates, double mean, double cov);
 
 /* Gamma with a mean > 0 and a coefficient of variation > 0 (the COV method of [21]). */
@@ -27,5 +30,8 @@ double variates_gamma(struct variates *variates, double mean, double cov);
 /* Exponential. */
 double variates_exponential(struct variates *variates, double mean);
 
-/* An index of `weights` (`count` of them, >= 0, not all 0) with a probability like its weight. */
+/*
+ * An index of `weights` (`count` of them, >= 0, not all 0) with a probability proportional to its
+ * weight.
+ */
 uint32_t variates_choice(struct variates *variates, const double *weights, uint32_t count);

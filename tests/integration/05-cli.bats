@@ -752,7 +752,7 @@ at = socket.socket(socket.AF_UNIX); at.bind("busy"); at.listen(); print(flush=Tr
 	[ "$(jq -c 'map([.kind, .task])' actions.json)" = '[["resume",1],["place",2],["share",0]]' ]
 	[ "$(jq 'map(.yield) == [1, 0.5, 0.5]' actions.json)" = true ]
 	run -0 virtbed decide shared.json --explain --policy greedy
-	[[ $output == *"hosts with the lowest CPU load"* && $output == *"was put off"* ]]
+	[[ $output == *"hosts with the lowest CPU load"* && $output == *"it is deferred"* ]]
 	refused "policy \"easy\" does not fit the snapshot" virtbed decide shared.json --policy easy
 	refused "policy \"dynmcb8\" takes no modifiers" virtbed decide shared.json --policy dynmcb8+drop:1
 	refused "the policy \"greedy\" does not fit the configuration" \

@@ -217,7 +217,7 @@ serial_config() {
 	sed 's/^study: .*/study: {x: burst, values: [1, 2]}/; s/limits: .*/limits: [1]/' "$CONFIG" >bad.yaml
 	refused "study.x: 'burst' needs environment.serial" virtbed study bad.yaml
 	serial_config "x: burst, values: [1, 2]" >good.yaml
-	refused "goes by energies" virtbed study good.yaml --policy max-upe
+	refused "depends on energies" virtbed study good.yaml --policy max-upe
 }
 
 @test "the jobs of a trace are the tasks, at every size" {
@@ -349,7 +349,7 @@ assert study["sharing"][0]["degradation_mean"] >= 1'
 	sharing_config "sizes: [0.1]" >bad.yaml
 	refused "could not run on the empty cluster \"hosts\"" virtbed study bad.yaml
 	sharing_config "" | sed 's/fcfs, /max-upe, /' >bad.yaml
-	refused "goes by energies" virtbed study bad.yaml
+	refused "depends on energies" virtbed study bad.yaml
 }
 
 @test "a study of tasks with deadlines shows which are on time, and bad ones are refused with their key" {

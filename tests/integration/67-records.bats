@@ -68,7 +68,7 @@ break_store() {
 	task_is 4 completed
 	[ "$(stored 1)" = rubbish ]
 	"$virtbed" queue | grep -E "^ *1 .*quarantined"
-	"$virtbed" show 1 | grep "is no state of a task"
+	"$virtbed" show 1 | grep "is not a state of a task"
 	"$virtbed" submit IS.S.2 --wait
 	run "$virtbed" hold 1
 	[ "$status" -eq 1 ]
@@ -131,7 +131,7 @@ break_store() {
 	[ "$(task 0 type)/$(task 2 type)" = IS.S.2/IS.S.2 ]
 	run "$virtbed" release 2
 	[ "$status" -eq 1 ]
-	[[ $output == *"has not got its type"* ]]
+	[[ $output == *"does not have its type"* ]]
 	"$virtbed" undrain c1/0-3
 	"$virtbed" submit CG.S.2 --wait
 	stop_service

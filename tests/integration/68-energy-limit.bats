@@ -191,10 +191,10 @@ curve_holds() {
 	[ "$(submit '{"type": "DENSE"}')" = "[0]" ]
 	wait_task 0 '.state == "suspended"'
 	"$virtbed" drain s1/0-3 --reason "for a while"
-	wait_task 0 '.why == "it goes on as soon as its cluster has idle nodes"'
+	wait_task 0 '.why == "it resumes as soon as its cluster has idle nodes"'
 	kill -KILL "$(run_process virtbed-controller "$state")"
 	run_wait_for "serving at unix:$socket" 60 2
-	wait_task 0 '.why == "it goes on as soon as its cluster has idle nodes"'
+	wait_task 0 '.why == "it resumes as soon as its cluster has idle nodes"'
 	"$virtbed" undrain s1/0-3
 	wait_task 0 '.state == "running"'
 }
@@ -215,7 +215,7 @@ curve_holds() {
 	reload "energy_limit_j: 500, energy_window_s: 2592000, retention_days: 61" "kept for 61 days, at most 500 J in 2592000 s"
 	api /v1/power | holds ".window | .exhausted and .overshoot_j >= $over_j"
 	api /v1/tasks/1/suspend -X POST -d '{}'
-	wait_task 1 '.why == "a person suspended it"'
+	wait_task 1 '.why == "a user suspended it"'
 	wait_power '.hosts | all(.watts < 61)'
 	spent=$(api /v1/power | jq .window.spent_j)
 	# The controller alone.
@@ -223,7 +223,7 @@ curve_holds() {
 	run_wait_for "serving at unix:$socket" 60 2
 	wait_window ".exhausted and (.spent_j - $spent | fabs) < 60"
 	wait_task 0 '.state == "suspended" and (.why | test("^energy: "))'
-	wait_task 1 '.why == "a person suspended it"'
+	wait_task 1 '.why == "a user suspended it"'
 	# All of it: suspended tasks begin again, when they may.
 	kill -TERM "$run_pid"
 	run_wait

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Conservative Backfilling (Machovec 2018, 3.4.3): every task starts now or gets a permanent
- * reservation, in order of arrival (a service has them made anew when nodes are there that could not be counted on).
- * So what is promised holds but where a task outlives its estimate or nodes go: the engine then records who starts
- * later ("overdue"). Traces have promises that move up (controller/replay/). P-state 0. Cost: fcfs.h.
+ * reservation, in order of arrival (in a service, reservations are recomputed when nodes become
+ * free unexpectedly). So reservations hold unless a task outlives its estimate or nodes go down:
+ * the engine then records the tasks that start later ("overdue"). In the replay of traces
+ * reservations also move up (controller/replay/). P-state 0. Cost: fcfs.h.
  */
 #include "controller/sched/fcfs.h"
 #include "controller/sched/policies/registry.h"

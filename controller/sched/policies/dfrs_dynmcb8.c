@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * DYNMCB8 and its periodic relatives (Stillwell 2010, III.B): the allocation of all jobs is made anew, by
- * packing (sharing_pack.h), at every event or at every periodic one.
+ * DYNMCB8 and its periodic variants (Stillwell 2010, III.B): the allocation of all jobs is
+ * recomputed, by packing (sharing_pack.h), at every event or at every periodic event.
  *
- * Between periods nothing moves. When jobs have ended, or DYNMCB8-ASAP-PER has placed a new one, the
- * yields are made anew for the placement as it stands; DYNMCB8-STRETCH-PER keeps them. A new job that
+ * Between periods no job moves. When jobs have ended, or DYNMCB8-ASAP-PER has placed a new job, the
+ * yields are recomputed for the present placement; DYNMCB8-STRETCH-PER keeps them. A new job that
  * DYNMCB8-ASAP-PER cannot place at its first event waits for the next period.
  *
  * Cost: sharing_pack.h; between periods that of the yields (sharing_yield.h).
@@ -19,7 +19,7 @@ static int decide_always(struct sharing *sharing)
 	return sharing_pack_yield(sharing);
 }
 
-/* Those that have no hosts wait for the period. */
+/* Jobs without hosts wait for the next period. */
 static void wait_for_period(struct sharing *sharing)
 {
 	for (uint32_t i = 0; i < sharing->jobs_count; i++)

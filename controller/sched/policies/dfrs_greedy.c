@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * GREEDY, GREEDY-PMTN and GREEDY-PMTN-MIGR (Stillwell 2010, III.A): jobs are placed one by one where the
- * CPU load is lowest; the last two pause jobs of low priority so that a new one can always start.
+ * GREEDY, GREEDY-PMTN and GREEDY-PMTN-MIGR (Stillwell 2010, III.A): jobs are placed one by one
+ * where the CPU load is lowest; the last two pause jobs of low priority so that a new job can
+ * always start.
  *
  * What the paper leaves open: jobs that arrive at one instant are taken by id; new jobs come before
- * paused ones, since their priority is infinite; a new job that does not fit though all others were
- * paused (hosts are down, or the others are busy) pauses nobody and is put off. A job that is placed and has to give
- * way to another new one in the same event was never started; it waits, and from then on counts as paused.
+ * paused ones, since their priority is infinite; a new job that does not fit even if all other jobs
+ * were paused (hosts are down, or the others are busy) pauses no job and is deferred. A job that is
+ * placed and then lifted for another new job in the same event was never started; it waits, and
+ * from then on counts as paused.
  *
- * Cost: hosts x VMs for each job that is placed, jobs x hosts for each that others give way to.
+ * Cost: hosts x VMs for each job that is placed, jobs x hosts for each job for which others are
+ * paused.
  */
 #include <errno.h>
 #include <math.h>
@@ -48,8 +51,8 @@ static bool lift_until_fits(struct sharing *sharing, uint32_t index, const uint3
 }
 
 /*
- * Makes room for a new job and places it: candidates by increasing priority until it fits, then back
- * to where they were, by decreasing priority, those without which it fits as well.
+ * Makes room for a new job and places it: lifts jobs by increasing priority until the new job fits,
+ * then puts jobs back where they were, by decreasing priority, if the new job fits beside them.
  */
 static bool force(struct sharing *sharing, uint32_t index, const uint32_t *order, uint32_t *marked)
 {
@@ -65,7 +68,10 @@ static bool force(struct sharing *sharing, uint32_t index, const uint32_t *order
 	return fits && sharing_place_greedily(sharing, index, SCHED_REASON_LEAST_LOADED);
 }
 
-/* A waiting job whose time has come; with preemption one that was put off counts as paused. */
+/*
+ * Whether a job is new: a waiting job whose time has come; with preemption a deferred job counts as
+ * paused instead.
+ */
 static bool is_new(const struct sharing *sharing, const struct sharing_job *job)
 {
 	if (job->origin != SHARING_WAITING)
@@ -116,7 +122,7 @@ static void resume(struct sharing *sharing, const uint32_t *order)
 			continue;
 		if (!sharing_place_greedily(sharing, order[i], SCHED_REASON_LEAST_LOADED)) {
 			job->refusal = SCHED_REFUSAL_MEMORY;
-			/* Displaced by another new job: it was considered. */
+			/* It was lifted for another new job: note that it was considered. */
 			if (job->origin == SHARING_WAITING && isnan(job->put_off_s) &&
 			    job->deferrals == 0)
 				sharing_defer(sharing, order[i], sharing->snapshot->now_s);
@@ -150,5 +156,5 @@ const struct policy_ops policies_dfrs_greedy[] = {
 	POLICY("greedy-pmtn", VARIANT_PMTN,
 	       "GREEDY-PMTN: pauses jobs of low priority so that new ones start"),
 	POLICY("greedy-pmtn-migr", VARIANT_MIGR,
-	       "GREEDY-PMTN-MIGR: the same, and what was paused may go on elsewhere at once"),
+	       "GREEDY-PMTN-MIGR: the same, and paused jobs may resume on other hosts at once"),
 };

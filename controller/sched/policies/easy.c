@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * EASY Backfilling (Machovec 2018, 3.4.4): one permanent reservation in the whole system; everything else
- * starts now or waits. It is kept until it starts, or until nodes are there that could not be counted on: then the
- * engine takes it back. P-state 0. Cost: fcfs.h.
+ * EASY Backfilling (Machovec 2018, 3.4.4): one permanent reservation in the whole system; all other
+ * tasks start now or wait. The reservation stands until it starts, or until nodes become free
+ * unexpectedly: then the engine cancels it. P-state 0. Cost: fcfs.h.
  */
 #include "controller/sched/fcfs.h"
 #include "controller/sched/policies/registry.h"

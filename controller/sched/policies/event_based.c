@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The event-based metaheuristic (Machovec 2018, 3.6.2): Max UPE when the energy consumed and committed
- * so far lies above the goal of an even consumption over the day, else Max UPR. Costs what they
- * cost (greedy.h) and one sum over what runs and is promised (goal.h).
+ * The event-based metaheuristic (Machovec 2018, 3.6.2): Max UPE if the energy consumed and
+ * committed so far is above the goal of an even consumption over the day, else Max UPR. Cost:
+ * theirs (greedy.h), and one sum over running tasks and planned starts (energy_target.h).
  */
 #include "controller/sched/energy_target.h"
 #include "controller/sched/greedy.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * First come, first served, without overtaking (spec of the batch heuristics; the queue that
- * Machovec 2018, 3.4.3 and 3.4.4 add backfilling to). The first task that cannot start now gets a
- * place-holder and everything behind it waits. P-state 0. Cost: fcfs.h, and without
- * --explain only up to that task.
+ * First come, first served, without overtaking (the queue to which Machovec 2018, 3.4.3 and 3.4.4,
+ * add backfilling). The first task that cannot start now gets a place-holder and all tasks behind
+ * it wait. P-state 0. Cost: fcfs.h, and without --explain only up to that task.
  */
 #include "controller/sched/fcfs.h"
 #include "controller/sched/immediate_order.h"
@@ -12,7 +11,7 @@
 static int decide(struct mapping *mapping)
 {
 	const double now_s = mapping->snapshot->now_s;
-	/* What was promised by another policy before this one took over comes first as well. */
+	/* Reservations of a policy before this one come first as well. */
 	bool blocked = mapping->snapshot->reservations_count > 0;
 	int result = 0;
 

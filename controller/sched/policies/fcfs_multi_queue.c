@@ -28,7 +28,7 @@ static enum queue queue_of(const struct sched_system *system, const struct sched
 }
 
 /* Tries one task. Sets *ret_assigned. Returns 0, or -ENOMEM. */
-static int try(struct mapping *mapping, const struct sched_task *task, bool *ret_assigned)
+static int assign_task(struct mapping *mapping, const struct sched_task *task, bool *ret_assigned)
 {
 	const struct fcfs_place place = fcfs_find(mapping, task);
 	const int result = fcfs_explain(mapping, task, &place);
@@ -43,7 +43,7 @@ static int try(struct mapping *mapping, const struct sched_task *task, bool *ret
 
 static int decide(struct mapping *mapping)
 {
-	uint32_t next[QUEUES] = { 0 }; /* where each queue goes on in the list of all tasks */
+	uint32_t next[QUEUES] = { 0 }; /* next index of each queue in the list of all tasks */
 	uint32_t left = mapping->tasks_count;
 	int result = 0;
 
@@ -58,7 +58,7 @@ static int decide(struct mapping *mapping)
 				if (queue_of(mapping->system, task) != queue)
 					continue;
 				left--;
-				result = try(mapping, task, &done);
+				result = assign_task(mapping, task, &done);
 				if (result < 0)
 					return result;
 				assigned += done;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Max UPE (Machovec 2018, 3.5): always the option with the highest utility per joule, equation (5), of
- * all mappable tasks, clusters and P-states. Cost: greedy.h.
+ * Max UPE (Machovec 2018, 3.5): always the option with the highest utility per joule, equation (5),
+ * of all mappable tasks, clusters and P-states. Cost: greedy.h.
  */
 #include "controller/sched/greedy.h"
 #include "controller/sched/policies/registry.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The baselines that look at expected times only (Gentry 2019, VI.C.1 to 3). In every round each waiting
- * task is paired with the machine where it is expected to end first, then every machine with a place
- * left takes one of its pairs: MM the first to end, MSD the one with the soonest deadline (ties: the
- * first to end), MMU the most urgent. Rounds go on until all queues are full or nothing waits.
+ * The baselines that use expected times only (Gentry 2019, VI.C.1 to 3). In every round each
+ * waiting task is paired with the machine where its expected end is earliest, then every machine
+ * whose queue is not full takes one of its pairs: MM the task that ends first, MSD the task with
+ * the soonest deadline (ties: the first to end), MMU the most urgent task. Rounds are repeated
+ * until all queues are full or no task waits.
  *
- * Urgency is 1 / (deadline - expected end). Without slack it is infinite, and of such tasks the one
- * with the least slack comes last. Cost: per round tasks x machines.
+ * Urgency is 1 / (deadline - expected end). Without slack it is infinite, and of such tasks the
+ * task with the least slack comes last. Cost: tasks x machines per round.
  */
 #include <errno.h>
 
@@ -20,7 +21,7 @@ static double slack(const struct queueing_task *task)
 	return (double)task->deadline - task->pairs[task->machine].end;
 }
 
-/* Whether a task is more urgent than another, or 0 where both are equally so. */
+/* Above 0 if a task is more urgent than another, below 0 if less, 0 if equally urgent. */
 static int compare_urgency(const struct queueing_task *task, const struct queueing_task *other)
 {
 	const double a = slack(task), b = slack(other);
@@ -50,7 +51,7 @@ static bool goes_before(const struct queueing *queueing, const struct queueing_t
 	return queue_order_ends_first(queueing, task, other);
 }
 
-/* The best pair of every machine into `best`; NULL where there is none. Returns whether there is any. */
+/* Writes the best pair of every machine to `best`; NULL: none. Returns whether there is any. */
 static bool pair(struct queueing *queueing, struct queueing_task **best)
 {
 	bool any = false;

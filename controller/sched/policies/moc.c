@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Max Ontime Completions (Gentry 2019, VI.C.4). Every waiting task is paired with the machine where it is
- * most likely to be on time; pairs below the culling threshold do not count. Of the three most likely
- * pairs (ties: as everywhere, queue_order.h) all six orders are tried one after the other on the
- * virtual queues: the one with the largest sum of chances wins (ties: the one that keeps the more
- * likely pairs in front), and its first pair is queued. So on until nothing is left.
+ * Max Ontime Completions (Gentry 2019, VI.C.4). Every waiting task is paired with the machine where
+ * it is most likely to be on time; pairs below the culling threshold do not count. Of the three
+ * most likely pairs (ties: queue_order.h) all six orders are tried on the virtual queues: the order
+ * with the largest sum of chances wins (ties: the order with the more likely pairs in front), and
+ * its first pair is queued. This is repeated until no pair is left.
  *
- * Cost: completion times of what changed in the queues, then per task that is queued: the tasks with
- * one machine, and fifteen completion times at most where the three pairs share a machine.
+ * Cost: completion times of the changed parts of queues, then per queued task: the tasks with one
+ * machine, and at most fifteen completion times if the three pairs share a machine.
  */
 #include <errno.h>
 
@@ -16,7 +16,7 @@
 
 #define PAIRS_MAX 3
 
-/* The orders of up to three pairs; of fewer the first ones, as far as they go. */
+/* The orders of three pairs. Fewer pairs use the beginnings of some orders. */
 static const unsigned char orders[][PAIRS_MAX] = {
 	{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
 };
@@ -33,7 +33,7 @@ static bool likelier(const struct queueing *queueing, const struct queueing_task
 	return queue_order_ends_first(queueing, task, other);
 }
 
-/* The most likely pairs, at most three, into `best`. Returns their number. */
+/* Writes the most likely pairs, at most three, to `best`. Returns their number. */
 static uint32_t find_pairs(struct queueing *queueing, struct queueing_task **best)
 {
 	const double least = queueing->settings->pruning.cull_threshold;
@@ -47,8 +47,8 @@ static uint32_t find_pairs(struct queueing *queueing, struct queueing_task **bes
 			continue;
 		if (!queue_order_likeliest(queueing, task) ||
 		    !queueing_reaches(task->pairs[task->machine].chance, least)) {
-			/* It will not get likelier in this event. */
-			queueing_put_out(queueing, task);
+			/* Its chance does not rise in this event. */
+			queueing_exclude(queueing, task);
 			continue;
 		}
 		for (; at > 0 && likelier(queueing, task, best[at - 1]); at--)
@@ -62,7 +62,9 @@ static uint32_t find_pairs(struct queueing *queueing, struct queueing_task **bes
 	return count;
 }
 
-/* The sum of chances when the pairs are queued in an order; without a place the chance is 0. */
+/*
+ * Computes the sum of chances if the pairs are queued in an order; in a full queue the chance is 0.
+ */
 static int try_order(struct queueing *queueing, struct queueing_task *const *pairs, uint32_t count,
 		     const unsigned char *order, double *ret_sum)
 {
@@ -76,7 +78,7 @@ static int try_order(struct queueing *queueing, struct queueing_task *const *pai
 		if (!queueing_has_place(queueing, task->machine))
 			continue;
 		chances[order[i]] = queueing_chance(queueing, task, task->machine);
-		/* What comes last moves nothing. */
+		/* The last pair affects no other pair. */
 		if (i + 1 < count)
 			result = queueing_push(queueing, task, task->machine);
 		pushed[i] = i + 1 < count && result == 0;
@@ -88,7 +90,7 @@ static int try_order(struct queueing *queueing, struct queueing_task *const *pai
 	return result;
 }
 
-/* Whether two of the pairs are on one machine: otherwise all orders have the same sum. */
+/* Whether two of the pairs share a machine: otherwise all orders have the same sum. */
 static bool share_machine(struct queueing_task *const *pairs, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)
@@ -98,8 +100,9 @@ static bool share_machine(struct queueing_task *const *pairs, uint32_t count)
 	return false;
 }
 
-/* Which pair to queue. */
-static int choose(struct queueing *queueing, struct queueing_task *const *pairs, uint32_t count,
+/* Chooses the pair to queue. */
+static int choose_pair(struct queueing *queueing, struct queueing_task *const *pairs,
+		       uint32_t count,
 		  struct queueing_task **ret_task)
 {
 	const uint32_t tries = count == PAIRS_MAX ? 6 : count == 2 ? 2 : 1;
@@ -132,7 +135,7 @@ static int decide(struct queueing *queueing)
 	while (result == 0 && (count = find_pairs(queueing, pairs)) > 0) {
 		struct queueing_task *task;
 
-		result = choose(queueing, pairs, count, &task);
+		result = choose_pair(queueing, pairs, count, &task);
 		if (result == 0)
 			result = queueing_enqueue(queueing, task, task->machine,
 						  queueing->settings->pruning.cull_threshold,

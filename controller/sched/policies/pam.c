@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The pruning-aware mapper and its fair sibling (Gentry 2019, V.D). What is unlikely to be on time leaves
- * the queues while the system is oversubscribed, then every waiting task is paired with the machine
- * where it is most likely to be on time (ties: where it ends first, then in configured order). Pairs
- * below the deferring threshold wait for another event; of the others the one that is expected to end
- * first is queued (ties: the shorter execution, earlier arrival, lower id), and so on. PAMF lowers
- * both thresholds for types that have suffered.
+ * The pruning-aware mapper PAM and its fair variant PAMF (Gentry 2019, V.D). While the system is
+ * oversubscribed, tasks that are unlikely to be on time are dropped from the queues. Then every
+ * waiting task is paired with the machine where it is most likely to be on time (ties: where it
+ * ends first, then in configured order). Tasks whose pair is below the deferring threshold wait for
+ * another event; of the others the task with the earliest expected end is queued (ties: the shorter
+ * execution, earlier arrival, lower id), and so on. PAMF lowers both thresholds for types that have
+ * suffered.
  *
- * Cost: completion times of what changed in the queues, then tasks x machines, and for every task
- * that is queued the tasks once more with one machine.
+ * Cost: completion times of the changed parts of queues, then tasks x machines, and for every
+ * queued task the tasks once more with one machine.
  */
 #include "controller/sched/policies/queue_order.h"
 #include "controller/sched/policies/registry.h"
@@ -21,8 +22,8 @@ static double threshold(const struct queueing *queueing, const struct queueing_t
 	return least > 0 ? least : 0;
 }
 
-/* The first to end of all pairs that are likely enough; NULL: none is. */
-static struct queueing_task *choose(struct queueing *queueing)
+/* The first to end of all pairs that are likely enough; NULL: there is none. */
+static struct queueing_task *choose_task(struct queueing *queueing)
 {
 	struct queueing_task *best = NULL;
 
@@ -32,16 +33,17 @@ static struct queueing_task *choose(struct queueing *queueing)
 		if (task->out)
 			continue;
 		if (!queue_order_likeliest(queueing, task)) {
-			queueing_put_out(queueing, task);
+			queueing_exclude(queueing, task);
 			continue;
 		}
 		/*
-		 * Queues only get longer in an event: a chance that is too low stays so. What cannot
-		 * be on time is not mapped, however much its type has suffered.
+		 * Queues only get longer in an event: a chance that is too low stays so. A task
+		 * that cannot be on time is not mapped, however much its type has suffered.
 		 */
-		if (!queueing_reaches(task->pairs[task->machine].chance, threshold(queueing, task)) ||
+		if (!queueing_reaches(task->pairs[task->machine].chance,
+				      threshold(queueing, task)) ||
 		    task->pairs[task->machine].chance <= 0) {
-			queueing_put_out(queueing, task);
+			queueing_exclude(queueing, task);
 			continue;
 		}
 		if (!best || queue_order_ends_first(queueing, task, best))
@@ -55,7 +57,7 @@ static int decide(struct queueing *queueing)
 	struct queueing_task *task;
 	int result = queueing_load(queueing, QUEUEING_PRUNES | QUEUEING_CHANCES);
 
-	while (result == 0 && (task = choose(queueing)))
+	while (result == 0 && (task = choose_task(queueing)))
 		result = queueing_enqueue(queueing, task, task->machine, threshold(queueing, task),
 					  SCHED_REASON_LIKELIEST);
 	return result;

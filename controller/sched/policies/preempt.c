@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Max Util and Max UPT with the three preemption techniques (Machovec 2017, III.E and III.F), on systems
- * of any kind: what runs may be suspended for what is worth more, and nothing is promised. The rules
- * and the cost are in preempt.h and preempt_pair.c; the table below says which name is which.
+ * Max Util and Max UPT with the three preemption techniques (Machovec 2017, III.E and III.F), on
+ * systems of any kind: running tasks may be suspended for tasks of higher value, and no starts are
+ * planned. The rules and the cost are in preempt.h and preempt_pair.c; the table below maps names
+ * to variants.
  */
 #include "controller/sched/policies/registry.h"
 #include "controller/sched/preempt.h"
@@ -30,10 +31,16 @@ static int decide(struct immediate *immediate)
 #define PAIR " Preempt Pair: the order of two tasks that earns more together"
 
 const struct policy_ops policies_preempt[] = {
-	POLICY("max-util", OBJECTIVE_UTIL, "Max Util", "greedy", PREEMPT_GREEDY, "Machovec 2017, III.E.2", GREEDY),
-	POLICY("max-util", OBJECTIVE_UTIL, "Max Util", "diff", PREEMPT_DIFF, "Machovec 2017, III.E.3", DIFF),
-	POLICY("max-util", OBJECTIVE_UTIL, "Max Util", "pair", PREEMPT_PAIR, "Machovec 2017, III.E.4", PAIR),
-	POLICY("max-upt", OBJECTIVE_UPT, "Max UPT", "greedy", PREEMPT_GREEDY, "Machovec 2017, III.F", GREEDY),
-	POLICY("max-upt", OBJECTIVE_UPT, "Max UPT", "diff", PREEMPT_DIFF, "Machovec 2017, III.F", DIFF),
-	POLICY("max-upt", OBJECTIVE_UPT, "Max UPT", "pair", PREEMPT_PAIR, "Machovec 2017, III.F", PAIR),
+	POLICY("max-util", OBJECTIVE_UTIL, "Max Util", "greedy", PREEMPT_GREEDY,
+	       "Machovec 2017, III.E.2", GREEDY),
+	POLICY("max-util", OBJECTIVE_UTIL, "Max Util", "diff", PREEMPT_DIFF,
+	       "Machovec 2017, III.E.3", DIFF),
+	POLICY("max-util", OBJECTIVE_UTIL, "Max Util", "pair", PREEMPT_PAIR,
+	       "Machovec 2017, III.E.4", PAIR),
+	POLICY("max-upt", OBJECTIVE_UPT, "Max UPT", "greedy", PREEMPT_GREEDY,
+	       "Machovec 2017, III.F", GREEDY),
+	POLICY("max-upt", OBJECTIVE_UPT, "Max UPT", "diff", PREEMPT_DIFF, "Machovec 2017, III.F",
+	       DIFF),
+	POLICY("max-upt", OBJECTIVE_UPT, "Max UPT", "pair", PREEMPT_PAIR, "Machovec 2017, III.F",
+	       PAIR),
 };

@@ -2,7 +2,7 @@
 /*
  * Random (Machovec 2018, 3.4.2): tasks in order of arrival, cluster and P-state uniform among those
  * that can run the task and that energy allows, the earliest start there, a permanent reservation.
- * The draws of an event depend on the snapshot's seed and the number of the event alone.
+ * The draws of an event depend only on the snapshot's seed and the number of the event.
  *
  * Cost: one query of a schedule and one choice of nodes per mappable task (availability.h).
  */
@@ -33,8 +33,9 @@ static int explain(struct mapping *mapping, const struct sched_task *task,
 	return result;
 }
 
-/* Draws among the options that energy allows; NULL when it allows none. */
-static const struct sched_option *draw(struct mapping *mapping, const struct sched_task *task,
+/* Draws one of the options that energy allows; NULL: it allows none. */
+static const struct sched_option *draw_option(struct mapping *mapping,
+					      const struct sched_task *task,
 				       const struct sched_option **allowed,
 				       struct random_stream *stream)
 {
@@ -51,9 +52,9 @@ static const struct sched_option *draw(struct mapping *mapping, const struct sch
 	return allowed[random_stream_below(stream, allowed_count)];
 }
 
-/* What becomes of a task whose draw fell on `option`. */
-static enum sched_refusal judge(struct mapping *mapping, const struct sched_task *task,
-				const struct sched_option *option)
+/* SCHED_REFUSAL_TAKEN if the drawn option is placed, else why not. */
+static enum sched_refusal placement_refusal(struct mapping *mapping, const struct sched_task *task,
+					    const struct sched_option *option)
 {
 	const double start_s =
 		option ? mapping_start_s(mapping, task->row, option) : (double)INFINITY;
@@ -74,8 +75,8 @@ static int decide(struct mapping *mapping)
 	random_stream_init(&stream, snapshot->seed, snapshot->event);
 	for (uint32_t i = 0; result == 0 && i < mapping->tasks_count; i++) {
 		const struct sched_task *task = mapping->tasks[i];
-		const struct sched_option *drawn = draw(mapping, task, allowed, &stream);
-		const enum sched_refusal refusal = judge(mapping, task, drawn);
+		const struct sched_option *drawn = draw_option(mapping, task, allowed, &stream);
+		const enum sched_refusal refusal = placement_refusal(mapping, task, drawn);
 
 		result = explain(mapping, task, drawn, refusal);
 		if (result == 0 && refusal == SCHED_REFUSAL_TAKEN)

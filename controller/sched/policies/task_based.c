@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The task-based metaheuristic (Machovec 2018, 3.6.3): starts an event as Event-Based does. On Max UPR
- * it adds up the energy of what it assigns and goes on with Max UPE once the sum reaches the goal.
- * The sum is that of the current mapping: the place-holders of the last event, which count for the
- * choice at the start, are gone by then. Costs what Max UPR and Max UPE cost (greedy.h) and one sum
- * over what runs and is promised (goal.h).
+ * The task-based metaheuristic (Machovec 2018, 3.6.3): begins an event as Event-Based does. With
+ * Max UPR it adds up the energy of the tasks that it assigns, and switches to Max UPE when the sum
+ * reaches the goal. The sum is that of the present mapping: the place-holders of the last event,
+ * which count for the choice at the beginning, are dropped by then. Cost: Max UPR and Max UPE
+ * (greedy.h), and one sum over running tasks and planned starts (energy_target.h).
  */
 #include "controller/sched/energy_target.h"
 #include "controller/sched/greedy.h"

@@ -113,7 +113,7 @@ static const struct scene scenes[] = {
 		.rows = { NARROW + 1 },
 		.deeds = { { SPOIL, 0 } },
 		.log = "",
-		.aborts = "policy \"max-upr\" asks for what cannot be: start task 0: it needs another "
+		.aborts = "the plan of policy \"max-upr\" is not legal: start task 0: it needs another "
 			  "number of nodes",
 	},
 	{
@@ -547,7 +547,7 @@ static void do_deed(struct stage *stage, enum deed deed, uint32_t of)
 		break;
 	case LOOK:
 		g_assert_cmpstr(engine_waits_because(stage->engine, of), ==,
-				"the policy decides just now");
+				"the policy is deciding");
 		break;
 	case SPOIL:
 		handoff_lock(&gate.mutex);
@@ -578,11 +578,11 @@ static void wait_apart(struct backend *backend, double until_s, struct backend_e
 {
 	struct stage *stage = theatre;
 
-	if (stage->engine->applying.goes_on && !stage->parted) {
+	if (stage->engine->applying.is_further && !stage->parted) {
 		stage->parted = true;
 		do_deed(stage, stage->scene->between.deed, stage->scene->between.of);
 	}
-	if (stage->engine->applying.goes_on &&
+	if (stage->engine->applying.is_further &&
 	    stage->engine->applying.next == stage->engine->applying.answer.plan->actions_count)
 		stage->paused = true;
 	if (!stage->engine->decider || !async_decider_is_busy(stage->engine->decider)) {
@@ -620,7 +620,7 @@ static void call(double time_s, void *data)
 static bool tell_event(struct engine_recorder *recorder, double time_s, const char *kind,
 		       const char *detail)
 {
-	const bool taken_back = g_str_equal(kind, "cancelled") && strstr(detail, "planned anew");
+	const bool taken_back = g_str_equal(kind, "cancelled") && strstr(detail, "planned again");
 	GString *list = g_str_equal(kind, "overtaken")		       ? theatre->overtaken
 		      : g_str_equal(kind, "slid") || taken_back ? theatre->slid
 								       : NULL;

@@ -118,7 +118,7 @@ static const struct scene scenes[] = {
 		.name = "a held task starts when it is released",
 		.policy = "max-upr",
 		.wishes = { { 3, SUBMIT_HELD, NARROW, "" }, { 4, SUBMIT, NARROW, "" },
-			    { 5, HOLD, 0, NULL }, { 12, WHY, 0, "a person holds it" },
+			    { 5, HOLD, 0, NULL }, { 12, WHY, 0, "a user holds it" },
 			    { 23, RELEASE, 0, NULL },
 			    { 24, RELEASE, 0, "it is not held; it waits to be started" },
 			    { 31, HOLD, 0, "it does not wait any more; suspend it instead" },
@@ -241,8 +241,8 @@ static const struct scene scenes[] = {
 		.name = "a task that a person resumes goes on when its node is no longer drained",
 		.policy = "max-upr",
 		.wishes = { { 3, SUBMIT, WIDE, "" }, { 12, SUSPEND, 0, NULL }, { 13, DRAIN, 1, NULL },
-			    { 14, WHY, 0, "a person suspended it" },
-			    { 14, HOLD, 0, "it is suspended; suspend it again, and it stays so" },
+			    { 14, WHY, 0, "a user suspended it" },
+			    { 14, HOLD, 0, "it is suspended; suspend it again to hold it" },
 			    { 15, RELEASE, 0, "it is suspended; resume it instead" },
 			    { 16, RESUME, 0, NULL }, { 34, UNDRAIN, 1, NULL } },
 		.log = "10 start 0.1 c0 0,1\n12 suspend 0.1 #1\n34 resume 0.1 #1 c0 0,1\n",
@@ -277,7 +277,7 @@ static const struct scene scenes[] = {
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n40 suspend 1.1 #1\n60 resume 1.1 #1 c0 0\n"
 		       "70 start 3.1 c0 1\n100 kill 1.1\n",
 		.story = "6 cancel {\"attempt\":0,\"task\":2,\"user\":\"ann\"}\n"
-			 "6 ended {\"attempt\":0,\"reason\":\"a person cancelled it\",\"state\":\"killed\","
+			 "6 ended {\"attempt\":0,\"reason\":\"a user cancelled it\",\"state\":\"killed\","
 			 "\"task\":2}\n"
 			 "30 ended {\"attempt\":1,\"reason\":\"bad luck\",\"state\":\"failed\",\"task\":0}\n"
 			 "31 drained {\"cluster\":\"c\",\"node\":0,\"reason\":\"to be cleaned\","
@@ -561,7 +561,7 @@ static void test_reasons(void)
 		.attempts = { { 2, 1, 5, BACKEND_OUTCOME_FAILED, false } },
 		.wishes = { { 61, CANCEL, 1, NULL } },
 	};
-	static const char *const reasons[] = { "a rank died", "a person cancelled it", "bad luck", NULL };
+	static const char *const reasons[] = { "a rank died", "a user cancelled it", "bad luck", NULL };
 	const struct engine_task waiting = { .state = ENGINE_TASK_WAITING, .ended_s = NAN };
 	char told[] = "a rank died";
 	const struct engine_task failed = { .state = ENGINE_TASK_FAILED, .ended_s = 12, .reason = told };
@@ -585,7 +585,7 @@ static void test_restored(void)
 	static const struct scene scene = {
 		.policy = "max-upr",
 		.now_s = 50,
-		.wishes = { { 51, WHY, 0, "a person holds it" }, { 52, WHY, 3, "a person holds it" },
+		.wishes = { { 51, WHY, 0, "a user holds it" }, { 52, WHY, 3, "a user holds it" },
 			    { 61, RELEASE, 0, NULL }, { 68, UNDRAIN, 1, NULL },
 			    { 71, RELEASE, 3, NULL } },
 	};

@@ -244,7 +244,7 @@ static void test_another_engine(void)
 	g_assert_true(engine_restore_suspension(stage.engine, &suspension));
 	scripted_backend_adopt_suspended(stage.backend, &start, &known);
 	g_assert_cmpstr(engine_waits_because(stage.engine, 0), ==,
-			"it goes on as soon as its cluster has idle nodes");
+			"it resumes as soon as its cluster has idle nodes");
 	engine_run(stage.engine, &stage.result);
 	preempt_stage_check_log(&stage, "20 resume 0.1 #1 c0 0\n");
 	g_assert_cmpuint(stage.result.tasks_completed, ==, 1);

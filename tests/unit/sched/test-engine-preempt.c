@@ -282,7 +282,7 @@ static const struct preempt_scene illegal[] = {
 		.tasks_count = 2,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0),
 			    { 20, SCHED_ACTION_RESUME, 0, 1, ON(0) } },
-		.story = "resume task 0: it can go on in its own cluster alone",
+		.story = "resume task 0: it can only resume in its own cluster",
 	},
 	{
 		.name = "a task that goes on without having been suspended",
@@ -340,7 +340,7 @@ static void test_illegal(const void *data)
 {
 	const struct preempt_scene *scene = data;
 	struct preempt_stage stage;
-	g_autofree char *reason = g_strconcat("policy \"play\" asks for what cannot be: ",
+	g_autofree char *reason = g_strconcat("the plan of policy \"play\" is not legal: ",
 					      scene->story, NULL);
 
 	preempt_stage_init(&stage, scene);
@@ -422,7 +422,7 @@ static void restore_claim(struct preempt_stage *stage)
 	g_assert_true(engine_restore_task(stage->engine, 1, &claims));
 	g_assert_true(engine_restore_suspension(stage->engine, &suspension));
 	for (uint32_t i = 0; i < engine_tasks_count(stage->engine); i++)
-		g_assert_true(engine_restored_well(stage->engine, i));
+		g_assert_true(engine_restore_is_complete(stage->engine, i));
 	scripted_backend_adopt(stage->backend, &start, 0);
 }
 

@@ -372,14 +372,14 @@ static void see_one_wait(struct bed *bed)
 {
 	g_assert_cmpint(engine_task(bed->engine, 0)->state, ==, ENGINE_TASK_SUSPENDED);
 	g_assert_true(g_str_has_prefix(engine_waits_because(bed->engine, 0), "energy: "));
-	g_assert_cmpstr(engine_waits_because(bed->engine, 1), ==, "a person suspended it");
+	g_assert_cmpstr(engine_waits_because(bed->engine, 1), ==, "a user suspended it");
 }
 
 static void see_one_run(struct bed *bed)
 {
 	g_assert_cmpint(engine_task(bed->engine, 0)->state, ==, ENGINE_TASK_RUNNING);
 	g_assert_cmpint(engine_task(bed->engine, 2)->state, ==, ENGINE_TASK_RUNNING);
-	g_assert_cmpstr(engine_waits_because(bed->engine, 1), ==, "a person suspended it");
+	g_assert_cmpstr(engine_waits_because(bed->engine, 1), ==, "a user suspended it");
 	g_assert_cmpstr(engine_request_resume(bed->engine, 1), ==, NULL);
 }
 

@@ -404,7 +404,7 @@ static void test_energy_is_refused(void)
 		g_autoptr(GError) error = NULL;
 
 		g_assert_false(experiment_check_policies(config, names, &error));
-		g_assert_nonnull(strstr(error->message, "goes by energies"));
+		g_assert_nonnull(strstr(error->message, "depends on energies"));
 		g_assert_nonnull(strstr(error->message, refused[i]));
 	}
 }

@@ -116,7 +116,7 @@ static void test_nonsense(void)
 		{ "'waiting': [2]", "'waiting': []", "\"deferred\": task 2 is not among" },
 		{ "'count': 3", "'count': 0", "\"deferred\": task 2: count is 0" },
 		{ "'suspended': [{'task': 1", "'suspended': [{'task': 0", "task 0 is in two of" },
-		{ "'down': [", "'reservations': [{}], 'down': [", "nothing is promised" },
+		{ "'down': [", "'reservations': [{}], 'down': [", "a shared system has no reservations" },
 		{ "'down': [", "'reservations': [], 'placeholders': [], 'down': [", NULL },
 		{ "'node': 2", "'node': 3", "no node 3" },
 	};

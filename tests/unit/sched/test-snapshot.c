@@ -86,7 +86,7 @@ static void test_nonsense(void)
 		{ "'end_s': 100", "'end_s': 0", "end_s must be above day_start_s" },
 		{ "'end_s': 100", "'end_s': null", NULL },
 		{ "'end_s': 100, 'consumed_j': 0, 'budget_j': null",
-		  "'end_s': null, 'consumed_j': 0, 'budget_j': 9", "a budget is for a time that ends" },
+		  "'end_s': null, 'consumed_j': 0, 'budget_j': 9", "a budget needs an end_s" },
 		{ "'budget_j': null", "'budget_j': 'all'", "budget_j" },
 		{ "'budget_j': null", "'budget_j': 0", NULL },
 		{ "'budget_j': null", "'budget_j': -0.5", "budget_j is below 0" },
@@ -153,7 +153,7 @@ static void test_nonsense(void)
 		  " 'nodes': [0], 'start_s': 5, 'end_s': 15}]", "task 1 is in two of" },
 		{ "'waiting': [0], 'running': [{", "'waiting': [], 'running': [{'task': 0,"
 		  " 'cluster': 'c', 'pstate': 0, 'nodes': [1], 'start_s': 5, 'end_s': 15}, {",
-		  "task 1 is on node 1 of cluster \"c\" beside another one" },
+		  "task 1 is on node 1 of cluster \"c\" beside another task" },
 		{ "'start_s': 5, 'end_s': 15", "'start_s': 10, 'end_s': 10", NULL },
 		{ "'end_s': 15", "'end_s': 15, 'executed_s': 3", NULL },
 		{ "'end_s': 15", "'end_s': 15, 'executed_s': -3", "executed_s is below 0" },
