@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Files of sysfs and procfs: short texts, read and written whole, in one call each. Whoever uses
- * them takes the root ("/sys") from somewhere that a test can move. Errors are G_FILE_ERROR:
- * _NOENT and _ACCES as the system says, _INVAL for contents that are not what was asked for.
+ * Files of sysfs and procfs: short texts, read and written whole, in one call each. Callers take
+ * the root ("/sys") from a place that a test can change. Errors are G_FILE_ERROR: _NOENT and _ACCES
+ * as the system reports, _INVAL for unexpected contents.
  */
 
 /* The text of `path` without the blanks around it, at most 64 KiB; the caller frees. NULL: error. */
@@ -22,6 +22,6 @@ bool sysfs_write(const char *path, const char *text, GError **error);
 
 /*
  * The names in `directory` that begin with `prefix`, sorted so that numbers count (cpu2 before
- * cpu10), NULL-terminated; the caller frees. Empty where there is no such directory.
+ * cpu10), NULL-terminated; the caller frees. Empty if there is no such directory.
  */
 char **sysfs_list(const char *directory, const char *prefix);

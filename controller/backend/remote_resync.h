@@ -2,19 +2,21 @@
 #pragma once
 
 /*
- * Numbers in what a local scheduler says of a task that cannot be: negative, too large, no numbers at all. They are
- * no reason not to believe that the task has ended: they are not known, which is said.
+ * Impossible numbers in a local scheduler's description of a task: negative, too large, or no
+ * numbers at all. They do not make the description's other members unusable, so a task still ends:
+ * such a value becomes "not known", with a note.
  */
 #include <glib.h>
 #include <jansson.h>
 #include <stdbool.h>
 
 /*
- * A copy of a task object (docs/reference/api.md) or a part of it with null for each quantity that cannot be (members whose
- * names end with _s, _uj or _cores), and with `times` for each instant and length of time in nanoseconds (_ns) as
- * well. What was replaced is appended to `doubts`, for people. A new reference, also of what is no object.
+ * A copy of a task object (docs/reference/api.md) or a part of it in which each impossible quantity
+ * (members whose names end with _s, _uj or _cores) is null, and with `times` each instant and
+ * duration in nanoseconds (_ns) as well. What was replaced is appended to `doubts`, for a note.
+ * Returns a new reference, also for a value that is no object.
  */
 json_t *remote_resync_settle(const json_t *value, bool times, GString *doubts);
 
-/* Appends "WHAT" to `doubts`, after what is there. */
+/* Appends "WHAT" to the list in `doubts`. */
 void remote_resync_add(GString *doubts, const char *what);
