@@ -8,7 +8,9 @@
 
 #define WAKE_MS 50
 #define BASELINE_INTERVALS 3.5
-/* A meter that gives no two samples in so many intervals is broken; a busy machine holds them up for less. */
+/*
+ * A meter without two samples in so many intervals is broken; a busy machine delays them for less.
+ */
 #define BASELINE_SILENCE_INTERVALS 30.0
 #define BOOT_TIMEOUT_MAX_S 86400.0
 
@@ -17,7 +19,7 @@ G_DEFINE_QUARK(virtbed - remote, remote_error)
 struct remote_fleet {
 	const struct config *config;
 	struct remote_link **links; /* one per cluster */
-	GPtrArray *meters;          /* of all links, not owned */
+	GPtrArray *meters;          /* of all links; not owned */
 	char *stopped;
 };
 
@@ -138,11 +140,12 @@ char *remote_fleet_missing(const struct remote_fleet *fleet)
 	return NULL;
 }
 
-/* What is waited for. */
+/* Progress of remote_fleet_wait_ready(). */
 struct readiness {
 	const struct remote_fleet *fleet;
 	bool ready;
-	uint64_t unready; /* the fewest so far: what comes and goes does not hold up the end */
+	/* the fewest so far, so that nodes that go down and up do not prolong the wait */
+	uint64_t unready;
 };
 
 static bool got_further(void *data)
@@ -190,7 +193,7 @@ bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GErro
 		return false;
 	missing = remote_fleet_missing(fleet);
 	g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
-		    "nothing more got ready for %.0f s: %s; look into the logs of the local schedulers",
+		    "no further node got ready for %.0f s: %s; look into the logs of the local schedulers",
 		    timeout_s, missing ?: "nodes");
 	return false;
 }
@@ -226,7 +229,7 @@ static bool is_known(void *data)
 	return true;
 }
 
-/* Why the first that is not known is not (the caller frees). */
+/* Why the first link that is not known is not (the caller frees). */
 static char *unknown_why(const struct remote_fleet *fleet)
 {
 	char *why;
@@ -364,7 +367,7 @@ bool remote_fleet_baseline(struct remote_fleet *fleet, double duration_s,
 	return true;
 }
 
-/* Leftovers. */
+/* Leftovers of a crash. */
 
 uint32_t remote_fleet_kill_listed(struct remote_link *link, const json_t *body,
 				  bool (*wanted)(const char *id, void *data), void *data)

@@ -32,16 +32,16 @@ struct remote_listener {
 	 * A suspension, or resumption (`resume`), of the task failed at t_ns and was rolled back.
 	 * `reason` may be NULL.
 	 */
-	void (*stayed)(struct remote_link *link, const char *id, bool resume, int64_t t_ns,
+	void (*suspension_failed)(struct remote_link *link, const char *id, bool resume, int64_t t_ns,
 		       const char *reason, void *data);
 	/*
 	 * A migration of the task failed; task() has reported where its VMs are. `reason` may be
 	 * NULL.
 	 */
-	void (*unmoved)(struct remote_link *link, const char *id, int64_t t_ns, const char *reason,
+	void (*migration_failed)(struct remote_link *link, const char *id, int64_t t_ns, const char *reason,
 			void *data);
 	/* At least one VM of the task did not get its share. `reason` may be NULL. */
-	void (*unshared)(struct remote_link *link, const char *id, const char *reason, void *data);
+	void (*share_failed)(struct remote_link *link, const char *id, const char *reason, void *data);
 	/* A node can take tasks from now on, or cannot. */
 	void (*node)(struct remote_link *link, uint32_t node, bool up, int64_t t_ns,
 		     const char *reason, void *data);
@@ -58,7 +58,7 @@ struct remote_listener {
 	 * Its tasks may be gone, since it was away or has lost its state. The listener should check
 	 * each of them.
 	 */
-	void (*doubt)(struct remote_link *link, void *data);
+	void (*resync)(struct remote_link *link, void *data);
 	/* Something to record: `kind` is a word (docs/how-to/run.md), `text` one line. */
 	void (*note)(struct remote_link *link, const char *kind, const char *text, void *data);
 	void *data;
@@ -158,12 +158,12 @@ int64_t remote_link_samples_seq(const struct remote_link *link);
 
 /*
  * Acknowledges events, so that the local scheduler may forget tasks that ended. Two phases:
- * note_read(), to be called when all events read so far are recorded, marks them; tell_taken()
+ * note_read(), to be called when all events read so far are recorded, marks them; acknowledge()
  * acknowledges the previous mark, to be called when it is committed. A mark is acknowledged only
  * once all requests made before it are answered, so it takes two calls of note_read().
  */
 void remote_link_note_read(struct remote_link *link);
-void remote_link_tell_taken(struct remote_link *link);
+void remote_link_acknowledge(struct remote_link *link);
 
 /*
  * From now on polls which tasks used the CPU between samples: intervals above number `seq` of
@@ -176,7 +176,7 @@ void remote_link_usage_from(struct remote_link *link, const char *stream, int64_
  * reported, or none can be expected, since usage is not polled or the local scheduler does not
  * answer. Otherwise polls for them.
  */
-bool remote_link_usage_told(struct remote_link *link, int64_t since_ns);
+bool remote_link_usage_complete(struct remote_link *link, int64_t since_ns);
 
 /*
  * The answer to a request: `body` (borrowed, may be NULL), or `error` after the request was given
@@ -208,12 +208,12 @@ void remote_link_send_made(struct remote_link *link, const char *method, const c
 
 /*
  * Sends a GET whose answer the local scheduler may delay until there is something to report. It
- * takes no turn from other requests, and remote_link_hold() does not stop it.
+ * takes no turn from other requests, and remote_link_cork() does not stop it.
  */
 void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done, void *data);
 
 /* While held, requests wait for their turn, however few are under way. */
-void remote_link_hold(struct remote_link *link, bool held);
+void remote_link_cork(struct remote_link *link, bool held);
 
 /*
  * Drops the callbacks of all requests that were sent with `data`. A DELETE is still repeated until

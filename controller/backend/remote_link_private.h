@@ -62,7 +62,7 @@ struct remote_link {
 	/* when samples were last requested, and when those last read were requested */
 	int64_t samples_asked_ns, samples_read_ns;
 	int64_t nodes_asked_ns, identified_ns;
-	int64_t usage_asked_ns, usage_told_ns; /* told: answered */
+	int64_t usage_asked_ns, usage_answered_ns; /* told: answered */
 	/*
 	 * When usage_stream's last complete answer was requested; 0: there may be more, or the peer
 	 * does not record usage yet.
@@ -79,7 +79,7 @@ struct remote_link {
 	GPtrArray *requests;
 	GQueue turns;    /* elements of `requests` that wait for their turn; borrowed */
 	guint under_way; /* number of requests that the client is sending */
-	bool held;       /* by remote_link_hold(): no request is sent */
+	bool held;       /* by remote_link_cork(): no request is sent */
 	uint64_t requests_made; /* number of all remote_link_send() so far */
 };
 
@@ -135,10 +135,10 @@ void remote_link_forget_peer(struct remote_link *link);
 
 /* The link's own requests; each call has no effect while its request is under way. */
 void remote_link_identify(struct remote_link *link);
-void remote_link_ask_events(struct remote_link *link);
-void remote_link_ask_samples(struct remote_link *link);
-void remote_link_ask_nodes(struct remote_link *link);
-void remote_link_ask_usage(struct remote_link *link);
+void remote_link_poll_events(struct remote_link *link);
+void remote_link_poll_samples(struct remote_link *link);
+void remote_link_poll_nodes(struct remote_link *link);
+void remote_link_poll_usage(struct remote_link *link);
 
 /* Frees an element of link->requests. */
 void remote_link_request_free(void *request);

@@ -144,7 +144,7 @@ void remote_push(struct remote_backend *remote, const struct backend_event *even
  * Lists the tasks of the local scheduler, whose link has (again) come up, and kills orphans, if
  * remote_backend_kill_orphans() was called.
  */
-void remote_orphans_look(struct remote_backend *remote, uint32_t cluster);
+void remote_orphans_search(struct remote_backend *remote, uint32_t cluster);
 
 /* Repeats failed listings when they are due; to be called periodically. */
 void remote_orphans_guard(struct remote_backend *remote, int64_t now_ns);
@@ -235,7 +235,7 @@ void remote_suspend_ctl_started(struct remote_attempt *entry);
 void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
 
 /* Processes the event that a suspension or resumption (`resume`) failed. */
-void remote_suspend_ctl_stayed(struct remote_attempt *entry, bool resume, const char *reason);
+void remote_suspend_ctl_failed(struct remote_attempt *entry, bool resume, const char *reason);
 
 /* Processes the state of the task in the answer to a check. */
 void remote_suspend_ctl_checked(struct remote_attempt *entry, enum remote_task_state state);
@@ -256,7 +256,7 @@ void remote_migrate_ctl_migrate(struct remote_attempt *entry, uint32_t n, const 
 void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
 
 /* Processes the event that the migration failed; no description says that a VM was moved. */
-void remote_migrate_ctl_stayed(struct remote_attempt *entry, const char *reason);
+void remote_migrate_ctl_failed(struct remote_attempt *entry, const char *reason);
 
 /* The task runs now, or its state is known: sends the request that had to wait for that. */
 void remote_migrate_ctl_continue(struct remote_attempt *entry);

@@ -43,7 +43,7 @@ const struct remote_suspension *remote_suspensions_find(const GPtrArray *suspens
 double remote_suspensions_paused_s(const GPtrArray *suspensions, int64_t until_ns);
 
 /* An interval in which the task executed on the same nodes. */
-struct remote_stretch {
+struct remote_interval {
 	int64_t from_ns, to_ns;
 	const GArray *nodes; /* uint32_t elements, borrowed; NULL: not known */
 };
@@ -52,4 +52,4 @@ struct remote_stretch {
  * The intervals from `from_ns` to `to_ns`, in order: GArray of struct remote_stretch, owned by the
  * caller. A task that was never suspended has a single one, with `nodes` NULL.
  */
-GArray *remote_suspensions_stretches(const GPtrArray *suspensions, int64_t from_ns, int64_t to_ns);
+GArray *remote_suspensions_intervals(const GPtrArray *suspensions, int64_t from_ns, int64_t to_ns);

@@ -56,7 +56,7 @@ struct remote_task *remote_task_parse(const json_t *object, GError **error);
  * After the conversion to our clock: an instant in the future, or an end before the beginning, is
  * taken as not known as well.
  */
-void remote_task_resync_times(struct remote_task *task, int64_t now_ns);
+void remote_task_sanitize_times(struct remote_task *task, int64_t now_ns);
 /* NULL is allowed. */
 void remote_task_free(struct remote_task *task);
 typedef struct remote_task remote_task_t;

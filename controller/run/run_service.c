@@ -452,7 +452,7 @@ static void told_is_safe(const GError *error, void *data)
 	if (error || !service->session->service)
 		return;
 	for (uint32_t i = 0; i < service->session->config->clusters_count; i++)
-		remote_link_tell_taken(remote_fleet_link(service->session->fleet, i));
+		remote_link_acknowledge(remote_fleet_link(service->session->fleet, i));
 }
 
 /* Brings all onto the disk, and what the engine has dealt with of what was told. */

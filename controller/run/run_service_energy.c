@@ -498,7 +498,7 @@ static bool have_told(void *data)
 	bool told = true;
 
 	for (uint32_t i = 0; i < ending->session->config->clusters_count; i++)
-		told &= remote_link_usage_told(remote_fleet_link(ending->session->fleet, i), ending->since_ns);
+		told &= remote_link_usage_complete(remote_fleet_link(ending->session->fleet, i), ending->since_ns);
 	return told || ending->session->store_failed;
 }
 

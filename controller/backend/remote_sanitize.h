@@ -16,7 +16,7 @@
  * duration in nanoseconds (_ns) as well. What was replaced is appended to `doubts`, for a note.
  * Returns a new reference, also for a value that is no object.
  */
-json_t *remote_resync_settle(const json_t *value, bool times, GString *doubts);
+json_t *remote_sanitize(const json_t *value, bool times, GString *doubts);
 
 /* Appends "WHAT" to the list in `doubts`. */
-void remote_resync_add(GString *doubts, const char *what);
+void remote_sanitize_add(GString *doubts, const char *what);
