@@ -35,7 +35,7 @@ static void read_cpu(struct host_facts *facts, const char *root)
 	facts->microcode = cpuinfo_value(text, "microcode");
 }
 
-/* The governor of all processors, "mixed" where they differ, NULL where there is no cpufreq. */
+/* The governor of all processors, "mixed" if they differ, NULL without cpufreq. */
 static char *read_governor(const char *root)
 {
 	g_autofree char *cpus = g_strconcat(root, "/sys/devices/system/cpu", NULL);

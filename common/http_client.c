@@ -9,14 +9,14 @@
 #include "common/loopback.h"
 #include "common/visible.h"
 
-/* What people may have a command wait for an answer. */
+/* The range of a command's timeout, seconds. */
 #define TIMEOUT_MIN_S 1e-3
 #define TIMEOUT_MAX_S 86400.0
 
 enum {
 	BODY_MAX = 64 << 20,
-	QUOTE_MAX = 200, /* bytes of an answer that is not JSON which an error quotes */
-	REASON_MAX = 1 << 10, /* bytes of what a peer says, or is said of its answer */
+	QUOTE_MAX = 200, /* bytes that an error quotes of an answer that is not JSON */
+	REASON_MAX = 1 << 10, /* bytes of a peer's error message, or of one about its answer */
 };
 
 struct http_client {
@@ -24,11 +24,11 @@ struct http_client {
 	GMainContext *context;
 	struct http_multi *multi;
 	char *address;     /* as given, for messages */
-	char *base;        /* what paths are appended to */
+	char *base;        /* prefix of the request's URL */
 	char *socket_path; /* Unix socket, or NULL */
 	const struct http_operation *operations; /* of the peer's API; NULL: any */
-	GQueue active;     /* struct transfer, not handed over yet */
-	CURL *answered;    /* whose answer a callback looks at now, or NULL */
+	GQueue active;     /* struct transfer elements that have not been delivered */
+	CURL *answered;    /* the transfer whose callback runs now, or NULL */
 	/* The identity. */
 	char *ca_file;
 	bool insecure;
@@ -40,23 +40,23 @@ struct http_client {
 	bool mends_numbers;
 };
 
-/* One request on its way. */
+/* A request under way. */
 struct transfer {
 	struct http_multi_transfer in_multi; /* first: callbacks cast back */
 	struct http_client *client;
 	struct curl_slist *headers;
-	const struct http_operation *operation; /* NULL: any answer in JSON will do */
+	const struct http_operation *operation; /* NULL: any JSON answer is accepted */
 	char *path;
-	char *title; /* for messages: ADDRESS, or "GET /x on ADDRESS" where the API is not ours */
+	char *title; /* for messages: ADDRESS, or "GET /x on ADDRESS" for an API that is not ours */
 	GString *answer;
 	bool too_large;
 	char reason[CURL_ERROR_SIZE];
 	http_client_done_f done;
 	void *data;
-	struct call *call; /* who waits for it, or NULL */
+	struct call *call; /* the waiting call, or NULL */
 };
 
-/* A waiting http_client_call(), on its stack. */
+/* A waiting http_client_call(), on the stack. */
 struct call {
 	bool ended;
 	json_t *body;
@@ -123,7 +123,10 @@ static json_t *parse_answer(const struct transfer *transfer, GError **error)
 	return body;
 }
 
-/* The body of an answer, of the operation that was asked for; NULL without `error` if any will do, and it is empty. */
+/*
+ * The body of an answer, checked by the request's operation; NULL without `error` if it is empty
+ * and no operation applies.
+ */
 static json_t *read_answer(const struct transfer *transfer, int status, GError **error)
 {
 	const char *content_type = NULL;
@@ -141,7 +144,7 @@ static json_t *read_answer(const struct transfer *transfer, int status, GError *
 	return NULL;
 }
 
-/* The beginning of an answer that is none of ours, which the caller frees. */
+/* The beginning of an answer of another API, which the caller frees. */
 static char *beginning(const struct transfer *transfer)
 {
 	return visible_start(transfer->answer->str, QUOTE_MAX);
@@ -172,7 +175,7 @@ static void set_refusal(const struct transfer *transfer, long status, GError **e
 			    transfer->title, status, *start ? ", but \"" : "", start, *start ? "\"" : "");
 }
 
-/* Of a status below 400 that no request asks for. */
+/* Sets the error for a status below 400 that the operation does not have. */
 static void set_unexpected(const struct transfer *transfer, long status, GError **error)
 {
 	char *target = NULL;
@@ -189,14 +192,17 @@ static void set_unexpected(const struct transfer *transfer, long status, GError 
 			    status);
 }
 
-/* Whether a transfer failed because of the server's certificate, or of our list of trusted ones. */
+/* Whether a transfer failed because of the server's certificate, or of our list of trusted CAs. */
 static bool is_trust(CURLcode result)
 {
 	return result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE ||
 	       result == CURLE_SSL_ISSUER_ERROR;
 }
 
-/* Why there was no answer, one line that the caller frees. libcurl takes a Unix socket for port 80 of its host. */
+/*
+ * Why there was no answer, as one line that the caller frees. libcurl reports a Unix socket as port
+ * 80 of its host.
+ */
 static char *reason_of(const struct transfer *transfer)
 {
 	long number = 0;
@@ -209,7 +215,7 @@ static char *reason_of(const struct transfer *transfer)
 	return g_strdup(*transfer->reason ? transfer->reason : curl_easy_strerror(transfer->in_multi.result));
 }
 
-/* Turns what libcurl has into the answer or an error; either may be NULL. */
+/* Makes the answer or an error from libcurl's result; either may be NULL. */
 static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 {
 	long status = 0;
@@ -234,7 +240,10 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 	return *error ? NULL : read_answer(transfer, (int)status, error);
 }
 
-/* Hands one answer to whom it is for, who may wait for another, and may free the client. */
+/*
+ * Delivers an answer to its callback or waiting call, which may wait for another, and may free the
+ * client.
+ */
 static void deliver(struct http_multi_transfer *in_multi)
 {
 	struct transfer *transfer = (struct transfer *)in_multi;
@@ -264,13 +273,13 @@ static void deliver(struct http_multi_transfer *in_multi)
 
 static bool refuse_address(const char *address, const char *why, GError **error)
 {
-	const char *at = strrchr(address, '@'); /* what is before it may be a password */
+	const char *at = strrchr(address, '@'); /* a password may be before it */
 
 	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS, "address \"%s%s\": %s", at ? "..." : "", at ?: address, why);
 	return false;
 }
 
-/* Whether a URL, as libcurl reads it that will ask there, has a part. */
+/* Whether a URL has a part, as parsed by libcurl, which makes the request. */
 static bool has_part(CURLU *url, CURLUPart part)
 {
 	char *text = NULL;
@@ -280,7 +289,7 @@ static bool has_part(CURLU *url, CURLUPart part)
 	return has;
 }
 
-/* Whether what is sent to a URL's host stays in this machine. */
+/* Whether traffic to a URL's host stays on this machine. */
 static bool is_here(CURLU *url)
 {
 	char *host = NULL;
@@ -290,7 +299,7 @@ static bool is_here(CURLU *url)
 	return here;
 }
 
-/* Whether nothing follows HOST:PORT but perhaps one "/". */
+/* Whether at most one "/" follows HOST:PORT. */
 static bool ends_at_port(const char *host)
 {
 	const char *path = strchr(host, '/');
@@ -344,7 +353,7 @@ bool http_client_timeout(double usual_s, double *ret_s, GError **error)
 	return true;
 }
 
-/* Splits `address` into what libcurl wants. */
+/* Splits `address` into the parts that libcurl needs. */
 static bool parse_address(struct http_client *client, const char *address, GError **error)
 {
 	if (!http_client_check_address(address, error))
@@ -414,7 +423,7 @@ const char *http_client_answer_header(const struct http_client *client, const ch
 	return header->value;
 }
 
-/* Ends a transfer that nobody will hear of; a waiting call hears that. */
+/* Ends a transfer without its callback; a waiting call ends with an error. */
 static void abandon(struct transfer *transfer)
 {
 	struct call *call = transfer->call;
@@ -491,12 +500,15 @@ static void set_options(struct transfer *transfer, const char *method, const cha
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	/* 0 would mean for ever. */
+	/* 0 would mean no timeout. */
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, MAX((long)(timeout_s * 1e3), 1L));
 	if (client->socket_path)
 		curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, client->socket_path);
 	set_identity(transfer);
-	/* Large bodies would wait a second for a "100 Continue" that servers need not send. */
+	/*
+	 * libcurl would wait a second for a "100 Continue" before large bodies, which servers need
+	 * not send.
+	 */
 	transfer->headers = curl_slist_append(transfer->headers, "Expect:");
 	transfer->headers = curl_slist_append(transfer->headers, "Accept: application/json");
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
@@ -511,7 +523,7 @@ static void start_transfer(struct http_client *client, const char *method, const
 	*transfer = *receiver;
 	transfer->client = client;
 	transfer->in_multi = (struct http_multi_transfer){.easy = curl_easy_init(), .done = deliver};
-	/* Of our own daemons the paths mean nothing to people, who know commands. */
+	/* Paths of our own daemons mean nothing to users, who know commands. */
 	transfer->title = g_str_has_prefix(path, "/v1/") ? g_strdup(client->address)
 							 : g_strdup_printf("%s %s on %s", method, path, client->address);
 	transfer->operation = http_operation_find(client->operations, method, path);
@@ -540,7 +552,7 @@ json_t *http_client_call(struct http_client *client, const char *method, const c
 	const struct transfer receiver = { .call = &call };
 
 	start_transfer(client, method, path, body, timeout_s, &receiver);
-	/* A callback may free the client, which ends the call: so look at nothing else. */
+	/* A callback may free the client, which ends the call, so no other state is used here. */
 	while (!call.ended)
 		g_main_context_iteration(context, TRUE);
 	if (call.error)

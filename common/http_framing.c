@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where a request ends. libsoup takes the last of several lengths, a length besides chunks, and -1 for a large number:
- * what another server on the way takes for a second request, or a body that never comes.
+ * Checks the framing of a request. libsoup takes the last of several lengths, accepts a length
+ * besides chunks, and reads a large number as -1: another server on the way may see a second
+ * request there, or a body that never comes.
  */
 #include <libsoup/soup.h>
 
 #include "common/http_private.h"
 #include "common/read_number.h"
 
-/* What a request has once at most, since somebody goes by it. */
+/* Headers that may appear only once, since the server uses them. */
 static const char *const single[] = {
 	"Authorization", "Content-Length", "Content-Type", "Host", "Origin", "Transfer-Encoding",
 };
 
-/* How often a header is there. */
+/* The number of a header's occurrences. */
 struct count {
 	const char *name;
 	guint times;

@@ -9,7 +9,7 @@
 
 #define JSON_TYPE "application/json"
 
-/* The parts of a path, without what follows "?". */
+/* The parts of a path, without the query. */
 static char **split(const char *path)
 {
 	g_autofree char *bare = g_strndup(path, strcspn(path, "?"));
@@ -17,7 +17,7 @@ static char **split(const char *path)
 	return g_strsplit(bare, "/", -1);
 }
 
-/* The name in "{name}", which the caller frees; NULL: another part. */
+/* The name in "{name}", which the caller frees; NULL: a literal part. */
 static char *name_of(const char *part)
 {
 	const size_t length = strlen(part);
@@ -65,7 +65,7 @@ static bool is_json(const char *content_type)
 	       (content_type[strlen(JSON_TYPE)] == '\0' || strchr("; \t", content_type[strlen(JSON_TYPE)]));
 }
 
-/* The value of a part of a path, as that is written; NULL: it cannot stand in one. The caller frees. */
+/* A value as it is written in a path; NULL: its type is impossible there. The caller frees. */
 static char *as_part(const json_t *value)
 {
 	if (json_is_integer(value))
@@ -73,7 +73,7 @@ static char *as_part(const json_t *value)
 	return json_is_string(value) ? g_strdup(json_string_value(value)) : NULL;
 }
 
-/* Whether it is about what the path names. */
+/* Whether the body is about what the path names. */
 static bool is_about(const struct http_operation *operation, const char *path, const json_t *body, GError **error)
 {
 	g_auto(GStrv) pattern = split(operation->path);

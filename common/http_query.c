@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What stands after the "?" of a target: each parameter once at most, those that its route knows, numbers that are. */
+/* Query parameters of a target: each at most once, known to the route, and numbers in range. */
 #include <inttypes.h>
 #include <libsoup/soup.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "common/http_private.h"
 #include "common/read_number.h"
 
-/* Whether a list of words, with a space between two, has `name`. */
+/* Whether a list of words, separated by spaces, has `name`. */
 static bool is_known(const char *known, const char *name)
 {
 	g_auto(GStrv) words = g_strsplit(known, " ", -1);
@@ -16,7 +16,7 @@ static bool is_known(const char *known, const char *name)
 	return g_strv_contains((const char *const *)words, name);
 }
 
-/* The name in "NAME=VALUE", as it was encoded; NULL: that is none. */
+/* The decoded name of "NAME=VALUE"; NULL: malformed. */
 static char *read_name(const char *parameter)
 {
 	g_autoptr(GHashTable) one = soup_form_decode(parameter);

@@ -5,7 +5,7 @@
 
 struct http_rate {
 	double per_s;
-	GHashTable *buckets; /* int64_t -> struct bucket, which begins with it */
+	GHashTable *buckets; /* int64_t -> struct bucket; the key is its first member */
 };
 
 struct bucket {

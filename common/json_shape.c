@@ -12,7 +12,7 @@
 
 static const struct {
 	const char *name;
-	guint types; /* of jansson's, as bits */
+	guint types; /* bits of jansson's types */
 } words[] = {
 	{"integer", BIT(JSON_INTEGER)},
 	{"number", NUMBERS},
@@ -23,14 +23,16 @@ static const struct {
 	{"any", ~0U},
 };
 
-/* A shape on its way. */
+/* A shape while it is parsed. */
 struct reader {
 	const char *at;
-	GString *place; /* in the document */
+	GString *place; /* path in the document */
 	GError **error;
 };
 
-/* Whose value is looked at; `checks` false: there is none, the shape is passed over. */
+/*
+ * Parses a type and checks `value`; `checks` false: there is no value, the shape is only skipped.
+ */
 static bool read_type(struct reader *reader, const json_t *value, bool checks);
 
 static const char *type_name(const json_t *value)

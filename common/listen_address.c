@@ -20,7 +20,7 @@ static GSocketAddress *parse_unix(const char *address, GError **error)
 	return NULL;
 }
 
-/* What a URI of these parts looks like, if nothing else is in it. */
+/* Whether `address` is exactly the URI of these parts. */
 static bool is_plain(const char *address, const char *scheme, const char *host, int port)
 {
 	g_autofree char *plain =

@@ -10,7 +10,7 @@
 #include "common/read_number.h"
 
 
-/* Whether it is us whom the service manager has started. */
+/* Whether this process, not a child of it, was started by the service manager. */
 static bool is_ours(void)
 {
 	const char *pid = g_getenv("SYSTEMD_EXEC_PID");
@@ -19,7 +19,10 @@ static bool is_ours(void)
 	return !pid || read_number_integer(pid, getpid(), getpid(), &number);
 }
 
-/* A manager that does not hear us takes us for hung: nothing better could be done about it here. */
+/*
+ * Errors are ignored: a manager without these reports takes the daemon for hung, and nothing can be
+ * done about it here.
+ */
 static void tell(const char *text)
 {
 	if (is_ours())
@@ -31,7 +34,7 @@ void notify_ready(const char *status)
 	g_autofree char *line = status ? g_strdup(status) : NULL;
 	g_autofree char *text = NULL;
 
-	if (line) /* each line of the datagram is a word of its own */
+	if (line) /* each line of the datagram is an assignment */
 		g_strdelimit(line, "\r\n", ' ');
 	text = g_strdup_printf("READY=1%s%s", line ? "\nSTATUS=" : "", line ? line : "");
 	tell(text);

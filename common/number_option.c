@@ -3,7 +3,7 @@
 
 #include "common/read_number.h"
 
-/* The start of a text, as far as a message quotes it. */
+/* The beginning of a text, for quoting in a message. */
 static char *quote(const char *text)
 {
 	g_autofree char *start = g_strndup(text, 40);

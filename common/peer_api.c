@@ -5,7 +5,10 @@
 
 #define TASK "{id: string, state: string}"
 
-/* What is in lists their readers look at: one bad entry does not hide the good ones. */
+/*
+ * Elements of arrays are not checked here but by their readers, so that a bad element does not hide
+ * the good ones.
+ */
 const struct http_operation peer_api[] = {
 	{"GET", "/v1/capabilities", 200, 0, "{cluster: string, boot_id: string, incarnation: string, now_ns: integer}"},
 	{"GET", "/v1/nodes", 200, 0, "{nodes: array, now_ns: integer}"},

@@ -54,7 +54,10 @@ double random_stream_uniform(struct random_stream *random)
 
 uint64_t random_stream_below(struct random_stream *random, uint64_t n)
 {
-	/* 2^64 mod n values at the bottom would make small results likelier: draw again. */
+	/*
+	 * The lowest 2^64 mod n values would make small results more likely, so they are drawn
+	 * again.
+	 */
 	const uint64_t surplus = (0 - n) % n;
 	uint64_t bits;
 

@@ -21,7 +21,7 @@ char *sysfs_read(const char *path, GError **error)
 	g_autofree char *text = g_malloc(TEXT_MAX + 1);
 	gsize length = 0;
 	ssize_t got = 1;
-	/* Not blocking: a pipe in the file's place must not stop us. */
+	/* Not blocking: a pipe in the file's place must not stop the caller. */
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int code;
 
@@ -69,7 +69,8 @@ bool sysfs_write(const char *path, const char *text, GError **error)
 
 	if (fd >= 0)
 		written = write(fd, text, (size_t)length);
-	code = written >= 0 ? EIO : errno; /* the kernel takes such a text whole or not at all */
+	/* the kernel accepts such a text as a whole or not at all */
+	code = written >= 0 ? EIO : errno;
 	if (fd >= 0)
 		close(fd);
 	if (written == length)
@@ -78,7 +79,7 @@ bool sysfs_write(const char *path, const char *text, GError **error)
 	return false;
 }
 
-/* Compares names by the number behind their common start, as far as there is one. */
+/* Compares names by the number after their common start, if both have one. */
 static gint compare(gconstpointer a, gconstpointer b)
 {
 	const char *one = *(const char *const *)a;

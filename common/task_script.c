@@ -59,7 +59,7 @@ static bool check_keys(const json_t *object, const char *const *known, GError **
 	return true;
 }
 
-/* A text without NUL, which could not be handed on, or NULL. */
+/* A text without NUL, which C strings cannot represent, or NULL. */
 static const char *text_of(const json_t *value)
 {
 	const char *text = json_string_value(value);
@@ -90,7 +90,7 @@ static bool parse_texts(const json_t *object, const char *key, size_t most, char
 	return true;
 }
 
-/* GLib's decoder passes over what is no base64: the text must be what the bytes give. */
+/* GLib's decoder skips invalid characters: the text must equal the encoding of the bytes. */
 static GBytes *decode(const char *text)
 {
 	gsize length;
@@ -265,12 +265,15 @@ GBytes *task_script_bundle(const struct task_script *script)
 	return g_byte_array_free_to_bytes(stream);
 }
 
-/* What came out. */
+/* Results. */
 
-/* Takes a line of a stream: how many bytes of `rest` belong to it, or -1: the stream ends here. */
+/*
+ * Processes a line of a stream. Returns the number of bytes of `rest` that belong to it, or -1: the
+ * stream ends here.
+ */
 typedef gssize (*take_line_f)(const char *line, const char *rest, gsize length, void *data);
 
-/* Takes all lines of a guest's stream in turn; returns whether it was whole, or empty. */
+/* Processes all lines of a guest's stream in turn; returns whether it was complete, or empty. */
 static bool walk(GBytes *stream, take_line_f take, void *data)
 {
 	gsize length;
@@ -311,7 +314,7 @@ static void skip(struct results *results, const char *words)
 	json_array_append_new(results->skipped, json_string(valid));
 }
 
-/* "SIZE MODE NAME"; false: it makes no sense. */
+/* Parses "SIZE MODE NAME"; false: malformed. */
 static bool parse_line(const char *line, gsize *ret_size, int *ret_mode, const char **ret_name)
 {
 	uint64_t size;
@@ -328,7 +331,7 @@ static bool parse_line(const char *line, gsize *ret_size, int *ret_mode, const c
 	return *at == ' ';
 }
 
-/* The same for the file that `line` tells of. */
+/* Processes a "file" line; see take_line_f. */
 static gssize take_file(struct results *results, const char *line, const char *rest, gsize length)
 {
 	g_autoptr(GBytes) bytes = NULL;
@@ -351,7 +354,7 @@ static gssize take_file(struct results *results, const char *line, const char *r
 	return (gssize)size;
 }
 
-/* The same for a line of any kind; what is cut off, or no line of ours, ends it. */
+/* Processes a line of any kind; a truncated or unknown line ends the stream. */
 static gssize take_line(const char *line, const char *rest, gsize length, void *data)
 {
 	struct results *results = data;
@@ -373,11 +376,11 @@ json_t *task_script_results(GBytes *stream)
 	return json_pack("{s:o, s:o}", "files", results.files, "skipped", results.skipped);
 }
 
-/* What came out of several guests. */
+/* The joined results of several guests. */
 
 struct joint {
 	GByteArray *stream;
-	char prefix[24]; /* of the names of the guest that it is about */
+	char prefix[24]; /* of the present guest's names */
 	gsize room;
 };
 

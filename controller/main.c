@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * virtbed-controller: does what the plan in a run directory says (profile, runs), keeps the store,
- * and serves its state to those who watch. `virtbed run` starts it, and starts it again with
- * --continue when it died; everything that it needs to go on is in the run directory.
+ * virtbed-controller: carries out the plan of a run directory (profile, runs), writes the store,
+ * and serves its state by an API. `virtbed run` starts it, and restarts it with --continue when it
+ * died; everything that it needs to continue is in the run directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,15 +22,15 @@
 #include "controller/run/run_service.h"
 #include "controller/run/run_session.h"
 
-/* Exit statuses beside 0; `virtbed run` tells them apart. */
+/* Exit statuses beside 0, which `virtbed run` distinguishes. */
 enum { EXIT_FAILED = 1, EXIT_INPUT = 2, EXIT_STOPPED = 3 };
 
-/* How long it waits, when all is done, for somebody to ask how it went. */
+/* How long it waits at the end for a client to read the result, seconds. */
 #define LINGER_S 2.5
 
 /*
- * How long a local scheduler may be silent once the run is to end: where `virtbed run` was killed,
- * its local schedulers end as well, and take their tasks and VMs with them.
+ * How long a local scheduler may be silent once the run is to end, seconds: if `virtbed run` was
+ * killed, its local schedulers end as well, and take their tasks and VMs with them.
  */
 #define STOP_PATIENCE_S 8.0
 
@@ -59,7 +59,7 @@ static gboolean stop(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* The supervisor has written another configuration. */
+/* The supervisor has written a changed configuration. */
 static gboolean reload(gpointer data)
 {
 	run_service_reload(data);
@@ -67,8 +67,9 @@ static gboolean reload(gpointer data)
 }
 
 /*
- * Until there is somebody to reload, which is told then: `how` is SIG_BLOCK or SIG_UNBLOCK. The
- * configuration may have been read already, and by default the signal would end us.
+ * Blocks SIGHUP until the session can reload, which happens when it is unblocked; `how` is
+ * SIG_BLOCK or SIG_UNBLOCK. The configuration may have been read already, and by default the signal
+ * would end the process.
  */
 static void hold_hangup(int how)
 {
@@ -92,7 +93,7 @@ static int status_of(const GError *error)
 	return EXIT_FAILED;
 }
 
-/* The last word goes to `virtbed run`: those who watch may be too late to ask the API. */
+/* Hands the final error to `virtbed run`, since its last poll of the API may be too early. */
 static int fail(const GError *error)
 {
 	const size_t length = strlen(error->message);
@@ -157,7 +158,7 @@ int main(int argc, char **argv)
 	status = serve(session, &error);
 	if (status != EXIT_SUCCESS)
 		status = fail(error);
-	if (status == EXIT_STOPPED && session->store_failed) /* nobody asked for that */
+	if (status == EXIT_STOPPED && session->store_failed) /* no user requested this end */
 		status = EXIT_FAILED;
 	run_session_close(session);
 	return status;

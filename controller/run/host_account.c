@@ -32,7 +32,7 @@ int host_account_compare_parts(const void *a, const void *b)
 	return (one->attempt > other->attempt) - (one->attempt < other->attempt);
 }
 
-/* One of each attempt, in their order. */
+/* Sorts the parts and merges those of one attempt. */
 static void sum_up(GArray *parts)
 {
 	guint kept = 0;
@@ -70,7 +70,7 @@ static bool put_parts(struct host_account *account, struct store *store, const c
 	return good;
 }
 
-/* What is not of the same day, or is summed up anew, is put on record first. */
+/* Adds the parts to the sums; sums of another day, or of a complete minute, are stored first. */
 static bool keep_parts(struct host_account *account, struct store *store,
 		       const struct store_account_interval *interval, const GArray *parts, GError **error)
 {

@@ -27,7 +27,9 @@
 /* How long after the boots a meter may take to give a reading: slow BMCs need several tries. */
 #define METER_PATIENCE_S 20.0
 
-/* The small task: the wider the better, but it must not take long where all share a machine. */
+/*
+ * The small task uses many ranks, but not so many that it takes long where all VMs share a machine.
+ */
 enum { TASK_RANKS_MAX = 8, TASK_DEADLINE_S = 120 };
 
 /* One cluster under check. Answers are new references. */
@@ -35,18 +37,18 @@ struct subject {
 	const struct config_cluster *cluster;
 	bool steady;
 	double task_deadline_s;
-	struct run_child *child; /* NULL: it ran before */
+	struct run_child *child; /* NULL: the scheduler was running before */
 	struct http_client *client;
 	json_t *capabilities, *nodes, *energy, *events, *task;
 	char *task_path; /* NULL: not started */
 	uint32_t ranks;
-	int64_t ready_ns; /* when all nodes were ready; 0: not yet */
-	char *silence; /* why it gave no answer last; NULL: it did */
+	int64_t ready_ns; /* time at which all nodes were ready; 0: not yet */
+	char *silence; /* why the last request got no answer; NULL: it did */
 	char *trouble;
 	bool done;
 };
 
-/* All of them. */
+/* The check of all clusters. */
 struct inspection {
 	struct config *config;
 	char *dir; /* for logs and states; removed at the end */
@@ -122,9 +124,9 @@ static bool add_subject(struct inspection *inspection, uint32_t index, GError **
 	       (cluster->local_scheduler || start_scheduler(inspection, subject, address, error));
 }
 
-/* Asking. */
+/* Requests. */
 
-/* Keeps the last good answer. */
+/* Keeps the last valid answer. */
 static void ask(struct subject *subject, const char *path, json_t **answer)
 {
 	g_autoptr(GError) error = NULL;
@@ -156,7 +158,7 @@ static struct run_check_answers answers_of(const struct subject *subject)
 	};
 }
 
-/* The largest power of two that the cluster has cores for: kernels take no other counts. */
+/* The largest power of two that the cluster has cores for: the benchmark takes no other counts. */
 static uint32_t task_ranks(const struct config_cluster *cluster)
 {
 	uint32_t ranks = 1;
@@ -249,7 +251,7 @@ static void tell(const struct inspection *inspection, guint done, guint *told)
 	*told = done;
 }
 
-/* Until every cluster has done its task or failed, or the time is over. */
+/* Polls until every cluster has ended its task or failed, or the time is over. */
 static void watch(struct inspection *inspection)
 {
 	guint told = 0;
@@ -359,7 +361,7 @@ bool run_check_can_run(const struct config_cluster *cluster)
 	return cluster->hosts_count > 0 || cluster->local_scheduler;
 }
 
-/* What must be there before any host is asked. Returns whether to go on. */
+/* Checks what must exist before any host is connected. Returns whether to continue. */
 static bool check_here(struct config *config, const char *path, GPtrArray *rows)
 {
 	g_autoptr(GError) reason = NULL;
@@ -403,7 +405,7 @@ static void check_image(struct config *config, GPtrArray *rows)
 	run_check_add(rows, "", "", "image", RUN_CHECK_WORKS, absolute, NULL);
 }
 
-/* Everything of an inspection that begins and ends with it. */
+/* Creates an inspection, carries it out and frees it. */
 static GPtrArray *inspect_once(struct config *config, double timeout_s, GError **error)
 {
 	struct inspection inspection = {

@@ -96,7 +96,7 @@ static void add_host(GPtrArray *rows, const struct run_check_answers *answers,
 	g_autofree char *text = NULL;
 	g_autofree char *cure = NULL;
 
-	/* Local schedulers of older versions do not say what their hosts are. */
+	/* Local schedulers of older versions do not report facts of their hosts. */
 	if (!hosts)
 		return;
 	if (json_is_object(facts)) {
@@ -167,7 +167,7 @@ static void add_cap(GPtrArray *rows, const struct run_check_answers *answers)
 		run_check_add(rows, cluster->name, "", "cap", RUN_CHECK_WORKS, text, NULL);
 }
 
-/* The caps of a host's CPUs that were set, or could not be, and do nothing. */
+/* Adds the caps of a host's CPUs that have no effect, whether they were set or not. */
 static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answers,
 			  const struct config_host *host)
 {
@@ -175,7 +175,7 @@ static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answe
 	size_t i;
 	json_t *one;
 
-	/* Every node of the host says the same. */
+	/* Every node of the host reports the same. */
 	json_array_foreach(json_object_get(answers->nodes, "nodes"), i, one)
 		if (strcmp(text_of(one, "host"), host->name) == 0)
 			caps = json_object_get(one, "caps");
@@ -238,7 +238,7 @@ static const json_t *energy_of(const struct run_check_answers *answers, const ch
 	return NULL;
 }
 
-/* Why a host's meter was lost, as the last such event says. */
+/* Why a host's meter was lost, by the last such event. */
 static const char *lost_reason(const struct run_check_answers *answers, const char *host)
 {
 	const char *reason = "no reading came";

@@ -10,7 +10,7 @@
 #include "controller/run/run_measured.h"
 #include "controller/run/run_record.h"
 
-/* Which runs are there. */
+/* The runs of the plan. */
 
 static bool is_cell(const struct store_run *row, const struct policy *policy, double limit,
 		    uint32_t repeat)
@@ -25,7 +25,7 @@ static bool can_go_on(const struct run_series *series, const struct store_run *r
 	g_autofree char *key = run_record_baseline_key(row->run);
 	g_autofree char *baseline = store_get_meta(series->session->store, key);
 
-	/* What shares hosts is not put back (engine.h). */
+	/* Tasks on shared hosts cannot be restored (engine.h). */
 	return series->session->go_on && baseline && !series->experiment->shared &&
 	       g_strcmp0(row->boot_id, boot_id) == 0;
 }
@@ -59,8 +59,8 @@ static void clear_row(struct store_run *row)
 }
 
 /*
- * Sets *ret_ended when the run has ended already, or fills *ret_row from one that can go on; closes
- * those that cannot.
+ * Sets *ret_ended if the run has ended already, or fills *ret_row from a run that can continue;
+ * closes runs that cannot.
  */
 static bool look_up(struct run_series *series, const struct policy *policy, double limit,
 		    uint32_t repeat, bool *ret_ended, struct store_run *ret_row, GError **error)
@@ -133,7 +133,7 @@ static bool do_cells(struct run_series *series, GError **error)
 	return true;
 }
 
-/* The budget is that of the first controller: a run that goes on keeps its limit. */
+/* The budget of the first controller is kept, so that a continued run keeps its limit. */
 static bool find_budget(struct run_series *series, GError **error)
 {
 	struct store *store = series->session->store;

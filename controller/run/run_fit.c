@@ -9,10 +9,10 @@
 #include "controller/run/run_paths.h"
 #include "controller/run/run_watch.h"
 
-/* For a machine that has other things to do; a probe itself gives up before. */
+/* For a busy machine; a probe itself gives up before, seconds. */
 #define PROBE_S 120.0
 
-/* The probe's file in a directory; NULL where there is none. */
+/* The probe's file in a directory; NULL if there is none. */
 static char *file_in(const char *dir)
 {
 	g_autofree char *path = g_build_filename(dir, MACHINE_PROBE_FILE, NULL);
@@ -27,7 +27,7 @@ static char *file_beside(const char *path)
 	return dir ? file_in(dir) : NULL;
 }
 
-/* That of a lab that is up: its blades are fitted to it already. */
+/* The probe of a lab that is up: its blades are fitted to it already. */
 static char *file_of_lab(const char *name)
 {
 	g_autofree char *state = lab_state_is_up(name) ? lab_state_file(name) : NULL;
@@ -58,7 +58,10 @@ static bool goes_on(const struct run_request *request)
 	return request->resume || request->serve;
 }
 
-/* Whether what goes on in `dir` began without a probe, when there were none, or with another configuration. */
+/*
+ * Whether the run or service in `dir` began without a probe: under an older version, or with
+ * another configuration.
+ */
 static bool began_without(const struct run_request *request, const char *dir)
 {
 	g_autofree char *config = g_build_filename(dir, "config.yaml", NULL);

@@ -23,8 +23,9 @@
 enum outcome { TAKEN = 0, OWNED, LEFT_OVER, BROKEN };
 
 /*
- * Made here, not by whoever comes first: two runs must not lock in two places. A service manager may
- * give its services a /tmp of their own: what is locked there excludes nobody.
+ * The path of a lock. The directory is made here rather than by the first user, since two runs must
+ * not lock in two places. A service manager may give its services a /tmp of their own, where a lock
+ * excludes no other run.
  */
 static char *path_of(const char *name, GError **error)
 {
@@ -39,7 +40,7 @@ static char *path_of(const char *name, GError **error)
 	return NULL;
 }
 
-/* One that has ended and was not reaped yet is dead, too. */
+/* A process that has ended and was not reaped yet is dead, too. */
 static bool is_alive(pid_t pid)
 {
 	struct pollfd end = {.fd = pid > 0 ? pidfd_open(pid, 0) : -1, .events = POLLIN};
@@ -52,7 +53,7 @@ static bool is_alive(pid_t pid)
 	return alive;
 }
 
-/* 0: not written yet, or not by us. */
+/* The process id in the file; 0: not written yet, or invalid. */
 static pid_t owner_of(int fd)
 {
 	char text[32] = {0};
@@ -68,15 +69,15 @@ static bool sign(int fd)
 	g_autofree char *text = g_strdup_printf("%ld\n", (long)getpid());
 	const size_t length = strlen(text);
 
-	/* Only its owner can; the group is that of the directory. */
+	/* Only the owner of the file may; its group is that of the directory. */
 	if (fchmod(fd, 0660) < 0 && errno != EPERM)
 		return false;
 	return ftruncate(fd, 0) == 0 && pwrite(fd, text, length, 0) == (ssize_t)length;
 }
 
 /*
- * Whoever let go in the meantime has removed the file that was opened. It is nothing but a lock: those
- * who share the directory cannot make us write elsewhere.
+ * Whether the open file is still at `path`; the last owner removes it. It must be a plain file with
+ * a single link: others who share the directory cannot make us write elsewhere.
  */
 static bool is_there(int fd, const char *path)
 {
@@ -88,7 +89,7 @@ static bool is_there(int fd, const char *path)
 	       open_file.st_ino == file.st_ino;
 }
 
-/* Removes the file if its owner is dead and nobody holds it. */
+/* Removes the file if its owner is dead and no process holds the lock. */
 static void remove_left_over(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -101,7 +102,7 @@ static void remove_left_over(const char *path)
 		close(fd);
 }
 
-/* The locks of runs that were killed and never asked for again: each of them is free. */
+/* Removes the locks of killed runs of other names that are free. */
 static void sweep(void)
 {
 	g_autoptr(GDir) dir = g_dir_open(RUN_LOCK_DIR, 0, NULL);
@@ -115,7 +116,10 @@ static void sweep(void)
 	}
 }
 
-/* One attempt; errno says why it is BROKEN. An owner that has not signed yet is alive. */
+/*
+ * One attempt; errno says why it is BROKEN. An owner that has not written its process id yet counts
+ * as alive.
+ */
 static enum outcome try_take(struct run_lock *lock, const char *path)
 {
 	int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);

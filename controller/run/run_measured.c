@@ -29,7 +29,7 @@ struct measured_run {
 	struct engine *engine;
 	struct engine_setup setup;
 	struct host_load before, after;
-	struct run_speed *speed; /* NULL: it is not known */
+	struct run_speed *speed; /* NULL: it is not measured */
 };
 
 static bool store_fault(GError **error, GError *reason)
@@ -54,7 +54,9 @@ static void count_tasks(const struct measured_run *run, struct run_progress *pro
 		run_progress_count(progress, engine_task(run->engine, i));
 }
 
-/* Without anybody to ask, the time left is that of the duration; the energy may end a run before.
+/*
+ * Updates the progress. The time left assumes the full duration; the energy limit may end a run
+ * before.
  */
 static void show(struct run_progress *progress, void *data)
 {
@@ -89,7 +91,7 @@ static void show_run(struct measured_run *run)
 	progress->refresh = show;
 }
 
-/* A run's life. */
+/* Life cycle of a run. */
 
 static bool begin_new(struct measured_run *run, GError **error)
 {
@@ -196,8 +198,8 @@ static void close_run(struct measured_run *run)
 }
 
 /*
- * Samples tell a moment later that the limit was reached: what happened in between does not count.
- * A last task may also have ended in that moment, so that the run seemed to be done.
+ * Samples show with a delay that the limit was reached; what happened in between does not count. If
+ * the last task ended in that time, the run seemed to be complete.
  */
 static void correct_end(struct measured_run *run, struct engine_result *result)
 {
@@ -257,7 +259,7 @@ static void tell_result(const struct measured_run *run)
 		run->row.ended_by, run->row.ended_s);
 }
 
-/* An aborted run is recorded as far as that goes; what aborted it is the error. */
+/* Records an aborted run as far as it went; the error says what aborted it. */
 static bool end_run(struct measured_run *run, const struct engine_result *result, GError **error)
 {
 	struct run_session *session = run->series->session;
@@ -280,7 +282,7 @@ static bool end_run(struct measured_run *run, const struct engine_result *result
 	return false;
 }
 
-/* As headings name the run. */
+/* `name` is as in the headings of reports. */
 static void end_speed(struct measured_run *run, const struct engine_result *result)
 {
 	const bool done = result->ended_by != ENGINE_END_ABORTED;
@@ -290,7 +292,7 @@ static void end_speed(struct measured_run *run, const struct engine_result *resu
 	run_speed_end(g_steal_pointer(&run->speed), done ? name : NULL);
 }
 
-/* Whoever wants to redraw a run's energy needs the sample after its end as well. */
+/* Reports that show a run's energy need the sample after its end as well. */
 static bool carry_out(struct measured_run *run, GError **error)
 {
 	struct engine_result result = {0};
@@ -303,7 +305,8 @@ static bool carry_out(struct measured_run *run, GError **error)
 		engine_run(run->engine, &result);
 		run->series->session->engine = NULL;
 		correct_end(run, &result);
-		host_load_read(NULL, &run->after); /* before the machine's speed is probed, which is a load of its own */
+		/* before the probe of the machine's speed, which is a load itself */
+		host_load_read(NULL, &run->after);
 		end_speed(run, &result);
 		good = end_run(run, &result, error);
 	}

@@ -12,16 +12,16 @@
 
 #define READY_S 300.0
 
-/* Suspensions for each way to keep VMs, as many times the measurements of a pair. */
+/* Suspensions for each storage of VMs, per measurement of a pair. */
 #define SAMPLES_PER_REPEAT 2
 
-/* A cluster on which it failed or was lost so often in a row cannot be measured. */
+/* A cluster with so many failures or losses in a row cannot be measured. */
 #define FAILURES_MAX 3
 
-/* How long a task runs between resumption and the next suspension. */
+/* How long a task runs between a resumption and the next suspension. */
 #define RUN_S 0.5
 
-/* Nothing of this takes so long. */
+/* The longest time for any step. */
 #define STALL_S 300.0
 
 static const char *const keeps[] = {"memory", "disk"};
@@ -32,13 +32,13 @@ struct bench {
 	const struct config_cluster *cluster;
 	uint32_t index, type, nodes_count;
 	uint32_t *nodes;
-	uint32_t task, n; /* the one under way, and its present suspension */
-	uint32_t keep;    /* index of keeps: how that is kept */
+	uint32_t task, n; /* the task under way, and its present suspension */
+	uint32_t keep;    /* index of keeps: storage of that suspension */
 	uint32_t left[KEEPS];
 	uint32_t failures;
-	double due_s; /* when to suspend it; INFINITY: not now */
+	double due_s; /* when to suspend it; INFINITY: no suspension is due */
 	bool done;
-	struct backend_event suspended; /* without what it borrows */
+	struct backend_event suspended; /* without borrowed members */
 	json_t *vms;
 };
 
@@ -47,7 +47,7 @@ struct measuring {
 	const struct config *config;
 	struct backend *backend;
 	struct bench *benches; /* one per cluster */
-	uint32_t tasks;        /* started so far */
+	uint32_t tasks;        /* number of tasks started so far */
 	struct run_overheads *overheads;
 	double heard_s;
 	uint32_t total;
@@ -80,7 +80,7 @@ static bool allows(const struct config_cluster *cluster, uint32_t keep)
 	       wanted == (keep == 0 ? CONFIG_KEEP_MEMORY : CONFIG_KEEP_DISK);
 }
 
-/* The type that runs longest there; the number of types when none does. */
+/* The type with the longest ETC there; the number of types if none has an estimate. */
 static uint32_t longest_type(const struct config *config, const struct config_cluster *cluster,
 			     const struct config_estimate *estimates, uint32_t count)
 {
@@ -136,7 +136,7 @@ static struct config_overhead sample_of(const struct config_cluster *cluster, ui
 	};
 }
 
-/* Takes over `detail`. */
+/* Adds a sample; takes over `detail`. */
 static void add_sample(struct run_overheads *overheads, const struct config_cluster *cluster,
 		       uint32_t keep, json_t *detail)
 {
@@ -146,7 +146,10 @@ static void add_sample(struct run_overheads *overheads, const struct config_clus
 	json_array_append_new(overheads->list, detail);
 }
 
-/* A suspension that is on record: one less to be measured. What there is none of any more is forgotten. */
+/*
+ * Counts a stored suspension as measured. Samples of clusters or storages that are not to be
+ * measured any more are dropped.
+ */
 static void recall(struct measuring *measuring, const struct store_overhead *row)
 {
 	json_t *detail = json_parse(row->detail, strlen(row->detail), "overhead", NULL);
@@ -199,7 +202,7 @@ static void start(struct measuring *measuring, struct bench *bench)
 	backend_start(measuring->backend, &one);
 }
 
-/* The way of which most samples are missing: they alternate. */
+/* Suspends with the storage that lacks more samples, so that the storages alternate. */
 static void suspend(struct measuring *measuring, struct bench *bench)
 {
 	bench->keep = bench->left[1] > bench->left[0];
@@ -208,7 +211,7 @@ static void suspend(struct measuring *measuring, struct bench *bench)
 			       keeps[bench->keep]);
 }
 
-/* What each VM took, both steps in one row. */
+/* Notes the overhead of each VM, both steps in one row. */
 static void note_vms(struct bench *bench, const struct backend_event *event)
 {
 	for (uint32_t i = 0; i < event->vms_count; i++) {
@@ -232,7 +235,7 @@ static double known(double value)
 	return isfinite(value) ? value : 0;
 }
 
-/* On record, as it is made. */
+/* Stores the sample at once. */
 static bool note_sample(struct measuring *measuring, struct bench *bench,
 			const struct backend_event *resumed, GError **error)
 {
@@ -306,7 +309,7 @@ static struct bench *bench_of(struct measuring *measuring, uint32_t task)
 	return NULL;
 }
 
-/* An event of a task that is being measured. */
+/* Processes an event of a task that is being measured. */
 static bool take_event(struct measuring *measuring, struct bench *bench,
 		       const struct backend_event *event, GError **error)
 {
@@ -340,7 +343,7 @@ static bool take_event(struct measuring *measuring, struct bench *bench,
 	}
 }
 
-/* When to look again; suspends what is due. */
+/* Suspends tasks that are due; returns when to look again. */
 static double next_due_s(struct measuring *measuring)
 {
 	double now_s = backend_now_s(measuring->backend);
@@ -408,7 +411,8 @@ static struct backend *open_backend(struct run_session *session)
 	int64_t t0_ns = clock_now_ns();
 	struct remote_run run = {
 		.experiment = session->plan->experiment,
-		.run = t0_ns / INT64_C(1000000), /* ids of their own, also when done again */
+		/* unique ids, also when the measurement is repeated */
+		.run = t0_ns / INT64_C(1000000),
 		.t0_ns = t0_ns,
 		.note = note,
 		.data = session,

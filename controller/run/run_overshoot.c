@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_overshoot.h"
 
-/* The count that a task in this state is in, or NULL: it has not ended. */
+/* The counter for tasks in this state; NULL: the state is not final. */
 static uint32_t *count_of(struct engine_result *result, enum engine_task_state state)
 {
 	switch (state) {

@@ -92,7 +92,10 @@ static bool check_config(const struct config *config, const char *path, GError *
 	return true;
 }
 
-/* At the whole budget a run without meters is one that time ends; a lower limit would be a lie. */
+/*
+ * With the whole budget, a run without meters is ended by time; a lower limit could not be
+ * enforced.
+ */
 static bool check_meters(const struct run_plan *plan, const struct config *config,
 			 const char *path, GError **error)
 {
@@ -107,7 +110,7 @@ static bool check_meters(const struct run_plan *plan, const struct config *confi
 	return true;
 }
 
-/* What the local schedulers that are started here need; others have files of their own. */
+/* Checks the files of local schedulers that are started here; others have their own. */
 static bool check_files(const struct config *config, const char *path, GError **error)
 {
 	for (uint32_t i = 0; i < config->clusters_count; i++)
@@ -117,7 +120,7 @@ static bool check_files(const struct config *config, const char *path, GError **
 	return true;
 }
 
-/* By which local schedulers on other machines are to know us, if there are any. */
+/* Checks the certificates for local schedulers on other machines, if there are any. */
 static bool check_peers(const struct config *config, const char *path, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
@@ -132,7 +135,10 @@ static bool check_peers(const struct config *config, const char *path, GError **
 	return true;
 }
 
-/* Every pair that fits needs an estimate, but for holes, or nothing can be decided. */
+/*
+ * Every pair that fits needs an estimate, or must be marked as not measured; policies cannot decide
+ * otherwise.
+ */
 static bool check_estimates(const struct run_request *request, const struct config *config,
 			    GError **error)
 {
@@ -142,7 +148,7 @@ static bool check_estimates(const struct run_request *request, const struct conf
 	double eec_j;
 
 	if (config->environment)
-		return true; /* its execution times are there, or it would not be one */
+		return true; /* it has execution times, or it would not have been read */
 	for (uint32_t i = 0; i < config->types_count; i++) {
 		for (uint32_t j = 0; j < config->clusters_count; j++) {
 			const struct config_type *type = &config->types[i];
@@ -247,7 +253,7 @@ static struct run_plan *new_plan(const struct run_request *request, const struct
 	return plan;
 }
 
-/* What was planned stays; what is asked for now, beyond it, is added. */
+/* A resumed plan keeps what was planned; the request can add to it. */
 static struct run_plan *resumed_plan(const struct run_request *request, const char *dir,
 				     GError **error)
 {
@@ -291,7 +297,7 @@ static void set_addresses(struct run_prepared *prepared)
 				: g_strdup_printf("unix:%s/ls-%u.sock", prepared->socket_dir, i);
 }
 
-/* What would be measured all the same is not taken from a file without a word. */
+/* Estimates that the run measures anyway are not silently replaced by those of a file. */
 static bool check_sources(const struct run_request *request, const struct config *config,
 			  GError **error)
 {
@@ -345,7 +351,10 @@ static void default_image(struct config *config)
 	config->image = absolute;
 }
 
-/* Found out before anything is started: by listening there for a moment. `what` said that address. */
+/*
+ * Checks the address before any process is started, by listening there for a moment. `what` names
+ * the option or key.
+ */
 static bool check_listen(const char *what, const char *address, const struct config *config, GError **error)
 {
 	g_autoptr(http_listener_t) listener = NULL;
@@ -359,7 +368,7 @@ static bool check_listen(const char *what, const char *address, const struct con
 	return listener || refuse(error, "%s: %s", what, reason->message);
 }
 
-/* Whether a reason not to listen may be none for the user that serves, and once all is there. */
+/* Whether an address may be usable for the user that serves, or when missing files exist. */
 static bool is_for_later(const GError *reason, const struct http_tls *tls)
 {
 	const char *const files[] = {tls ? tls->key : NULL, tls ? tls->certificate : NULL, tls ? tls->client_ca : NULL};
@@ -371,7 +380,10 @@ static bool is_for_later(const GError *reason, const struct http_tls *tls)
 	       g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_NOT_FOUND);
 }
 
-/* The same for local schedulers on other machines, whose files may be another user's to read. */
+/*
+ * Judges the certificates for local schedulers on other machines, whose files may be readable by
+ * another user only.
+ */
 static enum run_prepare_verdict judge_peers(const struct config *config, const char *path, GError **ret_why)
 {
 	const struct config_tls *tls = config->tls;
@@ -387,7 +399,10 @@ static enum run_prepare_verdict judge_peers(const struct config *config, const c
 	return RUN_PREPARE_LACKS;
 }
 
-/* The same where a service that listens there already may be this one, and where it may be another user's to serve. */
+/*
+ * Judges service.listen: the service that listens there may be this one, and another user may
+ * serve.
+ */
 static enum run_prepare_verdict judge_listen(const struct config *config, const char *path, GError **ret_why)
 {
 	const struct config_service service = config_service_of(config);
@@ -415,7 +430,9 @@ static enum run_prepare_verdict judge_listen(const struct config *config, const 
 	return RUN_PREPARE_REFUSED;
 }
 
-/* Estimates are measured for an experiment that can follow: its policies are checked in any case. */
+/*
+ * Before a profile no limits are needed, but policies are checked, since an experiment can follow.
+ */
 static bool check_plan(const struct run_request *request, const struct run_prepared *prepared,
 		       GError **error)
 {
@@ -438,7 +455,7 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 	       (plan->profile || check_estimates(request, prepared->config, error));
 }
 
-/* Local schedulers that run already have one of their own, and those that simulate need none. */
+/* Local schedulers that run already have an image of their own, and simulated ones need none. */
 static bool check_image(const struct config *config, const char *path, GError **error)
 {
 	g_autofree char *trouble = config_files_image_trouble(config->image);
@@ -450,9 +467,9 @@ static bool check_image(const struct config *config, const char *path, GError **
 	       refuse(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
 }
 
-/* Judging. */
+/* Verdicts. */
 
-/* The experiment that it describes, or what of it estimates are measured for. */
+/* Checks the experiment of the configuration, or the part of it that a profile needs. */
 static bool check_experiment(const struct config *config, const char *path, bool run, GError **error)
 {
 	const struct run_request request = {.config_path = path, .run = run};
@@ -534,7 +551,7 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	prepared->plan = make_plan(request, prepared, error);
 	if (!prepared->plan || !run_fit_check_request(request, prepared->dir, prepared->config, error))
 		return false;
-	/* A lab that a killed run left up is to be taken down. */
+	/* A lab that a killed run left up has to be taken down. */
 	prepared->finished = request->resume && !run_prepared_owns_lab(prepared) &&
 			     run_is_finished(prepared->plan, prepared->dir);
 	if (prepared->finished)

@@ -46,7 +46,7 @@ bool run_prepare_service_check(const struct config *config, const char *path, GE
 		      service.group);
 }
 
-/* What was served from the directory before: the same configuration, by name. */
+/* Reads what was served from the directory before; it must have the same name. */
 static bool recall_config(struct run_prepared *prepared, GError **error)
 {
 	g_autofree char *path = g_build_filename(prepared->dir, "config.yaml", NULL);
@@ -130,8 +130,8 @@ struct run_plan *run_prepare_service_plan(const struct run_request *request,
 }
 
 /*
- * Whether a directory is a service's, or nothing's yet: then its mode is ours to set. The one that is
- * named after us may hold labs' and local schedulers' data, too, which are as private.
+ * Whether we may set the mode of a directory: it is a service's, empty, or our default one. The
+ * latter may also hold data of labs and local schedulers, which are as private.
  */
 static bool is_for_us(const char *dir)
 {
@@ -150,7 +150,7 @@ bool run_prepare_service_dir(const char *dir, GError **error)
 			    "cannot make directory '%s': %s", dir, g_strerror(errno));
 		return false;
 	}
-	if (status.st_uid != geteuid()) /* who could put links where we write */
+	if (status.st_uid != geteuid()) /* who could replace our files by links */
 		return refuse(error,
 			      "%s is the directory of another user (%u, and we are %u); serve as that "
 			      "user, or name another directory with --state",
@@ -166,7 +166,7 @@ bool run_prepare_service_dir(const char *dir, GError **error)
 		      dir);
 }
 
-/* Whether nobody but the directory's owner gets through it; the group's bits may be an ACL's mask. */
+/* Whether only the owner can search the directory; the group's bits may be an ACL's mask. */
 static bool is_shut(const char *dir)
 {
 	struct stat status;
@@ -174,7 +174,7 @@ static bool is_shut(const char *dir)
 	return stat(dir, &status) == 0 && !(status.st_mode & (S_IXGRP | S_IXOTH));
 }
 
-/* The first directory on the way from `dir` to the root that lets nobody else through, or NULL. */
+/* The first directory on the way from `dir` to the root that other users cannot search, or NULL. */
 static char *shut_dir(const char *dir)
 {
 	g_autofree char *at = g_canonicalize_filename(dir, NULL);
@@ -193,8 +193,8 @@ static char *shut_dir(const char *dir)
 }
 
 /*
- * Runs and labs keep what is theirs in our directory, too, and whoever came first made it for us
- * alone. What lies in it is private by its own mode; its names stay unknown to others.
+ * Makes our directory searchable, which runs and labs use, too, and which the first of them made
+ * for its user alone. Files in it are private by their own mode, and their names stay hidden.
  */
 static bool let_through(const char *dir)
 {
@@ -204,7 +204,7 @@ static bool let_through(const char *dir)
 	       chmod(dir, (status.st_mode & 07777) | S_IXGRP | S_IXOTH) == 0;
 }
 
-/* Whether a socket of ours can be given to `group`: root's to any, others' to their own. */
+/* Whether we may give a socket to `group`: root to any group, other users to their own groups. */
 static bool may_give(const char *group)
 {
 	const struct group *entry = getgrnam(group);
@@ -217,7 +217,10 @@ static bool may_give(const char *group)
 	return own || geteuid() == 0;
 }
 
-/* Why members of `group` would not get to a socket in `dir`, whose own mode lets them in; NULL: they do. */
+/*
+ * Why members of `group` could not reach a socket in `dir` whose own mode admits them; NULL: they
+ * can.
+ */
 static char *group_trouble(const char *group, const char *dir)
 {
 	g_autofree char *shut = NULL;
@@ -242,11 +245,11 @@ char *run_prepare_service_group_trouble(const struct config *config)
 
 	if (!service.group)
 		return NULL;
-	/* Ours can be opened. */
+	/* Our own directory can be made searchable. */
 	return group_trouble(service.group, g_str_equal(dir, RUN_PATHS_OUR_DIR) ? "/run" : dir);
 }
 
-/* Whether the members of service.group get as far as the socket. */
+/* Whether the members of service.group can reach the socket. */
 static bool open_to_group(const struct run_request *request, const char *group, const char *dir,
 			  GError **error)
 {
@@ -267,7 +270,7 @@ char *run_prepare_service_address(const struct run_request *request, const struc
 					   : run_paths_service_address();
 	g_autofree char *dir = g_path_get_dirname(address + strlen(UNIX));
 
-	/* Whom the socket itself lets in is up to its mode. */
+	/* The mode of the socket itself decides who may connect. */
 	if (g_mkdir_with_parents(dir, 0755) < 0) {
 		refuse(error, "cannot make directory '%s' for the service's socket: %s", dir,
 		       g_strerror(errno));

@@ -17,22 +17,28 @@
 
 #define READY_S 300.0
 
-/* Between two mapping events while nothing was measured that tells how far apart those of a run are. */
+/*
+ * Shortest time between two mapping events while no measurement gives the interval of a run,
+ * seconds.
+ */
 #define INTERVAL_MIN_S 0.25
 
-/* A pair that failed or was lost so often in a row cannot be measured. */
+/* A pair with so many failures or losses in a row cannot be measured. */
 #define LOST_MAX 3
 
-/* How long nodes that are down are waited for where their local scheduler does not say how long a boot may take. */
+/*
+ * How long to wait for nodes that are down where a local scheduler does not say how long a boot may
+ * take.
+ */
 #define DOWN_S 120.0
 
 /*
- * Losses of a pair in a row. What ran at the same time was lost once: only a task that was started after the last
- * one was lost counts as another.
+ * Losses of a pair in a row. Tasks that ran at the same time are lost together and count once: a
+ * task counts only if it was started after the last loss.
  */
 struct losses {
 	uint32_t count;
-	uint32_t next; /* the number of the first task after the last loss */
+	uint32_t next; /* the number of the first task that was started after the last loss */
 };
 
 struct profile {
@@ -41,21 +47,22 @@ struct profile {
 	struct backend *backend;
 	struct run_profile_schedule *benches; /* one per cluster */
 	GPtrArray *jobs;           /* struct run_job; the index is the task's number */
-	struct run_profiled done;  /* on record */
+	struct run_profiled done;  /* measurements in the store */
 	struct losses *lost;       /* types x clusters */
 	double *stuck_s;           /* per cluster: since when it lacks nodes; NAN: it does not */
 	uint32_t total;
 	double idle_w;
 	struct host_load load; /* at the start */
 	double started_s;
-	uint32_t recalled; /* measurements that were on record at the start */
-	GArray *counting;  /* struct run_measurement: those that the estimates are made of */
+	uint32_t recalled; /* measurements that were in the store at the start */
+	/* struct run_measurement elements that the estimates are computed from */
+	GArray *counting;
 	struct config_estimate *estimates; /* estimates_count of them */
 	uint32_t estimates_count;
 	struct run_overheads overheads;
 };
 
-/* Asks for a job's task; false: there is no job. */
+/* Requests the start of a job's task; false: there is no job. */
 static bool carry_out(struct profile *profile, struct run_job *job)
 {
 	struct backend_start start = {.attempt = 1};
@@ -72,7 +79,7 @@ static bool carry_out(struct profile *profile, struct run_job *job)
 	return true;
 }
 
-/* While a measurement waits for room, nothing else takes it. */
+/* Fillers start only when no measurement waits for room. */
 static void fill(struct profile *profile)
 {
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++) {
@@ -114,9 +121,9 @@ static bool measured(struct profile *profile, const struct run_job *job,
 	return run_profiled_add(&profile->done, &measurement, &sums, error);
 }
 
-/* What cannot be measured. */
+/* Pairs that cannot be measured. */
 
-/* Its tasks that are under way would only keep nodes from others. */
+/* Kills tasks of a pair that was given up; they would only keep nodes busy. */
 static void kill_jobs(struct profile *profile, uint32_t type, uint32_t cluster)
 {
 	for (guint i = 0; i < profile->jobs->len; i++) {
@@ -127,7 +134,10 @@ static void kill_jobs(struct profile *profile, uint32_t type, uint32_t cluster)
 	}
 }
 
-/* The pair is an entry from now on; one that had all of its measurements just keeps no more nodes busy. */
+/*
+ * Gives a pair up and records it; a pair with all of its measurements only stops keeping nodes
+ * busy.
+ */
 static bool give_up(struct profile *profile, uint32_t type, uint32_t cluster, const char *reason,
 		    GError **error)
 {
@@ -186,7 +196,7 @@ static char *stall_reason(const struct backend_event *event)
 			       event->reason ?: "no more progress");
 }
 
-/* Why the pair is given up after this end of a task of it (the caller frees); NULL: it is not, yet. */
+/* Why a pair is given up after the end of a task (the caller frees); NULL: it is not yet. */
 static char *why_give_up(const struct profile *profile, const struct backend_event *event,
 			 uint32_t losses)
 {
@@ -253,7 +263,7 @@ static bool take_event(struct profile *profile, const struct backend_event *even
 
 /* Nodes that stay down. */
 
-/* How long a node of the cluster may take to be up again. */
+/* How long a node of the cluster may take to come up again, seconds. */
 static double patience_s(const struct profile *profile, uint32_t cluster)
 {
 	const struct remote_link *link = remote_fleet_link(profile->session->fleet, cluster);
@@ -291,7 +301,9 @@ static bool give_up_wide(struct profile *profile, uint32_t cluster, double waite
 	return true;
 }
 
-/* Notes which clusters are stuck. Returns whether any other has measurements left. */
+/*
+ * Updates since when clusters are stuck. Returns whether any other cluster has measurements left.
+ */
 static bool others_go_on(struct profile *profile, double now_s)
 {
 	bool any = false;
@@ -308,7 +320,7 @@ static bool others_go_on(struct profile *profile, double now_s)
 	return any;
 }
 
-/* While others are measured, nodes that are down have time to come back. */
+/* While other clusters are measured, nodes that are down have time to come back. */
 static bool give_up_stuck(struct profile *profile, double now_s, GError **error)
 {
 	if (others_go_on(profile, now_s))
@@ -341,8 +353,8 @@ static void show(struct run_progress *progress, void *data)
 }
 
 /*
- * Between two mapping events. An interval that follows from the estimates follows from the mean of what was measured
- * so far.
+ * Time between two mapping events. If the interval follows from estimates, the mean of the
+ * measurements so far is used.
  */
 static double interval_s(const struct profile *profile)
 {
@@ -357,9 +369,9 @@ static double interval_s(const struct profile *profile)
 }
 
 /*
- * Tasks start at the mapping events, as in a run: nodes are busy for the same share of the time. Each pair comes to
- * an end: by its deadline, or by its local scheduler, which ends what makes no progress; a node that stays away by
- * its cluster's patience.
+ * Tasks start at mapping events, as in a run, so that nodes are busy for the same fraction of the
+ * time. Each pair ends: by its deadline, by its local scheduler, which ends tasks without progress,
+ * or, if a node stays down, by its cluster's patience.
  */
 static bool measure(struct profile *profile, GError **error)
 {
@@ -393,7 +405,7 @@ static void estimate(struct profile *profile)
 			     profile->counting->len, &profile->estimates_count);
 }
 
-/* What preempting takes, where the experiment does; nothing else runs meanwhile. */
+/* Measures the overheads of preempting if the experiment preempts; no other task runs meanwhile. */
 static bool measure_overheads(struct profile *profile, GError **error)
 {
 	struct run_session *session = profile->session;
@@ -425,7 +437,7 @@ static bool save(struct profile *profile, GError **error)
 	return run_profile_save(profile->session, &results, error);
 }
 
-/* Life. */
+/* Life cycle. */
 
 static void job_free(void *data)
 {
@@ -437,7 +449,7 @@ static void note(double time_s, const char *kind, const char *text, void *data)
 	run_session_note(data, time_s, kind, text);
 }
 
-/* What is on record is not to be measured. */
+/* Marks the measurements in the store as made. */
 static void recall(struct profile *profile)
 {
 	for (guint i = 0; i < profile->done.measurements->len; i++) {
@@ -501,7 +513,7 @@ static void open_backend(struct profile *profile, int64_t t0_ns)
 	struct remote_run run = {
 		.experiment = session->plan->experiment,
 		.run = t0_ns /
-		       INT64_C(1000000), /* a profile that is done again gets new task ids */
+		       INT64_C(1000000), /* a repeated profile gets new task ids */
 		.t0_ns = t0_ns,
 		.profile = true,
 		.note = note,
@@ -546,7 +558,7 @@ static void tell_end(const struct profile *profile)
 			  run_profiled_host_load(&profile->done), without);
 }
 
-/* The rest of the measurements, if there is any. */
+/* Makes the measurements that are left. */
 static bool measure_rest(struct profile *profile, GError **error)
 {
 	struct run_session *session = profile->session;

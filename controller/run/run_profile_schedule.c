@@ -3,7 +3,7 @@
 
 #include "controller/workload/workload.h"
 
-/* Streams of the seed that nothing else uses. */
+/* Streams of the seed without another use. */
 #define SHUFFLE_STREAM 1000000
 
 static bool fits(const struct run_profile_schedule *bench, uint32_t type)
@@ -37,7 +37,7 @@ static void shuffle(GArray *list, guint first, struct random_stream *random)
 	}
 }
 
-/* One measurement in this round of each type that does, or does not, arrive. */
+/* Adds one measurement in this round of each type that does, or does not, arrive. */
 static void want(struct run_profile_schedule *bench, uint32_t round, bool arriving)
 {
 	const guint first = bench->wanted->len;
@@ -97,14 +97,16 @@ static uint32_t room(const struct run_profile_schedule *bench)
 	return count;
 }
 
-/* What a node has behind it. */
+/* Whether the node has completed a task of the type's benchmark since it booted. */
 
 static bool *warm(const struct run_profile_schedule *bench, uint32_t node, uint32_t type)
 {
 	return &bench->warm[node * bench->config->types_count + type];
 }
 
-/* Whether it makes its VMs swap, for which the next task pays, and no run has such a task. */
+/*
+ * Whether the type makes its VMs swap, so that the next task is slower, and no run has such a task.
+ */
 static bool evicts(const struct run_profile_schedule *bench, uint32_t type)
 {
 	const struct config_type *one = &bench->config->types[type];
@@ -118,7 +120,7 @@ static bool is_cold(const struct run_profile_schedule *bench, uint32_t node, uin
 	return !*warm(bench, node, type) || (bench->evicted[node] && !evicts(bench, type));
 }
 
-/* What a node is after a task that completed. */
+/* Updates the state of a node after a task that completed. */
 static void set_warm(struct run_profile_schedule *bench, uint32_t node, uint32_t type)
 {
 	const struct config_type *types = bench->config->types;
@@ -186,7 +188,7 @@ struct run_job *run_profile_schedule_fill(struct run_profile_schedule *bench)
 	return sum > 0 ? start(bench, chosen, true) : NULL;
 }
 
-/* Ends. */
+/* Ends of jobs. */
 
 static void made(struct run_profile_schedule *bench, uint32_t type)
 {
@@ -194,7 +196,7 @@ static void made(struct run_profile_schedule *bench, uint32_t type)
 	bench->left--;
 }
 
-/* As the last one of its round. */
+/* Puts a measurement back, as the last of its round. */
 static void want_again(struct run_profile_schedule *bench, const struct run_job *job)
 {
 	const struct run_wanted wanted = {job->type, job->round};

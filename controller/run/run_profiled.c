@@ -7,7 +7,7 @@
 #include "common/json.h"
 #include "controller/store/store_profile.h"
 
-/* Fact of the store: struct run_profiled_sums as JSON. */
+/* Key in the store's meta: struct run_profiled_sums as JSON. */
 #define SUMS_KEY "profile_sums"
 
 static void hole_free(void *data)
@@ -18,7 +18,7 @@ static void hole_free(void *data)
 	g_free(hole);
 }
 
-/* By name. UINT32_MAX: the configuration has none. */
+/* The index of a name. UINT32_MAX: the configuration does not have it. */
 
 static uint32_t find_type(const struct config *config, const char *name)
 {
@@ -36,7 +36,10 @@ static uint32_t find_cluster(const struct config *config, const char *name)
 	return UINT32_MAX;
 }
 
-/* What a task of the type executes there, on what: one that does another thing takes another time. */
+/*
+ * What determines the execution time of a type on a cluster, as text; a measurement with another
+ * text is dropped.
+ */
 static char *work_of(const struct config *config, uint32_t type, uint32_t cluster)
 {
 	const struct config_type *t = &config->types[type];
@@ -108,7 +111,7 @@ static bool recall_measurements(struct run_profiled *profiled, GError **error)
 	return true;
 }
 
-/* By type, then cluster, whichever was given up first. */
+/* By type, then cluster, independent of the order in which they were given up. */
 static int compare_holes(gconstpointer a, gconstpointer b)
 {
 	const struct run_hole *one = *(const struct run_hole *const *)a;
@@ -175,7 +178,7 @@ static bool recall_holes(struct run_profiled *profiled, GError **error)
 	return true;
 }
 
-/* NAN where it was not known. */
+/* NAN if it was not known. */
 static double sum_of(const json_t *sums, const char *key)
 {
 	const json_t *value = json_object_get(sums, key);
@@ -244,7 +247,7 @@ static bool put_sums(struct run_profiled *profiled, GError **error)
 	return store_set_meta(profiled->session->store, SUMS_KEY, text, error);
 }
 
-/* The measurement and the sums up to it, or neither. */
+/* Stores the measurement and the sums up to it, or neither. */
 static bool put(struct run_profiled *profiled, const struct store_measurement *row, GError **error)
 {
 	struct store *store = profiled->session->store;

@@ -24,7 +24,7 @@ char *run_reload_fixed(const struct config *config)
 	return config_to_text(&rest);
 }
 
-/* The service of `to` with what may change of `from`; its strings are theirs. */
+/* The service of `to` with the changeable keys of `from`; strings are borrowed. */
 static struct config_service mix(const struct config *to, const struct config *from)
 {
 	const struct config_service wanted = config_service_of(from);
@@ -75,7 +75,9 @@ static char *first_difference(const char *before, const char *now)
 			       old[i] ? g_strstrip(old[i]) : "");
 }
 
-/* There may be more tasks already than a lower number allows, with which it could not be started again. */
+/*
+ * service.tasks_max cannot be lowered: there may be more tasks already, and a restart would fail.
+ */
 static bool check_tasks_max(const char *path, const struct config *running, const struct config *wanted,
 			    GError **error)
 {

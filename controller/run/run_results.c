@@ -76,7 +76,10 @@ static int by_value(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* "median max" of one step over the samples of a cluster and a way to keep VMs; the number of them. */
+/*
+ * Median and maximum of one step over the samples of a cluster and a storage of VMs; returns their
+ * number.
+ */
 static uint32_t distribution(const struct config *config, const char *cluster, const char *keep,
 			     int column, double *ret_median, double *ret_max)
 {
@@ -95,7 +98,7 @@ static uint32_t distribution(const struct config *config, const char *cluster, c
 	return n;
 }
 
-/* What suspending took, by cluster and where the VMs were kept: medians and maxima in ms. */
+/* Prints the overheads by cluster and storage of VMs: medians and maxima in ms. */
 static void print_overheads(const struct config *config)
 {
 	static const char *const keeps[] = {"memory", "disk", NULL};
@@ -162,7 +165,7 @@ static json_t *overheads_json(const struct config *config)
 	return list;
 }
 
-/* The type of an estimate; there is one, or the configuration would not have been read. */
+/* The type of an estimate, which exists, since the configuration was read. */
 static const struct config_type *type_of(const struct config *config,
 					 const struct config_estimate *estimate)
 {
@@ -172,7 +175,7 @@ static const struct config_type *type_of(const struct config *config,
 	g_assert_not_reached();
 }
 
-/* The repetitions that hit the target; 0: none is wanted of this estimate. */
+/* The repetitions that reach the target; 0: the estimate has no target. */
 static uint32_t find_repetitions(const struct config *config,
 				 const struct config_estimate *estimate,
 				 const struct run_results_target *target)

@@ -20,40 +20,50 @@
 #define READY_S 300.0
 
 /*
- * A service that goes on waits so long, in seconds, for what local schedulers have to say: those that are well
- * answer at once, and for the others the rest does not wait.
+ * How long a continued service waits for the first answers, seconds: available local schedulers
+ * answer at once, and the others must not delay the rest.
  */
 #define ANSWERS_S 5.0
 
-/* A run that ends in 31 years. */
+/* The duration of a run that never ends: 31 years. */
 #define FOREVER_S 1e9
 
-/* However fast people submit, the policy is not asked more often than that. */
+/* The policy is called at most so often for submitted tasks, however fast they arrive. */
 #define CHANGES_APART_S 1.0
 
 /*
- * So many tasks start before people have a turn: on a machine with two slow processors each takes the main loop 6 to 8
- * us, and nobody is to wait for 20 ms. With fewer the plan takes longer, as others do have their turn.
+ * The number of actions between which users' requests are served: on a machine with two slow
+ * processors each action takes the main loop 6 to 8 us, and requests must not wait for 20 ms. A
+ * smaller number makes plans slower, since requests are served in between.
  */
 #define ACTIONS_AT_ONCE 800
 
-/* Decisions on more tasks are recorded without a snapshot, which would take above 200 KB every second. */
+/*
+ * Decisions on more tasks are stored without a snapshot, which would take more than 200 KB every
+ * second.
+ */
 #define SNAPSHOT_TASKS_MAX 1000
 
-/* More tasks than that are counted twice a second at most, for whoever asks for the state. */
+/*
+ * More tasks than this are counted at most every COUNT_APART_S, however often the state is
+ * requested.
+ */
 #define COUNT_AT_ONCE 2000
 #define COUNT_APART_S 0.5
 
-/* How often, in seconds, the account is kept, what is old is removed, and scripts that nobody needs any more. */
+/*
+ * Intervals, in seconds, of storing the account, of removing old records and of removing unneeded
+ * scripts.
+ */
 #define KEEP_S 60
 #define PRUNE_S 60
 #define SCRIPTS_S 3600
 
 G_DEFINE_QUARK(virtbed-run-service, run_service_error)
 
-/* What those who watch are shown. */
+/* The progress. */
 
-/* Counts one task that has ended, or says that it has not. */
+/* Adds one task to the totals of ended tasks; false: it has not ended. */
 static bool settle_one(struct run_service *service, const struct engine_task *task)
 {
 	if (!engine_task_over(task))
@@ -76,7 +86,10 @@ static void count_tasks(struct run_service *service, struct run_progress *progre
 	service->counted_s = backend_now_s(service->backend);
 }
 
-/* Whether so many tasks have not ended, or came after one that has not, that they are not counted for all who ask. */
+/*
+ * Whether counting is too expensive for each request: many tasks have not ended, or come after a
+ * task that has not. Then counts are refreshed every COUNT_APART_S.
+ */
 static bool is_long(const struct run_service *service)
 {
 	return service->submissions->len - service->settled > COUNT_AT_ONCE &&
@@ -123,7 +136,7 @@ static bool make_experiment(struct run_service *service, GError **error)
 	return service->experiment != NULL;
 }
 
-/* The run that never ends: the first one of the store, if there is one. */
+/* Finds the run that never ends: the first one of the store, if there is one. */
 static bool find_row(struct run_service *service, GError **error)
 {
 	g_autoptr(GPtrArray) rows = store_runs(service->session->store, error);
@@ -142,7 +155,7 @@ static bool find_row(struct run_service *service, GError **error)
 	return true;
 }
 
-/* All at once: a run that has no baseline or no account could not be taken up again. */
+/* All in one transaction: a run without a baseline or an account could not be continued. */
 static bool write_beginning(struct run_service *service, const struct remote_baseline *baseline,
 			    GError **error)
 {
@@ -194,7 +207,7 @@ static bool begin_new(struct run_service *service, GError **error)
 	return good;
 }
 
-/* Nodes that the configuration does not have any more are in nobody's way. */
+/* Drains of nodes that the configuration no longer has are ignored. */
 static bool restore_drains(struct run_service *service, GError **error)
 {
 	const struct config *config = service->session->config;
@@ -215,7 +228,7 @@ static bool restore_drains(struct run_service *service, GError **error)
 	return true;
 }
 
-/* Hosts that the configuration has got since the service first began. */
+/* Makes a note of hosts that were added to the configuration after the service first began. */
 static void note_unknown_idle(struct run_service *service)
 {
 	g_autofree char *hosts = run_service_unknown_idle(service);
@@ -229,7 +242,9 @@ static void note_unknown_idle(struct run_service *service)
 	run_session_note(service->session, (double)NAN, "unmetered", text);
 }
 
-/* Whoever has not answered by then comes in when it does; until then its cluster is away. */
+/*
+ * Makes a note of clusters that have not answered; they join when they do, and are away until then.
+ */
 static void note_silent(struct run_service *service)
 {
 	struct run_session *session = service->session;
@@ -278,7 +293,8 @@ static void make_setup(struct run_service *service)
 	service->setup.mapping_interval_s = service->config.mapping_interval_s;
 	service->setup.moments = POLICY_AT_BOTH;
 	service->setup.changes_apart_s = CHANGES_APART_S;
-	service->setup.duration_s = FOREVER_S; /* not INFINITY: snapshots are JSON, too */
+	/* not INFINITY: JSON snapshots cannot represent it */
+	service->setup.duration_s = FOREVER_S;
 	service->setup.record_changes = true;
 	service->setup.record_steps = true;
 	service->setup.apart = true;
@@ -315,7 +331,7 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 	return !going_on || restore(service, error);
 }
 
-/* Under way. */
+/* While serving. */
 
 static bool find_policy(const struct config_service *wanted, struct policy *ret_policy, GError **error)
 {
@@ -339,7 +355,7 @@ static bool store_policy(struct run_service *service, const char *policy, GError
 	return true;
 }
 
-/* Which policy decides from now on is on record, for reports. */
+/* Stores which policy decides from now on, for reports. */
 static void note_policy(struct run_service *service)
 {
 	g_autofree char *utc = clock_utc();
@@ -363,7 +379,7 @@ static char *what_was_taken(const struct config_service *config, const struct po
 			       limit ? "at most " : "any energy", limit ?: "", config->tasks_max);
 }
 
-/* On record from here on: what the state is made with. */
+/* Stores the configuration that the state is made with. */
 static bool keep_config(const struct run_service *service, const struct config *config, GError **error)
 {
 	g_autofree char *path = g_build_filename(service->session->dir, "config.yaml", NULL);
@@ -371,7 +387,7 @@ static bool keep_config(const struct run_service *service, const struct config *
 	return config_save(config, path, error);
 }
 
-/* On record both, or neither. */
+/* Stores the policy and the configuration, or neither. */
 static bool keep_reloaded(struct run_service *service, const struct config *config, const char *policy,
 			  GError **error)
 {
@@ -387,7 +403,7 @@ static bool keep_reloaded(struct run_service *service, const struct config *conf
 	return false;
 }
 
-/* All that can fail comes before anything is changed, the record last. */
+/* Applies a changed configuration. All steps that can fail come before any change, storing last. */
 static bool take_again(struct run_service *service, char **ret_text, GError **error)
 {
 	struct run_session *session = service->session;
@@ -402,7 +418,7 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 	if (!config || !run_service_check(config, error))
 		return false;
 	wanted = config_service_of(config);
-	/* A limit that stays goes on: what was measured of its window is not to be lost. */
+	/* An unchanged limit continues: the energy measured in its window must not be lost. */
 	limit_changes = wanted.energy_limit_j != before.energy_limit_j ||
 			wanted.energy_window_s != before.energy_window_s;
 	if (!find_policy(&wanted, &policy, error) ||
@@ -442,7 +458,7 @@ static void synced(const GError *error, void *data)
 		run_session_store_failed(service->session, g_error_copy(error));
 }
 
-/* What the local schedulers told before is on disk: they need not keep it for us. */
+/* The events read so far are on disk, so the local schedulers may forget them. */
 static void told_is_safe(const GError *error, void *data)
 {
 	struct run_service *service = data;
@@ -455,7 +471,7 @@ static void told_is_safe(const GError *error, void *data)
 		remote_link_acknowledge(remote_fleet_link(service->session->fleet, i));
 }
 
-/* Brings all onto the disk, and what the engine has dealt with of what was told. */
+/* Syncs the store to disk, and acknowledges the events that the engine has processed. */
 static void sync_all(struct run_service *service)
 {
 	if (service->telling || !remote_backend_is_drained(service->backend) ||
@@ -469,7 +485,10 @@ static void sync_all(struct run_service *service)
 	store_sync_ask(service->sync, told_is_safe, service);
 }
 
-/* Once a second: what the engine recorded meanwhile is safe, and told to whoever reads the store. */
+/*
+ * Once a second: flushes the engine's records, so that they are safe and other readers of the store
+ * see them.
+ */
 static gboolean on_tick(gpointer data)
 {
 	struct run_service *service = data;
@@ -498,7 +517,10 @@ static void say_serving(struct run_service *service)
 	run_session_note(session, (double)NAN, "serving", text);
 }
 
-/* What it goes on from was looked over before: tasks go on, whatever became of the history. */
+/*
+ * Reports the result of the check of the whole file; what the service continues from was checked
+ * before, so it continues even if older records are damaged.
+ */
 static void checked(const GError *error, void *data)
 {
 	struct run_service *service = data;
@@ -507,7 +529,7 @@ static void checked(const GError *error, void *data)
 		run_session_note(service->session, (double)NAN, "store-damaged", error->message);
 }
 
-/* What still ran was killed, and waits on record for the service to be started again. */
+/* Serves until the end. Tasks that ran then are killed; their records wait for the next start. */
 static bool serve(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
@@ -560,7 +582,7 @@ static bool work(struct run_service *service, GError **error)
 	g_autofree char *holes = config_holes(session->config, true);
 	bool going_on;
 
-	/* Room for all that a reload can allow; what is not used costs no memory. */
+	/* Room for all that a reload can allow; unused room costs no memory. */
 	service->workload = workload_open_new(CONFIG_SERVICE_TASKS_MAX);
 	if (!make_experiment(service, error) ||
 	    !(service->sync = store_sync_new(session->store, error)) ||
@@ -588,7 +610,8 @@ static void clear(struct run_service *service)
 	store_sync_free(service->sync, NULL);
 	engine_free(service->engine);
 	if (service->backend)
-		backend_destroy(service->backend); /* samples still come while the last tasks end */
+		/* samples still arrive while the last tasks end */
+		backend_destroy(service->backend);
 	service->session->run = 0;
 	service->session->recorder = NULL;
 	recorder_store_free(service->recorder);

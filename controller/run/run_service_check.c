@@ -19,7 +19,7 @@ static bool refuse_config(GError **error, const char *format, ...)
 	return false;
 }
 
-/* A limit that nothing is held against would be none. What simulated hosts draw is known. */
+/* An energy limit needs the energy of all hosts; that of simulated hosts is known. */
 static bool check_limit(const struct config *config, GError **error)
 {
 	const struct config_service service = config_service_of(config);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Whose energy it was that the meters of a service counted: what local schedulers tell of the time between
- * samples (remote_usage.h) is split (energy_split.h) and written down, interval after interval of each host
- * (host_account.h). The store says where each host's account stands; what was told before that is not
- * told again, and what nobody can tell any more becomes an interval of its own, which is marked.
+ * The energy account of a service. The usage that local schedulers report between samples
+ * (remote_usage.h) is split (energy_split.h) and stored, interval after interval of each host
+ * (host_account.h). The store has the end of each host's account, so repeated reports are skipped;
+ * energy that cannot be attributed any more becomes a marked interval of its own.
  */
 #include <float.h>
 #include <math.h>
@@ -16,16 +16,18 @@
 #include "controller/run/run_record.h"
 #include "controller/run/run_service_private.h"
 
-/* What is told of intervals that no local scheduler tells of. */
+/* Marks of intervals that no local scheduler reports. */
 #define MARK_GAP "gap"
 #define MARK_UNREAD "unread"
 #define MARK_MISSED "missed"
 #define MARK_NEW "new-counter"
 
-/* In the store: since when somebody serves, seconds of the run. */
+/* Key in the store's meta: since when a controller serves, seconds of the run. */
 #define SERVED_KEY "service_served_s"
 
-/* Sums of all hosts stay below: what would lead further is not counted (146 years of a kilowatt). */
+/*
+ * The bound of the sum over all hosts; energy beyond it is not counted (146 years of a kilowatt).
+ */
 #define COUNTED_MAX_UJ (INT64_MAX / 2)
 
 double run_service_energy_j(const struct run_service *service)
@@ -54,7 +56,7 @@ double run_service_unreported_j(const struct run_service *service)
 	return unreported_j;
 }
 
-/* What an older store has may be any number. */
+/* Sums without overflow: an older store may have any numbers. */
 static int64_t saturated(int64_t sum, int64_t more)
 {
 	int64_t result;
@@ -77,7 +79,7 @@ static char *day_of(const struct run_service *service, double time_s)
 	return g_date_time_format(then, "%Y-%m-%d");
 }
 
-/* A host's baseline in milliwatts; 0 where it is not known. */
+/* A host's baseline in milliwatts; 0 if it is not known. */
 static uint64_t idle_mw_of(const struct run_service *service, const char *host)
 {
 	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
@@ -91,7 +93,7 @@ static uint64_t idle_mw_of(const struct run_service *service, const char *host)
 	return 0;
 }
 
-/* Adds an interval that ends where `interval` says, with what `parts` (NULL: nobody) has of it. */
+/* Adds an interval that ends where `interval` says, with the `parts` of tasks (NULL: none). */
 static bool add(struct run_service *service, struct host_account *account,
 		struct store_account_interval *interval, const struct energy_split *split,
 		const GArray *parts, GError **error)
@@ -133,8 +135,8 @@ static bool add_hole(struct run_service *service, struct host_account *account, 
 }
 
 /*
- * From where the account stands until `to_uj` at `to_s` nobody can tell whose energy it was. As long as
- * nobody served it is apart; the counter is taken to have risen evenly.
+ * Adds an unattributed interval from the end of the account to `to_uj` at `to_s`. The time in which
+ * no controller served becomes a separate interval; the counter is assumed to have risen evenly.
  */
 static bool add_unreported(struct run_service *service, struct host_account *account, double to_s,
 		       int64_t to_uj, GError **error)
@@ -155,7 +157,7 @@ static bool add_unreported(struct run_service *service, struct host_account *acc
 	return add_hole(service, account, to_s, to_uj, MARK_MISSED, error);
 }
 
-/* The counter began anew: what it had risen by stays, and what was drawn meanwhile nobody counted. */
+/* The counter restarted: its rise so far is kept, and energy used in between is not counted. */
 static bool begin_counter(struct run_service *service, struct host_account *account, double at_s,
 			  int64_t at_uj, GError **error)
 {
@@ -175,8 +177,8 @@ static bool begin_counter(struct run_service *service, struct host_account *acco
 }
 
 /*
- * The tasks of an interval in their order; CPU time of what is none of ours is added to *ret_others_ns, as far as it
- * goes.
+ * The parts of an interval, ordered by task; CPU time of foreign tasks is added to *ret_others_ns,
+ * without overflow.
  */
 static GArray *parts_of(const struct run_service *service, const struct remote_usage *usage,
 			int64_t *ret_others_ns)
@@ -199,7 +201,10 @@ static GArray *parts_of(const struct run_service *service, const struct remote_u
 	return parts;
 }
 
-/* Of emulated blades nobody can tell what is no VM (docs/how-to/service.md); of other hosts it must be known. */
+/*
+ * Whether the CPU time of processes that are no VMs is missing: emulated blades cannot report it
+ * (docs/how-to/service.md), other hosts must.
+ */
 static bool lacks_others(const struct run_service *service, uint32_t cluster,
 			 const struct remote_usage *usage)
 {
@@ -281,14 +286,20 @@ static struct host_account *account_of(struct run_service *service, uint32_t clu
 	return open_account(service, meter);
 }
 
-/* Another counter than the account's: it begins at 0, and may have passed the old one's value since. */
+/*
+ * Whether the interval is of another counter than the account: a new counter begins at 0, and may
+ * have passed the old value since.
+ */
 static bool is_another(const struct store_account_meter *meter, const struct remote_usage *usage)
 {
 	return usage->from_uj < meter->at_uj ||
 	       (meter->counter && usage->counter && !g_str_equal(meter->counter, usage->counter));
 }
 
-/* Of a scheduler that does not tell its counters apart we know what it shows, and nothing else. */
+/*
+ * Stores the counter's name. If the local scheduler does not name its counters, only their values
+ * can show a restart.
+ */
 static void note_counter(struct store_account_meter *meter, const struct remote_usage *usage)
 {
 	if (g_strcmp0(meter->counter, usage->counter) == 0)
@@ -305,7 +316,7 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 	struct store_account_meter *meter;
 	bool another;
 
-	/* An account begins with the service, or with a host that it gets. */
+	/* An account begins with the service, or with a host that is added. */
 	if (from_s < fmax(service->served_s, 0) && !g_hash_table_contains(service->accounts, usage->host))
 		return true;
 	account = account_of(service, cluster, usage);
@@ -315,7 +326,7 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 		meter->stream = g_strdup(stream);
 		meter->seq = 0;
 	} else if (usage->seq <= meter->seq) {
-		return true; /* told again */
+		return true; /* a repeated report */
 	}
 	another = is_another(meter, usage);
 	note_counter(meter, usage);
@@ -412,7 +423,7 @@ static bool sum_up(struct run_service *service, GError **error)
 	return true;
 }
 
-/* A sum that cannot be had is no reason not to serve. */
+/* If the sum cannot be read, the service starts all the same. */
 static void sum_up_or_note(struct run_service *service)
 {
 	g_autoptr(GError) error = NULL;
@@ -425,7 +436,7 @@ static void sum_up_or_note(struct run_service *service)
 	run_session_note(service->session, (double)NAN, "energy-unknown", text);
 }
 
-/* A controller that takes over serves since the one before it did. */
+/* A controller that continues a run serves since the one before it did. */
 static bool begin_serving(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
@@ -434,7 +445,7 @@ static bool begin_serving(struct run_service *service, GError **error)
 	if (session->go_on) {
 		g_autofree char *since = store_get_meta(session->store, SERVED_KEY);
 
-		service->served_s = -INFINITY; /* where it is not known */
+		service->served_s = -INFINITY; /* if it is not known */
 		read_number(since, -DBL_MAX, DBL_MAX, &service->served_s);
 		return true;
 	}
@@ -443,7 +454,7 @@ static bool begin_serving(struct run_service *service, GError **error)
 			      g_ascii_dtostr(text, sizeof(text), service->served_s), error);
 }
 
-/* Goes on after the last interval of the cluster's that is on record. */
+/* Continues after the last stored interval of the cluster. */
 static void ask_cluster(struct run_service *service, uint32_t cluster)
 {
 	const struct run_session *session = service->session;
@@ -484,7 +495,7 @@ bool run_service_energy_begin(struct run_service *service, GError **error)
 
 /* Ending. */
 
-/* Who is well answers at once. */
+/* Available local schedulers answer at once. */
 #define LAST_WORDS_S 2.0
 
 struct ending {
@@ -502,7 +513,9 @@ static bool have_told(void *data)
 	return told || ending->session->store_failed;
 }
 
-/* Whoever is started next takes all that was not told by then for what was drawn while nobody served. */
+/*
+ * All energy that is not reported by then counts for the next controller as used while none served.
+ */
 void run_service_energy_end(struct run_service *service)
 {
 	struct ending ending = {service->session, clock_now_ns()};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Going on from what is on record. No single bad record keeps a service from starting: the task that it is of
- * is set aside, as quarantined, with what is stored of it left as it is, and everything else goes on.
+ * Continues from the store. A single bad record does not keep a service from starting: its task is
+ * quarantined, its records are left as they are, and all other tasks continue.
  */
 #include <math.h>
 
 #include "common/clock.h"
 #include "controller/run/run_service_private.h"
 
-/* More than so many are told of by their number alone. */
+/* The number of quarantined tasks with a note of their own; the rest is only counted. */
 #define QUARANTINED_TOLD 20
 
 static void set_aside(struct run_service *service, uint32_t task, char *why)
@@ -19,9 +19,11 @@ static void set_aside(struct run_service *service, uint32_t task, char *why)
 		g_hash_table_insert(service->bad, GUINT_TO_POINTER(task), why);
 }
 
-/* What was submitted. */
+/* Submissions. */
 
-/* In the place of one that is not there. It is stored only if somebody cancels or releases the task. */
+/*
+ * A replacement for a missing submission. It is stored only if a user cancels or releases the task.
+ */
 static struct store_submission *missing_submission(const struct run_service *service, uint32_t task)
 {
 	struct store_submission *submission = g_new0(struct store_submission, 1);
@@ -48,7 +50,7 @@ static bool is_time(double value)
 	return isnan(value) || value > 0;
 }
 
-/* Whether a task can be made of it, and whoever walks from request to request gets past it. */
+/* Whether a task can be made from it, and its request has valid bounds. */
 static bool makes_sense(const struct store_submission *one, uint32_t tasks_max)
 {
 	return one->first <= one->task && one->task - one->first < one->count &&
@@ -64,7 +66,7 @@ static void add_missing(struct run_service *service, GPtrArray *all, uint32_t un
 	}
 }
 
-/* The rows, in order, one for each of `count` numbers. Those of no such number are left where they are. */
+/* The rows, in order, one for each of `count` numbers. Rows with other numbers are ignored. */
 static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint32_t count)
 {
 	GPtrArray *all = g_ptr_array_new_full(count, (GDestroyNotify)store_submission_free);
@@ -87,7 +89,7 @@ static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint3
 	return all;
 }
 
-/* By how many there are: a number may be too high because its row is damaged. */
+/* Compares the number of rows: a task's number may be too high because its row is damaged. */
 static bool check_room(const struct run_service *service, uint32_t count, GError **error)
 {
 	if (count <= service->config.tasks_max)
@@ -129,9 +131,9 @@ bool run_service_recall(struct run_service *service, GError **error)
 	return true;
 }
 
-/* What became of it. */
+/* Results. */
 
-/* Of a task that was submitted, and whose record did not come to be. */
+/* Restores a task that was submitted but has no record of its own yet. */
 static bool restore_waiting(struct run_service *service, uint32_t task)
 {
 	const struct engine_task waiting = {
@@ -146,7 +148,7 @@ static bool restore_waiting(struct run_service *service, uint32_t task)
 	return engine_restore_task(service->engine, task, &waiting);
 }
 
-/* What people wanted of it, after what became of it. */
+/* Restores users' requests about a task, after its state. */
 static void restore_wishes(struct run_service *service, const struct store_submission *submission)
 {
 	struct engine *engine = service->engine;
@@ -177,7 +179,7 @@ static void restore_unrecorded(struct run_service *service, const struct store_s
 			  g_strdup_printf("the configuration has no type '%s'", submission->type));
 }
 
-/* Once through all records: more bad ones may come to light. */
+/* Restores all records once; this can find more bad ones. */
 static bool restore_once(struct run_service *service, GError **error)
 {
 	if (!recorder_store_restore(service->session->store, service->row.run, &service->setup,
@@ -206,7 +208,7 @@ bool run_service_restore(struct run_service *service, GError **error)
 	return true;
 }
 
-/* Rows whose number no task can have: of whom they are nobody can tell. */
+/* Makes a note of rows with impossible task numbers; their owners are not known. */
 static void note_strays(struct run_service *service)
 {
 	g_autofree char *strays = store_stray_tasks(service->session->store, service->row.run,

@@ -11,7 +11,7 @@
 #include "controller/run/run_service_private.h"
 #include "controller/run/run_service_scripts.h"
 
-/* What is worth the same for ever is so for 31 years. */
+/* The duration of a utility that never falls: 31 years. */
 #define FOREVER_S 1e9
 
 static bool G_GNUC_PRINTF(3, 4) refuse(GError **error, enum run_service_error code,
@@ -27,7 +27,10 @@ static bool G_GNUC_PRINTF(3, 4) refuse(GError **error, enum run_service_error co
 	return false;
 }
 
-/* What people were told is no longer true where the store cannot be written: the service ends. */
+/*
+ * Makes the failed store the error and ends the service: what users were told would no longer be
+ * true.
+ */
 static bool store_fault(struct run_service *service, GError *reason, GError **error)
 {
 	refuse(error, RUN_SERVICE_ERROR_STORE, "the store cannot be written: %s", reason->message);
@@ -35,7 +38,7 @@ static bool store_fault(struct run_service *service, GError *reason, GError **er
 	return false;
 }
 
-/* Puts what was written on record; the engine has recorded the rest in the same transaction. */
+/* Commits the records; those of the engine are in the same transaction. */
 static bool put_on_record(struct run_service *service, GError **error)
 {
 	GError *reason = NULL;
@@ -59,7 +62,7 @@ static const struct config_type *find_type(const struct config *config, const ch
 	return NULL;
 }
 
-/* Whether there is no estimate of the type on any cluster that it fits. Where hosts are shared none is needed. */
+/* Whether the type has no estimate on any cluster that it fits. On shared hosts none is needed. */
 static bool is_unmeasured(const struct config *config, const struct config_type *type)
 {
 	bool any = false;
@@ -116,7 +119,7 @@ bool run_service_make_task(const struct run_service *service,
 		find_type(service->session->config, submission->type, &row);
 
 	if (type && is_unmeasured(service->session->config, type)) {
-		type = NULL; /* as if it were no more */
+		type = NULL; /* treated as an unknown type */
 		row = UINT32_MAX;
 	}
 	*ret_task = (struct sched_task){
@@ -131,7 +134,7 @@ bool run_service_make_task(const struct run_service *service,
 	return type != NULL;
 }
 
-/* Whether an order makes sense. */
+/* Checks of a request to submit. */
 
 static bool check_type(const struct config *config, const struct run_service_submit_request *order,
 		       GError **error)
@@ -198,7 +201,7 @@ static bool check_times(const struct run_service_submit_request *order, GError *
 	return true;
 }
 
-/* Anybody may go behind the others; before them only who answers for the queue. */
+/* All users may lower a task's priority; only operators may raise it. */
 static bool check_priority(const struct run_service_submit_request *order, GError **error)
 {
 	return order->priority <= 0 || order->unbound ||
@@ -225,7 +228,7 @@ static bool check_order(const struct run_service *service, const struct run_serv
 
 /* Submitting. */
 
-/* Somebody who waits for what is recorded now to be safe. */
+/* A caller that waits until what is recorded now is safe. */
 struct waiter {
 	store_sync_done_f done;
 	void *data;
@@ -251,7 +254,7 @@ static const struct store_submission *find_key(const struct run_service *service
 	return text ? g_hash_table_lookup(service->keys, text) : NULL;
 }
 
-/* Of all that a script is: program, arguments, files and results; NULL: there is none. */
+/* Digest of a script's program, arguments, files and results; NULL: there is no script. */
 static char *script_digest(const struct run_service_submit_request *order)
 {
 	g_autofree char *summary = order->script ? task_script_summary(order->script) : NULL;
@@ -270,7 +273,10 @@ static bool same_number(double left, double right)
 	return isnan(left) ? isnan(right) : left == right;
 }
 
-/* In what an order differs from what was submitted under its key, "" where in nothing (the caller frees). */
+/*
+ * The members in which a request differs from the submission with its key, "" if in none (the
+ * caller frees).
+ */
 static char *differences(const struct run_service_submit_request *order, const struct store_submission *before)
 {
 	const bool known = before->asked_held >= 0;
@@ -290,7 +296,10 @@ static char *differences(const struct run_service_submit_request *order, const s
 	return g_string_free(text, FALSE);
 }
 
-/* The same key is for the same contents: others would not be submitted, and look as if they were. */
+/*
+ * A key must be repeated with the same contents: other contents would not be submitted, but look as
+ * if they were.
+ */
 static bool check_key(const struct run_service_submit_request *order, const struct store_submission *before,
 		      GError **error)
 {
@@ -332,7 +341,9 @@ static struct store_submission *new_submission(const struct run_service *service
 	return submission;
 }
 
-/* Into the engine, which records the task, and beside it on record. */
+/*
+ * Adds a task to the engine, which records it, and stores its submission in the same transaction.
+ */
 static bool add_one(struct run_service *service, struct store_submission *submission,
 		    GError **error)
 {
@@ -349,12 +360,15 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 	}
 	submission->arrival_s = engine_task(service->engine, index)->task->arrival_s;
 	service->session->tasks_count = index + 1;
-	/* What the engine wrote may have failed, and undone the transaction: by itself this would be kept. */
+	/*
+	 * A failed write of the engine may have undone the transaction; the submission alone would
+	 * then be stored.
+	 */
 	return recorder_store_join(service->recorder, error) &&
 	       store_put_submission(service->session->store, submission, error);
 }
 
-/* Before anything is written: others' tasks of the same turn are in the transaction, too. */
+/* Checked before any write, since the transaction also has the tasks of other requests. */
 static bool check_serving(const struct run_service *service, GError **error)
 {
 	return engine_counts(service->engine)->ended_by == ENGINE_END_NONE ||
@@ -381,7 +395,9 @@ static void log_submitted(const struct run_service_submit_request *order, uint32
 		    order->type, order->held ? ", held" : "", all ?: "");
 }
 
-/* Before its tasks are on record: one without its script could not be started. */
+/*
+ * The script is saved before its tasks are stored: a task without its script could not be started.
+ */
 static bool keep_script(struct run_service *service, const struct run_service_submit_request *order,
 			uint32_t first, GError **error)
 {
@@ -392,7 +408,7 @@ static bool keep_script(struct run_service *service, const struct run_service_su
 		      reason->message);
 }
 
-/* Tasks of a user that have not ended. */
+/* The number of a user's tasks that have not ended. */
 static uint32_t count_open(const struct run_service *service, int64_t uid)
 {
 	uint32_t open = 0;
@@ -405,7 +421,7 @@ static uint32_t count_open(const struct run_service *service, int64_t uid)
 	return open;
 }
 
-/* Nobody is to fill the queue, which is everybody's. */
+/* A user's tasks are limited, since all users share the queue. */
 static bool check_share(const struct run_service *service, const struct run_service_submit_request *order,
 			GError **error)
 {
@@ -422,7 +438,7 @@ static bool check_share(const struct run_service *service, const struct run_serv
 		      service->config.user_tasks_max);
 }
 
-/* One event for all tasks of a request: whoever follows events learns of them by it. */
+/* One event for all tasks of a request, from which readers of events learn of them. */
 static bool record_submitted(struct run_service *service, const struct run_service_submit_request *order,
 			     uint32_t first, GError **error)
 {
@@ -522,7 +538,7 @@ const struct store_submission *run_service_submission(const struct run_service *
 						: NULL;
 }
 
-/* What people want of tasks and nodes that are there. */
+/* Requests about existing tasks and nodes. */
 
 static const char *ask_engine(struct engine *engine, enum run_service_task_op wish, uint32_t task)
 {
@@ -551,7 +567,7 @@ bool run_service_ask(struct run_service *service, enum run_service_task_op wish,
 		submission->cancelled = true;
 	else
 		submission->held = wish == RUN_SERVICE_HOLD;
-	/* As in add_one(). */
+	/* as in add_one() */
 	if (!recorder_store_join(service->recorder, &reason) ||
 	    !store_put_submission(service->session->store, submission, &reason))
 		return store_fault(service, reason, error);

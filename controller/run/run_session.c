@@ -18,16 +18,19 @@
 #include "controller/run/run_service.h"
 #include "controller/run/run_utc.h"
 
-/* Boots are slow under emulation, and all at once (spec: 32 s for nine). */
+/* Boots are slow under emulation, and all VMs boot at once. */
 #define FIRST_READY_S 300.0
 
-/* What nodes take to get ready beside their boots: hosts are reached, caps set, and boots wait for each other. */
+/*
+ * What nodes need to get ready beside their boots: connecting to hosts, setting caps, waiting for
+ * other boots.
+ */
 #define BESIDE_BOOTS_S 120.0
 
-/* What ended a moment ago still shows in the first sample after it. */
+/* The first sample after the end of a task still shows its power. */
 #define QUIET_S 1.5
 
-/* What nodes take to be ready again. */
+/* A guess of how long nodes take to be ready again. */
 #define SETTLE_GUESS_S 3.0
 
 G_DEFINE_QUARK(virtbed - run, run_error)
@@ -96,7 +99,7 @@ void run_session_store_failed(struct run_session *session, GError *error)
 	g_autofree char *reason =
 		g_strdup_printf("the store cannot be written: %s", error->message);
 
-	log_error("%s", reason); /* whatever it was stopped for before */
+	log_error("%s", reason); /* also if it was stopped for another reason before */
 	session->store_failed = true;
 	if (session->recorder)
 		recorder_store_fail(session->recorder, error);
@@ -172,7 +175,7 @@ static void show_missing(struct run_progress *progress, void *data)
 	progress->missing = remote_fleet_missing(session->fleet);
 }
 
-/* Waits by `wait` while those who watch are shown for what. */
+/* Calls `wait`, while the progress shows what is missing. */
 static bool wait_shown(struct run_session *session,
 		       bool (*wait)(struct remote_fleet *fleet, double timeout_s, GError **error),
 		       double timeout_s, GError **error)
@@ -189,7 +192,7 @@ static bool wait_shown(struct run_session *session,
 
 bool run_session_settle(struct run_session *session, double timeout_s, GError **error)
 {
-	/* Local schedulers that were told that boots are slow there are waited for. */
+	/* The boot timeouts that are configured for local schedulers are respected. */
 	timeout_s = fmax(timeout_s, remote_fleet_boot_timeout_s(session->fleet) + BESIDE_BOOTS_S);
 	remote_fleet_kill_all(session->fleet);
 	return wait_shown(session, remote_fleet_wait_ready, timeout_s, error);
@@ -280,7 +283,7 @@ static bool load_estimates(struct run_session *session, const char *path, GError
 	return true;
 }
 
-/* The single times, where they are what the runs need. */
+/* Loads the single execution times, if the runs need them. */
 static bool load_pet(struct run_session *session, GError **error)
 {
 	const struct config_environment *environment = session->config->environment;
@@ -293,7 +296,7 @@ static bool load_pet(struct run_session *session, GError **error)
 	       config_save(session->config, config_path, error);
 }
 
-/* Whether a run has ended with the estimates that there are: others must not take their place. */
+/* Whether a run has ended with the present estimates, which must then be kept. */
 static bool has_runs(struct run_session *session)
 {
 	g_autoptr(GPtrArray) rows = store_runs(session->store, NULL);
@@ -307,7 +310,7 @@ static bool has_runs(struct run_session *session)
 	return false;
 }
 
-/* Whether the experiment cannot do without what the estimates in `path` lack. */
+/* Whether the experiment needs estimates that `path` lacks. */
 static bool lacks_some(const struct run_session *session, const char *path)
 {
 	g_autofree char *config_path = run_paths_config(session->dir, session->plan->serve);
@@ -319,8 +322,9 @@ static bool lacks_some(const struct run_session *session, const char *path)
 }
 
 /*
- * Whether something is to be measured: all of it, or pairs that were given up, under another deadline, or as stalled or
- * lost where the experiment needs them. Estimates without these in `path` do not hold then.
+ * Whether a profile is due: of all pairs, or of pairs that were given up: under another deadline,
+ * or, if the experiment needs them, as stalled or lost. Estimates in `path` that lack these are
+ * then replaced.
  */
 static bool is_profile_due(struct run_session *session, const char *path)
 {
@@ -340,7 +344,9 @@ static bool is_profile_due(struct run_session *session, const char *path)
 	return false;
 }
 
-/* What the experiment needs may be what could not be measured; all else is measured and stored then. */
+/*
+ * Whether pairs that could not be measured are needed; all others are measured and stored by then.
+ */
 static bool check_needs(const struct run_session *session, GError **error)
 {
 	g_autofree char *lacks = config_lacks(session->config);
@@ -362,7 +368,7 @@ static bool profile_once(struct run_session *session, GError **error)
 	if (!session->plan->profile)
 		return true;
 	if (is_profile_due(session, path)) {
-		g_unlink(path); /* a profile that is interrupted now is not complete */
+		g_unlink(path); /* an interrupted profile is not complete */
 		if (!run_profile(session, error))
 			return false;
 	}
@@ -370,7 +376,7 @@ static bool profile_once(struct run_session *session, GError **error)
 	       load_pet(session, error);
 }
 
-/* No task is placed on a cluster without any estimate: its nodes need not be ready. */
+/* A cluster without any estimate gets no task, so its nodes need not be ready. */
 static void excuse_unused(struct run_session *session)
 {
 	const struct config *config = session->config;

@@ -15,19 +15,19 @@
 
 enum { LOOK_S = 1 };
 
-/* How many windows a run has at least, and the shortest that says enough. */
+/* The minimum number of windows of a run, and the shortest useful window. */
 #define WINDOWS_LEAST 6
 #define WINDOW_LEAST_S 2.0
-/* A window at the end of a run that is shorter than this part of the others says too little. */
+/* A last window shorter than this fraction of the others is dropped. */
 #define WINDOW_LEAST 0.5
 
 #define PROBE_S 60.0
 
 struct run_speed {
 	struct run_session *session;
-	GArray *speeds; /* of double */
+	GArray *speeds; /* double elements */
 	guint source;   /* 0: there is no metronome */
-	struct lab_state_metronome from; /* where this window began */
+	struct lab_state_metronome from; /* at the beginning of this window */
 	int64_t from_ns;
 	double window_s;
 };
@@ -39,14 +39,14 @@ double run_speed_change(const double *speeds, guint count)
 	for (guint i = 1; i < count; i++) {
 		const double change = speeds[i] / speeds[0] - 1;
 
-		/* Half and twice are as far. */
+		/* Half and twice the speed are equally different. */
 		if (fabs(log1p(change)) > fabs(log1p(farthest)))
 			farthest = change;
 	}
 	return farthest;
 }
 
-/* Takes the window up to now, if it is as long as `least_s`, and begins the next. */
+/* Ends the present window if it is at least `least_s` long, and begins the next. */
 static void take_window(struct run_speed *speed, double least_s)
 {
 	const int64_t now_ns = clock_now_ns();
@@ -80,7 +80,7 @@ static gboolean look(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* The speed by a short probe; nothing where the probe fails, which ends no run. */
+/* Measures the speed by a short probe; a failed probe adds nothing and does not end the run. */
 static void take_probe(struct run_speed *speed)
 {
 	g_autoptr(GError) error = NULL;

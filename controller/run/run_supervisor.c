@@ -23,10 +23,10 @@
 #define LAB_DOWN_S 180.0
 #define WORDS_MAX 4096
 
-/* What taking all down takes at most, while our own main loop stands still. */
+/* The longest time to take everything down, while our main loop does not turn. */
 #define TAKE_DOWN_S (RUN_SUPERVISOR_SCHEDULER_GRACE_S + LAB_DOWN_S)
 
-/* Exit statuses of virtbed-controller that mean what they say; everything else is a crash. */
+/* Exit statuses that virtbed-controller chooses; any other is a crash. */
 enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
 
 G_DEFINE_QUARK(virtbed - run - supervisor, run_supervisor_error)
@@ -85,7 +85,7 @@ static gboolean on_signal(gpointer data)
 	struct supervisor *supervisor = data;
 	const bool serving = supervisor->request->serve && supervisor->controller;
 
-	if (!serving) /* to be stopped is how a service ends */
+	if (!serving) /* a service ends by being stopped */
 		run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_INTERRUPTED, "interrupted");
 	if (++supervisor->signals == 1)
 		run_watch_say(supervisor->watch,
@@ -97,7 +97,7 @@ static gboolean on_signal(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* The end of a terminal, but for a service, which has none and may be told so to reload. */
+/* The end of a terminal; for a service, which has none, a request to reload. */
 static gboolean on_hangup(gpointer data)
 {
 	struct supervisor *supervisor = data;
@@ -169,8 +169,7 @@ static void lab_down(struct supervisor *supervisor)
 		run_prepared_set_owns_lab(&supervisor->prepared, false);
 }
 
-/* Whether the lab of the resolved configuration is wanted, up already, or to be brought up by us.
- */
+/* Uses the lab of the configuration, brought up now unless it is up. */
 static bool resolve_hosts(struct supervisor *supervisor, GError **error)
 {
 	struct config *config = supervisor->prepared.config;
@@ -189,7 +188,7 @@ static bool resolve_hosts(struct supervisor *supervisor, GError **error)
 
 /* The controller. */
 
-/* The controller's last word, which may be that no disk can be written; NULL: it said none. */
+/* The controller's final error, possibly that no file can be written; NULL: none. */
 static char *read_words(const struct supervisor *supervisor)
 {
 	char text[WORDS_MAX];
@@ -211,7 +210,7 @@ static char *controller_words(const struct supervisor *supervisor)
 	return g_strdup_printf("see %s", log ?: "the journal");
 }
 
-/* A profile alone has no store. */
+/* Stores the usage of the daemons; a profile alone has no store. */
 static void keep_usage(const struct supervisor *supervisor, const char *text)
 {
 	const char *dir = supervisor->prepared.dir;
@@ -224,8 +223,8 @@ static void keep_usage(const struct supervisor *supervisor, const char *text)
 }
 
 /*
- * What the daemons took, those that died meanwhile included: the least that can be said of a
- * measurement on the machine that they share.
+ * Reports the resources of the daemons, also of those that died: they share the machine with the
+ * measurement.
  */
 static void tell_usage(struct supervisor *supervisor)
 {
@@ -294,7 +293,7 @@ static void on_controller_died(struct run_child *child, int status, void *data)
 	g_main_loop_quit(supervisor->loop);
 }
 
-/* What a service's controller says is passed on to the service manager. */
+/* Passes a service's notices on to the service manager. */
 static void on_notice(const char *kind, const char *text, void *data)
 {
 	const bool refused = g_str_equal(kind, "not-reloaded");
@@ -307,7 +306,7 @@ static void on_notice(const char *kind, const char *text, void *data)
 		run_supervisor_end_reload(data);
 }
 
-/* As a service manager does it with one that does not feed its watchdog: with a core to look at. */
+/* As a service manager does when a watchdog expires: kills with a core dump. */
 static void on_hung(void *data)
 {
 	struct supervisor *supervisor = data;
@@ -316,7 +315,8 @@ static void on_hung(void *data)
 		return;
 	run_watch_say(supervisor->watch, "the controller does not answer: killing it");
 	kill(run_child_pid(supervisor->controller), SIGABRT);
-	kill(run_child_pid(supervisor->controller), SIGCONT); /* or it would not come to it */
+	/* a stopped process would not handle the signal */
+	kill(run_child_pid(supervisor->controller), SIGCONT);
 }
 
 static bool watch_controller(struct supervisor *supervisor, GError **error)
@@ -358,14 +358,14 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 	       run_child_start(supervisor->controller, error);
 }
 
-/* From beginning to end. */
+/* The sequence of steps. */
 
 static bool is_interrupted(void *data)
 {
 	return ((struct supervisor *)data)->signals > 0;
 }
 
-/* As the file is: preparing has added to what was read from it. */
+/* Reads the file once more: preparing has changed the loaded configuration. */
 static bool remember(struct supervisor *supervisor, GError **error)
 {
 	g_autoptr(config_t) config = NULL;

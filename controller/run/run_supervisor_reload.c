@@ -6,7 +6,10 @@
 #include "controller/run/run_reload.h"
 #include "controller/run/run_supervisor_private.h"
 
-/* Longest time until a controller has said what became of a reload; what it notes can get lost among other notices. */
+/*
+ * Longest time until a controller reports the result of a reload; its notice can get lost among
+ * others.
+ */
 #define RELOAD_S 60
 
 static gboolean reload_is_unanswered(gpointer data);

@@ -5,16 +5,22 @@
 #include "controller/run/run_paths.h"
 #include "controller/run/run_supervisor_private.h"
 
-/* Between attempts to start a local scheduler of a service that does not stay: sooner than it is given up. */
+/*
+ * Seconds between attempts to start a local scheduler of a service that keeps dying; shorter than
+ * the time after which its cluster's tasks are given up.
+ */
 #define LATER_S 10
 
-/* What is told of one that does not stay is told again so long after: it is on record each time. */
+/*
+ * A message about a local scheduler that keeps dying is repeated after this time, since each is
+ * recorded.
+ */
 #define LATER_TOLD_S 3600
 
-/* Exit status of virtbed-local-sched that no second try can change. */
+/* Exit status of virtbed-local-sched that another try cannot change. */
 enum { SCHEDULER_INPUT = 2 };
 
-/* Whether it is time to tell that one does not stay; then that is noted. */
+/* Whether a message about a local scheduler that keeps dying is due; if so, its time is noted. */
 static bool is_news(struct supervisor *supervisor, struct run_child *child)
 {
 	const int64_t *told_ns = g_hash_table_lookup(supervisor->told, child);
@@ -26,7 +32,10 @@ static bool is_news(struct supervisor *supervisor, struct run_child *child)
 	return true;
 }
 
-/* Of a service the other clusters go on; this one is away, and comes in when what ails it is mended. */
+/*
+ * The other clusters of a service continue; this one is away, and joins again when its cause is
+ * mended.
+ */
 static void try_later(struct supervisor *supervisor, struct run_child *child, const char *text,
 		      const char *words)
 {
@@ -51,7 +60,7 @@ static void on_scheduler_died(struct run_child *child, int status, void *data)
 
 	if (supervisor->stopping)
 		return;
-	/* What has run once, of a service, is not the configuration's fault. */
+	/* For a service that ran before, the configuration is not the cause. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SCHEDULER_INPUT &&
 	    !(supervisor->request->serve && run_child_deaths(child) > 1)) {
 		run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s: %s", run_child_name(child),
