@@ -44,7 +44,8 @@ static char *read_governor(const char *root)
 	const char *name;
 
 	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *path = g_build_filename(cpus, name, "cpufreq/scaling_governor", NULL);
+		g_autofree char *path =
+			g_build_filename(cpus, name, "cpufreq/scaling_governor", NULL);
 		g_autofree char *governor = NULL;
 
 		if (!g_str_has_prefix(name, "cpu") || !g_ascii_isdigit(name[3]) ||

@@ -136,7 +136,8 @@ static json_t *read_answer(const struct transfer *transfer, int status, GError *
 	if (*error || !transfer->operation)
 		return g_steal_pointer(&body);
 	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_CONTENT_TYPE, &content_type);
-	if (http_operation_check(transfer->operation, transfer->path, status, content_type, body, &reason))
+	if (http_operation_check(transfer->operation, transfer->path, status, content_type, body,
+				 &reason))
 		return g_steal_pointer(&body);
 	g_autofree char *why = visible_start(reason->message, REASON_MAX);
 
@@ -150,10 +151,14 @@ static char *beginning(const struct transfer *transfer)
 	return visible_start(transfer->answer->str, QUOTE_MAX);
 }
 
-/* The reason in a refusal: its "error" (Redfish: an object with a "message"); NULL: it has none. The caller frees. */
+/*
+ * The reason in a refusal: its "error" (Redfish: an object with a "message"); NULL: it has none.
+ * The caller frees.
+ */
 static char *complaint(const struct transfer *transfer)
 {
-	g_autoptr(json_t) body = json_parse(transfer->answer->str, transfer->answer->len, "answer", NULL);
+	g_autoptr(json_t) body =
+		json_parse(transfer->answer->str, transfer->answer->len, "answer", NULL);
 	const json_t *said = json_object_get(body, "error");
 
 	if (json_is_object(said))
@@ -168,11 +173,12 @@ static void set_refusal(const struct transfer *transfer, long status, GError **e
 	g_autofree char *start = said ? NULL : beginning(transfer);
 
 	if (said || !transfer->operation)
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_STATUS, "%s: status %ld: %s", transfer->title, status,
-			    said ?: start);
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_STATUS, "%s: status %ld: %s",
+			    transfer->title, status, said ?: start);
 	else
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: status %ld without a reason%s%s%s",
-			    transfer->title, status, *start ? ", but \"" : "", start, *start ? "\"" : "");
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,
+			    "%s: status %ld without a reason%s%s%s", transfer->title, status,
+			    *start ? ", but \"" : "", start, *start ? "\"" : "");
 }
 
 /* Sets the error for a status below 400 that the operation does not have. */
@@ -185,11 +191,11 @@ static void set_unexpected(const struct transfer *transfer, long status, GError 
 
 	if (shown)
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,
-			    "%s: status %ld, a redirection to \"%s\", which is not followed", transfer->title, status,
-			    shown);
+			    "%s: status %ld, a redirection to \"%s\", which is not followed",
+			    transfer->title, status, shown);
 	else
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: status %ld, which is no answer", transfer->title,
-			    status);
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,
+			    "%s: status %ld, which is no answer", transfer->title, status);
 }
 
 /* Whether a transfer failed because of the server's certificate, or of our list of trusted CAs. */
@@ -212,11 +218,12 @@ static char *reason_of(const struct transfer *transfer)
 		return g_strdup_printf("cannot connect to the socket%s%s", number ? ": " : "",
 				       number ? g_strerror((int)number) : "");
 	}
-	return g_strdup(*transfer->reason ? transfer->reason : curl_easy_strerror(transfer->in_multi.result));
+	return g_strdup(*transfer->reason ? transfer->reason
+					  : curl_easy_strerror(transfer->in_multi.result));
 }
 
 /* Makes the answer or an error from libcurl's result; either may be NULL. */
-static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
+static json_t *read_result(struct transfer *transfer, int *ret_status, GError **error)
 {
 	long status = 0;
 
@@ -229,7 +236,8 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 
 		status = 0;
 		g_set_error(error, HTTP_ERROR,
-			    is_trust(transfer->in_multi.result) ? HTTP_ERROR_TRUST : HTTP_ERROR_TRANSPORT,
+			    is_trust(transfer->in_multi.result) ? HTTP_ERROR_TRUST
+								: HTTP_ERROR_TRANSPORT,
 			    "%s: %s", transfer->title, reason);
 	} else if (status >= 400) {
 		set_refusal(transfer, status, error);
@@ -249,7 +257,7 @@ static void deliver(struct http_multi_transfer *in_multi)
 	struct transfer *transfer = (struct transfer *)in_multi;
 	g_autoptr(GError) error = NULL;
 	int status;
-	g_autoptr(json_t) body = judge(transfer, &status, &error);
+	g_autoptr(json_t) body = read_result(transfer, &status, &error);
 	struct http_client *client = transfer->client;
 	struct call *call = transfer->call;
 	CURL *before = client->answered;
@@ -275,7 +283,8 @@ static bool refuse_address(const char *address, const char *why, GError **error)
 {
 	const char *at = strrchr(address, '@'); /* a password may be before it */
 
-	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS, "address \"%s%s\": %s", at ? "..." : "", at ?: address, why);
+	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS, "address \"%s%s\": %s", at ? "..." : "",
+		    at ?: address, why);
 	return false;
 }
 
@@ -293,7 +302,8 @@ static bool has_part(CURLU *url, CURLUPart part)
 static bool is_here(CURLU *url)
 {
 	char *host = NULL;
-	const bool here = curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK && loopback_is(host);
+	const bool here =
+		curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK && loopback_is(host);
 
 	curl_free(host);
 	return here;
@@ -314,15 +324,23 @@ static bool check_url(CURLU *url, const char *address, GError **error)
 
 	if ((!secure && !g_str_has_prefix(address, "http://")) || host[strlen("://")] == '/' ||
 	    curl_url_set(url, CURLUPART_URL, address, CURLU_NO_DEFAULT_PORT) != CURLUE_OK)
-		return refuse_address(address, "expected unix:/PATH, https://HOST:PORT or http://127.0.0.1:PORT",
-				      error);
-	if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) || has_part(url, CURLUPART_OPTIONS))
-		return refuse_address(address, "nobody is named in it, before \"@\"; write SCHEME://HOST:PORT", error);
+		return refuse_address(
+			address, "expected unix:/PATH, https://HOST:PORT or http://127.0.0.1:PORT",
+			error);
+	if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) ||
+	    has_part(url, CURLUPART_OPTIONS))
+		return refuse_address(
+			address, "it has no user before \"@\"; write SCHEME://HOST:PORT", error);
 	if (strpbrk(address, "?#") || !ends_at_port(host + strlen("://")))
-		return refuse_address(address, "nothing follows the host and port; write SCHEME://HOST:PORT", error);
+		return refuse_address(address,
+				      "nothing follows the host and port; write SCHEME://HOST:PORT",
+				      error);
 	return secure || is_here(url) ||
-	       refuse_address(address, "what is sent there could be read on its way, as http to another machine is not "
-				       "encrypted; use https, or http://127.0.0.1:PORT in this machine", error);
+	       refuse_address(
+		       address,
+		       "what is sent there could be read on its way, as http to another machine is not "
+		       "encrypted; use https, or http://127.0.0.1:PORT in this machine",
+		       error);
 }
 
 bool http_client_check_address(const char *address, GError **error)
@@ -344,9 +362,12 @@ bool http_client_timeout(double usual_s, double *ret_s, GError **error)
 	double seconds = usual_s;
 
 	if (given && *given &&
-	    (!duration_parse(given, &seconds) || !(seconds >= TIMEOUT_MIN_S && seconds <= TIMEOUT_MAX_S))) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			    "VIRTBED_TIMEOUT: \"%s\" is no time from 1 ms to a day; write 30, 90s or 2m", given);
+	    (!duration_parse(given, &seconds) ||
+	     !(seconds >= TIMEOUT_MIN_S && seconds <= TIMEOUT_MAX_S))) {
+		g_set_error(
+			error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			"VIRTBED_TIMEOUT: \"%s\" is no time from 1 ms to a day; write 30, 90s or 2m",
+			given);
 		return false;
 	}
 	*ret_s = seconds;
@@ -454,7 +475,8 @@ static void set_body(struct transfer *transfer, json_t *body)
 {
 	g_autofree char *text = json_text(body);
 
-	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(text));
+	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_POSTFIELDSIZE_LARGE,
+			 (curl_off_t)strlen(text));
 	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_COPYPOSTFIELDS, text);
 	transfer->headers =
 		curl_slist_append(transfer->headers, "Content-Type: application/json");
@@ -522,10 +544,12 @@ static void start_transfer(struct http_client *client, const char *method, const
 
 	*transfer = *receiver;
 	transfer->client = client;
-	transfer->in_multi = (struct http_multi_transfer){.easy = curl_easy_init(), .done = deliver};
+	transfer->in_multi =
+		(struct http_multi_transfer){.easy = curl_easy_init(), .done = deliver};
 	/* Paths of our own daemons mean nothing to users, who know commands. */
-	transfer->title = g_str_has_prefix(path, "/v1/") ? g_strdup(client->address)
-							 : g_strdup_printf("%s %s on %s", method, path, client->address);
+	transfer->title = g_str_has_prefix(path, "/v1/")
+				  ? g_strdup(client->address)
+				  : g_strdup_printf("%s %s on %s", method, path, client->address);
 	transfer->operation = http_operation_find(client->operations, method, path);
 	transfer->path = g_strdup(path);
 	transfer->answer = g_string_new(NULL);

@@ -25,12 +25,12 @@ typedef struct http_client http_client_t; /* for g_autoptr() */
 GQuark http_error_quark(void);
 enum http_error {
 	HTTP_ERROR_TRANSPORT = 1, /* no answer: refused, timed out, reset; try again */
-	HTTP_ERROR_STATUS,        /* refused with status 400 or above; the message holds its reason */
+	HTTP_ERROR_STATUS, /* refused with status 400 or above; the message holds its reason */
 	/* no answer of the API (http_client_expect()), not JSON, or larger than 64 MiB */
 	HTTP_ERROR_BODY,
 	/* the address of a client or server is malformed, or unencrypted and not of loopback */
 	HTTP_ERROR_ADDRESS,
-	HTTP_ERROR_TRUST,         /* TLS: the server's certificate is not trusted */
+	HTTP_ERROR_TRUST, /* TLS: the server's certificate is not trusted */
 };
 
 /*

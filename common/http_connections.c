@@ -49,9 +49,10 @@ enum {
 #define HANDSHAKES_SWEEP_MS 250
 
 /* The answer to peers that cannot be served now, without TLS. */
-static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
-			   "Content-Type: application/json\r\nContent-Length: 43\r\n\r\n"
-			   "{\"error\":\"too many connections; try again\"}";
+static const char busy[] =
+	"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
+	"Content-Type: application/json\r\nContent-Length: 43\r\n\r\n"
+	"{\"error\":\"too many connections; try again\"}";
 
 struct http_connections {
 	GMainContext *context;
@@ -110,7 +111,8 @@ char *http_connections_network(GInetAddress *address)
 		return g_inet_address_to_string(address);
 	memcpy(prefix, bytes, PREFIX_BYTES);
 	other = memcmp(bytes, mapped, sizeof(mapped)) == 0
-			? g_inet_address_new_from_bytes(bytes + sizeof(mapped), G_SOCKET_FAMILY_IPV4)
+			? g_inet_address_new_from_bytes(bytes + sizeof(mapped),
+							G_SOCKET_FAMILY_IPV4)
 			: g_inet_address_new_from_bytes(prefix, G_SOCKET_FAMILY_IPV6);
 	return g_inet_address_to_string(other);
 }
@@ -138,7 +140,8 @@ static struct connection *find_idle(const struct http_connections *set, const ch
 		struct connection *connection = at->data;
 
 		if (connection->peer && !connection->asked && connection->until_ns < INT64_MAX &&
-		    connection->accepted_ns < before_ns && (!peer || g_str_equal(connection->peer, peer)))
+		    connection->accepted_ns < before_ns &&
+		    (!peer || g_str_equal(connection->peer, peer)))
 			return connection;
 	}
 	return NULL;
@@ -224,7 +227,8 @@ static void unset_source(GSource **source)
 	g_clear_pointer(source, g_source_unref);
 }
 
-static void set_timer(struct http_connections *set, GSource **source, guint interval_ms, GSourceFunc function)
+static void set_timer(struct http_connections *set, GSource **source, guint interval_ms,
+		      GSourceFunc function)
 {
 	if (*source)
 		return;
@@ -260,11 +264,13 @@ static gboolean on_sweep(gpointer data)
 
 static void give_time(struct connection *connection, double seconds)
 {
-	connection->until_ns = isfinite(seconds) ? clock_now_ns() + (int64_t)(seconds * 1e9) : INT64_MAX;
+	connection->until_ns =
+		isfinite(seconds) ? clock_now_ns() + (int64_t)(seconds * 1e9) : INT64_MAX;
 }
 
 /* Adds a connection to the set, and links it with its address. */
-static struct connection *note(struct http_connections *set, GSocket *socket, GSocketAddress *remote, char *peer)
+static struct connection *connection_new(struct http_connections *set, GSocket *socket,
+					 GSocketAddress *remote, char *peer)
 {
 	struct connection *connection = g_new0(struct connection, 1);
 
@@ -310,14 +316,17 @@ static gboolean on_client_certificate(GTlsConnection *tls, GTlsCertificate *cert
  */
 static GIOStream *wrap(const struct http_connections *set, GSocket *socket)
 {
-	g_autoptr(GSocketConnection) connection = g_socket_connection_factory_create_connection(socket);
+	g_autoptr(GSocketConnection) connection =
+		g_socket_connection_factory_create_connection(socket);
 	GIOStream *tls = g_initable_new(
 		g_tls_backend_get_server_connection_type(g_tls_backend_get_default()), NULL, NULL,
-		"base-io-stream", connection, "certificate", set->certificate, "database", set->clients, NULL);
+		"base-io-stream", connection, "certificate", set->certificate, "database",
+		set->clients, NULL);
 
 	if (tls && set->clients) {
 		g_object_set(tls, "authentication-mode", G_TLS_AUTHENTICATION_REQUIRED, NULL);
-		g_signal_connect(tls, "accept-certificate", G_CALLBACK(on_client_certificate), NULL);
+		g_signal_connect(tls, "accept-certificate", G_CALLBACK(on_client_certificate),
+				 NULL);
 	}
 	return tls;
 }
@@ -353,7 +362,8 @@ static struct connection *find_next(const struct http_connections *set)
 
 	for (const GList *at = set->all.head; at && least > 0; at = at->next) {
 		struct connection *connection = at->data;
-		const guint count = waits(connection) ? count_handshakes(set, connection->peer) : G_MAXUINT;
+		const guint count =
+			waits(connection) ? count_handshakes(set, connection->peer) : G_MAXUINT;
 
 		if (count >= least)
 			continue;
@@ -392,7 +402,8 @@ static gboolean on_hurry(gpointer data)
 	for (const GList *at = set->all.head; at; at = at->next) {
 		struct connection *connection = at->data;
 
-		if (connection->early && connection->early->tls && connection->early->since_ns < before_ns)
+		if (connection->early && connection->early->tls &&
+		    connection->early->since_ns < before_ns)
 			end(connection);
 	}
 	return G_SOURCE_CONTINUE;
@@ -406,8 +417,8 @@ static bool begin_handshake(struct http_connections *set, struct early *early)
 		early_free(early);
 		return false;
 	}
-	g_tls_connection_handshake_async(G_TLS_CONNECTION(early->tls), G_PRIORITY_DEFAULT, NULL, on_handshake,
-					 early);
+	g_tls_connection_handshake_async(G_TLS_CONNECTION(early->tls), G_PRIORITY_DEFAULT, NULL,
+					 on_handshake, early);
 	return true;
 }
 
@@ -426,7 +437,7 @@ static void begin_handshakes(struct http_connections *set)
 /* Silent connections. */
 
 /* Waits for `count` bytes, or for the end of the stream (tcp(7), SO_RCVLOWAT). */
-static void want(struct early *early, gsize count)
+static void set_wanted_bytes(struct early *early, gsize count)
 {
 	early->wanted = count;
 	g_socket_set_option(early->socket, SOL_SOCKET, SO_RCVLOWAT, (gint)count, NULL);
@@ -438,7 +449,8 @@ static gsize hello_length(GSocket *socket)
 	guint8 head[RECORD_HEAD] = {0};
 	gsize length;
 
-	if (recv(g_socket_get_fd(socket), head, sizeof(head), MSG_PEEK | MSG_DONTWAIT) < RECORD_HEAD ||
+	if (recv(g_socket_get_fd(socket), head, sizeof(head), MSG_PEEK | MSG_DONTWAIT) <
+		    RECORD_HEAD ||
 	    head[0] != RECORD_HANDSHAKE)
 		return 0;
 	length = RECORD_HEAD + ((gsize)head[3] << 8 | head[4]);
@@ -458,7 +470,7 @@ static gboolean on_first_bytes(GSocket *socket, GIOCondition condition, gpointer
 	g_autoptr(GSocketConnection) stream = NULL;
 
 	if (length > early->wanted) {
-		want(early, length);
+		set_wanted_bytes(early, length);
 		return G_SOURCE_CONTINUE;
 	}
 	g_clear_pointer(&early->silent, g_source_unref);
@@ -466,7 +478,7 @@ static gboolean on_first_bytes(GSocket *socket, GIOCondition condition, gpointer
 		early_free(early);
 		return G_SOURCE_REMOVE;
 	}
-	want(early, 1);
+	set_wanted_bytes(early, 1);
 	if (set->certificate) {
 		begin_handshakes(set);
 	} else {
@@ -490,7 +502,7 @@ static void await_first_bytes(struct connection *connection, GSocket *socket, GS
 	early->local = local;
 	early->remote = remote;
 	connection->early = early;
-	want(early, connection->set->certificate ? RECORD_HEAD : 1);
+	set_wanted_bytes(early, connection->set->certificate ? RECORD_HEAD : 1);
 	early->silent = g_socket_create_source(socket, G_IO_IN, NULL);
 	g_source_set_callback(early->silent, G_SOURCE_FUNC(on_first_bytes), early, NULL);
 	g_source_attach(early->silent, connection->set->context);
@@ -548,7 +560,7 @@ void http_connections_add(struct http_connections *set, GSocket *socket)
 	}
 	if (g_socket_get_family(socket) != G_SOCKET_FAMILY_UNIX)
 		g_socket_set_option(socket, IPPROTO_TCP, TCP_NODELAY, TRUE, NULL);
-	connection = note(set, socket, remote, g_steal_pointer(&peer));
+	connection = connection_new(set, socket, remote, g_steal_pointer(&peer));
 	await_first_bytes(connection, socket, g_steal_pointer(&local), g_steal_pointer(&remote));
 }
 

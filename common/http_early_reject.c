@@ -90,7 +90,7 @@ static void on_written(GObject *output, GAsyncResult *result, gpointer data)
 }
 
 /* Ends the link to the message, which libsoup does not have any more. */
-static void let_go(struct http_early_reject *refusal)
+static void detach_message(struct http_early_reject *refusal)
 {
 	g_signal_handler_disconnect(refusal->message, refusal->disconnected_id);
 	g_source_destroy(refusal->source);
@@ -105,7 +105,7 @@ static gboolean take(gpointer data)
 
 	refusal->answer = answer_text(message);
 	g_set_object(&refusal->remote, soup_server_message_get_remote_address(message));
-	let_go(refusal);
+	detach_message(refusal);
 	refusal->stream = soup_server_message_steal_connection(message);
 	if (!refusal->stream) {
 		refusal_free(refusal);
@@ -119,7 +119,7 @@ static gboolean take(gpointer data)
 
 static void on_disconnected(SoupServerMessage *message, gpointer data)
 {
-	let_go(data);
+	detach_message(data);
 	refusal_free(data);
 }
 

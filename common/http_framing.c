@@ -50,10 +50,12 @@ char *http_framing_fault(SoupServerMessage *message)
 	if (repeated)
 		return g_strdup_printf("%s: a request has it once at most", repeated);
 	if (coding && length)
-		return g_strdup("Content-Length and Transfer-Encoding: a request has one of them at most");
+		return g_strdup(
+			"Content-Length and Transfer-Encoding: a request has one of them at most");
 	if (coding && (g_ascii_strcasecmp(coding, "chunked") != 0 ||
 		       soup_server_message_get_http_version(message) == SOUP_HTTP_1_0))
-		return g_strdup_printf("Transfer-Encoding: '%.32s' is not chunked, of HTTP/1.1", coding);
+		return g_strdup_printf("Transfer-Encoding: '%.32s' is not chunked, of HTTP/1.1",
+				       coding);
 	if (length && !read_number_unsigned(length, 0, G_MAXINT64, &bytes))
 		return g_strdup_printf("Content-Length: '%.32s' is no number of bytes", length);
 	return NULL;

@@ -65,9 +65,10 @@ enum http_role http_request_role(struct http_request *request)
 /* Asks the guard for the identity of a message's sender. */
 static struct http_identity identify(const struct http_server *server, SoupServerMessage *message)
 {
-	return server->guard(soup_message_headers_get_one(
-				     soup_server_message_get_request_headers(message), "Authorization"),
-			     connection_uid(message), server->guard_data);
+	return server->guard(
+		soup_message_headers_get_one(soup_server_message_get_request_headers(message),
+					     "Authorization"),
+		connection_uid(message), server->guard_data);
 }
 
 /* An unknown sender learns nothing else. */
@@ -122,7 +123,8 @@ bool http_guard_is_foreign(const struct http_server *server, SoupServerMessage *
 	 * Programs use any name for a Unix socket; names with dots come from browsers, through a
 	 * tunnel.
 	 */
-	return !g_str_has_prefix(http_listener_address(server->listener), "unix:") || strchr(host, '.');
+	return !g_str_has_prefix(http_listener_address(server->listener), "unix:") ||
+	       strchr(host, '.');
 }
 
 /* Admission. */
@@ -195,7 +197,8 @@ static bool is_crowded(struct http_server *server, SoupServerMessage *message)
 	for (const GList *at = server->open.head; at; at = at->next)
 		own += http_guard_identity(((struct http_request *)at->data)->message)->uid ==
 		       identity->uid;
-	return own >= HTTP_SERVER_WAITING_USER_MAX || server->open.length >= HTTP_SERVER_WAITING_MAX;
+	return own >= HTTP_SERVER_WAITING_USER_MAX ||
+	       server->open.length >= HTTP_SERVER_WAITING_MAX;
 }
 
 /*
@@ -258,8 +261,9 @@ bool http_guard_admit(struct http_server *server, SoupServerMessage *message)
 		refuse_for_now(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
 			       "too many requests wait for their answers; try again");
 	else if (is_sated(server, message))
-		refuse_for_now(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
-			       "too much of earlier answers was not read; read them, then try again");
+		refuse_for_now(
+			message, SOUP_STATUS_SERVICE_UNAVAILABLE,
+			"too much of earlier answers was not read; read them, then try again");
 	else
 		return true;
 	return false;

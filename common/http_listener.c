@@ -157,7 +157,8 @@ static char *bound_address(GSocket *socket, const char *scheme, GError **error)
 			       g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(bound)));
 }
 
-static bool listen_inet(struct http_listener *listener, const char *address, GSocketAddress *where, GError **error)
+static bool listen_inet(struct http_listener *listener, const char *address, GSocketAddress *where,
+			GError **error)
 {
 	const char *scheme = listener->secure ? "https" : "http";
 
@@ -178,8 +179,8 @@ static bool listen_inet(struct http_listener *listener, const char *address, GSo
 /*
  * Reads the files of TLS; both results are NULL without TLS, *ret_clients also without a client CA.
  */
-static bool read_tls(const struct http_tls *tls, GTlsCertificate **ret_certificate, GTlsDatabase **ret_clients,
-		     GError **error)
+static bool read_tls(const struct http_tls *tls, GTlsCertificate **ret_certificate,
+		     GTlsDatabase **ret_clients, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 

@@ -104,7 +104,8 @@ static bool scan(MethodFilter *self, char byte)
 		self->line_length++;
 		return good;
 	}
-	self->done = self->heads && (self->line_length == 0 || (self->line_length == 1 && *self->line == '\r'));
+	self->done = self->heads &&
+		     (self->line_length == 0 || (self->line_length == 1 && *self->line == '\r'));
 	good = !self->heads || self->done || is_line_good(self);
 	self->heads = true;
 	self->line_length = 0;
@@ -112,7 +113,7 @@ static bool scan(MethodFilter *self, char byte)
 }
 
 /* Processes a byte of the first word. Returns false if no method has it there. */
-static bool spell(MethodFilter *self, char byte)
+static bool check_word(MethodFilter *self, char byte)
 {
 	if (self->length == 0 && (byte == '\r' || byte == '\n'))
 		return true;
@@ -130,10 +131,11 @@ static gssize examine(MethodFilter *self, const char *bytes, gssize count, GErro
 	for (gssize i = 0; i < count && !self->done; i++) {
 		const bool known = self->known;
 
-		if (known ? scan(self, bytes[i]) : spell(self, bytes[i]))
+		if (known ? scan(self, bytes[i]) : check_word(self, bytes[i]))
 			continue;
 		answer(self, known ? no_headers : no_method);
-		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA, "no request of HTTP");
+		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+				    "no request of HTTP");
 		return -1;
 	}
 	return count;
@@ -147,7 +149,8 @@ static gssize read_some(GInputStream *stream, void *buffer, gsize count, GCancel
 	MethodFilter *self = METHOD_FILTER(stream);
 
 	return examine(self, buffer,
-		       g_input_stream_read(base_input(self), buffer, count, cancellable, error), error);
+		       g_input_stream_read(base_input(self), buffer, count, cancellable, error),
+		       error);
 }
 
 static gboolean close_now(GInputStream *stream, GCancellable *cancellable, GError **error)
@@ -171,7 +174,8 @@ static void close_later(GInputStream *stream, int priority, GCancellable *cancel
 {
 	GTask *task = g_task_new(stream, cancellable, callback, data);
 
-	g_io_stream_close_async(METHOD_FILTER(stream)->base, priority, cancellable, on_closed, task);
+	g_io_stream_close_async(METHOD_FILTER(stream)->base, priority, cancellable, on_closed,
+				task);
 }
 
 static gboolean close_finish(GInputStream *stream, GAsyncResult *result, GError **error)
@@ -203,14 +207,16 @@ static GSource *create_source(GPollableInputStream *stream, GCancellable *cancel
 	return g_pollable_source_new_full(stream, readable, cancellable);
 }
 
-static gssize read_nonblocking(GPollableInputStream *stream, void *buffer, gsize count, GError **error)
+static gssize read_nonblocking(GPollableInputStream *stream, void *buffer, gsize count,
+			       GError **error)
 {
 	MethodFilter *self = METHOD_FILTER(stream);
 
-	return examine(self, buffer,
-		       g_pollable_input_stream_read_nonblocking(
-			       G_POLLABLE_INPUT_STREAM(base_input(self)), buffer, count, NULL, error),
-		       error);
+	return examine(
+		self, buffer,
+		g_pollable_input_stream_read_nonblocking(G_POLLABLE_INPUT_STREAM(base_input(self)),
+							 buffer, count, NULL, error),
+		error);
 }
 
 static void pollable_init(GPollableInputStreamInterface *interface)

@@ -56,7 +56,8 @@ static void collect_finished(struct http_multi *multi)
 /* Sets the time of the next dispatch without socket activity. */
 static void set_alarm(struct http_multi *multi)
 {
-	g_source_set_ready_time(&multi->source, g_queue_is_empty(&multi->finished) ? multi->timer_us : 0);
+	g_source_set_ready_time(&multi->source,
+				g_queue_is_empty(&multi->finished) ? multi->timer_us : 0);
 }
 
 static int on_timer_wanted(CURLM *curl, long timeout_ms, void *data)
@@ -158,7 +159,8 @@ static struct http_multi *hub_new(GMainContext *context)
 	multi->curl = curl_multi_init();
 	multi->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (!multi->curl || multi->epoll < 0)
-		g_error("libcurl cannot be set up: %s", multi->curl ? strerror(errno) : "no memory");
+		g_error("libcurl cannot be set up: %s",
+			multi->curl ? strerror(errno) : "no memory");
 	multi->timer_us = -1;
 	g_queue_init(&multi->finished);
 	curl_multi_setopt(multi->curl, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
@@ -179,13 +181,15 @@ static struct http_multi *hub_new(GMainContext *context)
  */
 static void set_kept(struct http_multi *multi)
 {
-	curl_multi_setopt(multi->curl, CURLMOPT_MAXCONNECTS, (long)multi->clients * KEPT_PER_CLIENT);
+	curl_multi_setopt(multi->curl, CURLMOPT_MAXCONNECTS,
+			  (long)multi->clients * KEPT_PER_CLIENT);
 }
 
 struct http_multi *http_multi_join(GMainContext *context)
 {
 	struct http_multi *multi =
-		(struct http_multi *)g_main_context_find_source_by_funcs_user_data(context, &hub_funcs, NULL);
+		(struct http_multi *)g_main_context_find_source_by_funcs_user_data(
+			context, &hub_funcs, NULL);
 
 	if (multi)
 		g_source_ref(&multi->source);

@@ -23,9 +23,12 @@ struct http_operation {
 	const char *shape; /* of its body, which is application/json (json_shape.h) */
 };
 
-/* The operation of a request, whose path may have a query; NULL: the table, which may be NULL, has none. */
-const struct http_operation *http_operation_find(const struct http_operation *operations, const char *method,
-						 const char *path);
+/*
+ * The operation of a request, whose path may have a query; NULL: the table, which may be NULL, has
+ * none.
+ */
+const struct http_operation *http_operation_find(const struct http_operation *operations,
+						 const char *method, const char *path);
 
 /*
  * Whether an answer to a request for `path` is valid for the operation: `content_type` and `body`

@@ -137,8 +137,8 @@ static void on_headers(SoupServerMessage *message, gpointer data)
 static void on_started(SoupServer *soup, SoupServerMessage *message, gpointer data)
 {
 	set_answer_headers(message);
-	soup_server_message_set_response(message, "application/json", SOUP_MEMORY_STATIC, unreadable,
-					 strlen(unreadable));
+	soup_server_message_set_response(message, "application/json", SOUP_MEMORY_STATIC,
+					 unreadable, strlen(unreadable));
 	g_signal_connect(message, "got-headers", G_CALLBACK(on_headers), data);
 	g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_chunk), g_new0(gsize, 1),
 			      (GClosureNotify)(void (*)(void))g_free, 0);
@@ -175,7 +175,8 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 	}
 	if (!http_guard_opens(server, message, route, (const char *const *)arguments))
 		return;
-	fault = http_query_fault(g_uri_get_query(soup_server_message_get_uri(message)), route->query);
+	fault = http_query_fault(g_uri_get_query(soup_server_message_get_uri(message)),
+				 route->query);
 	if (fault) {
 		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, fault);
 		return;
@@ -186,7 +187,8 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 		return;
 	}
 	if (body && !route->takes_body && !(json_is_object(body) && json_object_size(body) == 0)) {
-		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, "request body: this takes none; leave it out");
+		http_message_fail(message, SOUP_STATUS_BAD_REQUEST,
+				  "request body: this takes none; leave it out");
 		return;
 	}
 	http_request_handle(server, message, route, g_steal_pointer(&arguments), query,

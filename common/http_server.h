@@ -150,12 +150,12 @@ const char *http_request_query(struct http_request *request, const char *key);
  * A query parameter as a whole number in digits, from `least` to `most`; `otherwise` if it is not
  * given. Returns false if it is invalid, after answering the request with 400.
  */
-bool http_request_query_integer(struct http_request *request, const char *key, uint64_t least, uint64_t most,
-				uint64_t otherwise, uint64_t *ret_value);
+bool http_request_query_integer(struct http_request *request, const char *key, uint64_t least,
+				uint64_t most, uint64_t otherwise, uint64_t *ret_value);
 
 /* As http_request_query_integer(), for a decimal number, which may have an exponent. */
-bool http_request_query_real(struct http_request *request, const char *key, double least, double most,
-			     double otherwise, double *ret_value);
+bool http_request_query_real(struct http_request *request, const char *key, double least,
+			     double most, double otherwise, double *ret_value);
 
 /* A header of the request (borrowed), or NULL. */
 const char *http_request_header(struct http_request *request, const char *name);

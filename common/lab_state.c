@@ -40,7 +40,8 @@ char *lab_state_file(const char *name)
 
 bool lab_state_read_metronome(const char *lab, struct lab_state_metronome *ret_metronome)
 {
-	g_autofree char *path = g_build_filename(LAB_STATE_ROOT, lab, LAB_STATE_METRONOME_FILE, NULL);
+	g_autofree char *path =
+		g_build_filename(LAB_STATE_ROOT, lab, LAB_STATE_METRONOME_FILE, NULL);
 	g_autofree char *text = NULL;
 	const char *after;
 	uint64_t rounds;
@@ -48,7 +49,8 @@ bool lab_state_read_metronome(const char *lab, struct lab_state_metronome *ret_m
 	if (!g_file_get_contents(path, &text, NULL, NULL))
 		return false;
 	after = read_number_front_unsigned(text, &rounds);
-	if (!after || *after != ' ' || !read_number_front_unsigned(after + 1, &ret_metronome->cpu_ns))
+	if (!after || *after != ' ' ||
+	    !read_number_front_unsigned(after + 1, &ret_metronome->cpu_ns))
 		return false;
 	ret_metronome->rounds = (uint32_t)rounds;
 	return true;

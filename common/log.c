@@ -32,14 +32,17 @@ static enum log_level threshold(void)
 		gsize level = LOG_LEVEL_INFO;
 		gsize found = 0;
 
-		while (wanted && found < G_N_ELEMENTS(level_names) && strcmp(wanted, level_names[found]) != 0)
+		while (wanted && found < G_N_ELEMENTS(level_names) &&
+		       strcmp(wanted, level_names[found]) != 0)
 			found++;
 		if (wanted && found < G_N_ELEMENTS(level_names))
 			level = found;
 		else if (wanted && *wanted)
-			fprintf(stderr, "VIRTBED_LOG: '%s' is not one of %s, %s, %s, %s: %s is used\n", wanted,
-				level_names[LOG_LEVEL_ERROR], level_names[LOG_LEVEL_WARNING],
-				level_names[LOG_LEVEL_INFO], level_names[LOG_LEVEL_DEBUG], level_names[level]);
+			fprintf(stderr,
+				"VIRTBED_LOG: '%s' is not one of %s, %s, %s, %s: %s is used\n",
+				wanted, level_names[LOG_LEVEL_ERROR],
+				level_names[LOG_LEVEL_WARNING], level_names[LOG_LEVEL_INFO],
+				level_names[LOG_LEVEL_DEBUG], level_names[level]);
 		g_once_init_leave(&once, level + 1);
 	}
 	return (enum log_level)(once - 1);

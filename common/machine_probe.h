@@ -45,7 +45,10 @@ enum machine_probe_error {
 	MACHINE_PROBE_ERROR_DOCUMENT, /* it is not a probe's document */
 };
 
-/* Reads `length` bytes of a document; `what` names it in errors. NULL with `error`. The caller frees. */
+/*
+ * Reads `length` bytes of a document; `what` names it in errors. NULL with `error`. The caller
+ * frees.
+ */
 struct machine_probe *machine_probe_parse(const char *text, gsize length, const char *what,
 					  GError **error);
 /* As machine_probe_parse(), from a file. */

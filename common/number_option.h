@@ -18,7 +18,7 @@
  */
 bool number_option(const char *option, const char *text, double min, double max, double *ret_value,
 		   GError **error);
-bool number_option_integer(const char *option, const char *text, int64_t min, int64_t max, int64_t *ret_value,
-			   GError **error);
+bool number_option_integer(const char *option, const char *text, int64_t min, int64_t max,
+			   int64_t *ret_value, GError **error);
 bool number_option_unsigned(const char *option, const char *text, uint32_t min, uint32_t max,
 			    uint32_t *ret_value, GError **error);

@@ -52,7 +52,8 @@ static bool has_word(const char *list, const char *word)
 }
 
 /* The group in a line "ID:CONTROLLERS:GROUP" of the hierarchy, else NULL. */
-static const char *group_in(const char *line, const struct own_cgroup_mount *mount, const char *controller)
+static const char *group_in(const char *line, const struct own_cgroup_mount *mount,
+			    const char *controller)
 {
 	const char *controllers = strchr(line, ':');
 	const char *group = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -66,7 +67,8 @@ static const char *group_in(const char *line, const struct own_cgroup_mount *mou
 	return NULL;
 }
 
-char *own_cgroup_dir(const struct own_cgroup_mount *mount, const char *controller, const char *cgroups)
+char *own_cgroup_dir(const struct own_cgroup_mount *mount, const char *controller,
+		     const char *cgroups)
 {
 	g_auto(GStrv) lines = g_strsplit(cgroups, "\n", -1);
 	const gsize root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
@@ -164,7 +166,9 @@ static double memory_of(const char *group)
 		const double used = number_in(group, memory_files[i].used);
 
 		if (!isnan(limit) && !isnan(used))
-			return fmax(0, limit - fmax(0, used - dropped_at_once(group, memory_files[i].files)));
+			return fmax(0,
+				    limit - fmax(0, used - dropped_at_once(group,
+									   memory_files[i].files)));
 	}
 	return (double)INFINITY;
 }
@@ -245,8 +249,9 @@ double own_cgroup_cores(void)
 	g_autofree char *mountinfo = NULL;
 	g_autofree char *cgroups = NULL;
 
-	return read_groups(&mountinfo, &cgroups) ? own_cgroup_cores_of(affinity_cpus(), mountinfo, cgroups) :
-						   affinity_cpus();
+	return read_groups(&mountinfo, &cgroups)
+		       ? own_cgroup_cores_of(affinity_cpus(), mountinfo, cgroups)
+		       : affinity_cpus();
 }
 
 double own_cgroup_memory(void)
@@ -254,7 +259,8 @@ double own_cgroup_memory(void)
 	g_autofree char *mountinfo = NULL;
 	g_autofree char *cgroups = NULL;
 
-	return read_groups(&mountinfo, &cgroups) ? own_cgroup_memory_of(mountinfo, cgroups) : (double)INFINITY;
+	return read_groups(&mountinfo, &cgroups) ? own_cgroup_memory_of(mountinfo, cgroups)
+						 : (double)INFINITY;
 }
 
 double own_cgroup_machine_memory_of(double machine, const char *mountinfo, const char *cgroups)
@@ -268,5 +274,7 @@ double own_cgroup_machine_memory(void)
 	g_autofree char *mountinfo = NULL;
 	g_autofree char *cgroups = NULL;
 
-	return read_groups(&mountinfo, &cgroups) ? own_cgroup_machine_memory_of(machine, mountinfo, cgroups) : machine;
+	return read_groups(&mountinfo, &cgroups)
+		       ? own_cgroup_machine_memory_of(machine, mountinfo, cgroups)
+		       : machine;
 }

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 
 /*
- * The control groups that a process is in, and how much CPU time and memory they leave it. Version 1 has hierarchies for
- * controllers, version 2 has one for all (Linux: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
+ * The control groups that a process is in, and how much CPU time and memory they leave it. Version
+ * 1 has hierarchies for controllers, version 2 has one for all (Linux:
+ * Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
  */
 
 /* A mounted hierarchy. */
@@ -29,7 +30,8 @@ void own_cgroup_mount_clear(struct own_cgroup_mount *mount);
  * `controller` is a controller that the hierarchy has in version 1. The hierarchy's top if the
  * group is not below the mounted one. A new string.
  */
-char *own_cgroup_dir(const struct own_cgroup_mount *mount, const char *controller, const char *cgroups);
+char *own_cgroup_dir(const struct own_cgroup_mount *mount, const char *controller,
+		     const char *cgroups);
 
 /*
  * The CPU time per second that the quotas of `group` and its ancestors, up to `mount`, allow: the

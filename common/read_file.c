@@ -11,16 +11,19 @@
 
 static void set_errno(const char *path, int number, GError **error)
 {
-	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(number), "'%s' cannot be read: %s", path,
-		    g_strerror(number));
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(number), "'%s' cannot be read: %s",
+		    path, g_strerror(number));
 }
 
 static void set_too_large(const char *name, size_t max, GError **error)
 {
 	const int shift = max >= (size_t)1 << 20 ? 20 : max >= (size_t)1 << 10 ? 10 : 0;
 
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "'%s' cannot be read: it has more than %zu %s", name,
-		    max >> shift, shift == 20 ? "MiB" : shift == 10 ? "KiB" : "bytes");
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+		    "'%s' cannot be read: it has more than %zu %s", name, max >> shift,
+		    shift == 20   ? "MiB"
+		    : shift == 10 ? "KiB"
+				  : "bytes");
 }
 
 static bool is_too_large(const struct stat *about, size_t max)

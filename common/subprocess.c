@@ -84,7 +84,7 @@ static void reset_signals(void)
 }
 
 /* Runs in the child between fork and exec: async-signal-safe calls only. */
-static _Noreturn void become(const struct launch *launch)
+static _Noreturn void exec_child(const struct launch *launch)
 {
 	int failure;
 	pid_t parent;
@@ -97,7 +97,10 @@ static _Noreturn void become(const struct launch *launch)
 	parent = getppid();
 	if (parent != launch->parent && parent != 0)
 		_exit(127);
-	/* Sources are above 2 (see spawn()), so no dup2 overwrites one that is still needed. */
+	/*
+	 * Sources are above 2 (see spawn()), so no dup2 overwrites a descriptor that is still
+	 * needed.
+	 */
 	for (int fd = 0; fd < 3; fd++)
 		if (launch->fds[fd] >= 0 && dup2(launch->fds[fd], fd) < 0)
 			goto fail;
@@ -160,7 +163,7 @@ static GPid spawn(const char *const *argv, const char *const *environment, const
 	launch.status_fd = status[1];
 	pid = fork();
 	if (pid == 0)
-		become(&launch);
+		exec_child(&launch);
 	failure = pid < 0 ? errno : 0;
 	close_fd(&status[1]);
 	if (pid > 0)
@@ -271,7 +274,7 @@ static char *quote(const struct run *run)
 }
 
 /* Turns the program's end into an error. Returns true if it exited with 0. */
-static bool judge(const struct run *run, const char *program, int failure, int status,
+static bool check_end(const struct run *run, const char *program, int failure, int status,
 		  double timeout_s, GError **error)
 {
 	g_autofree char *said = quote(run);
@@ -338,7 +341,7 @@ bool subprocess_run(const char *const *argv, const char *const *environment, dou
 			failure = collect(&run);
 		if (failure)
 			kill(-run.pid, SIGKILL);
-		good = judge(&run, argv[0], failure, reap(run.pid), timeout_s, error);
+		good = check_end(&run, argv[0], failure, reap(run.pid), timeout_s, error);
 	}
 	close_fd(&run.pidfd);
 	close_fd(&run.fds[0]);

@@ -12,7 +12,7 @@
  * descriptor but 0, 1 and 2 (and those that it is to keep), and a process group of its own, so that
  * Ctrl-C in our terminal reaches only this process, which stops the child in order. It gets
  * PR_SET_PDEATHSIG, which the kernel ties to the THREAD that spawned it: spawn from the main
- * thread, or from one that outlives the child.
+ * thread, or from a thread that outlives the child.
  */
 
 #define SUBPROCESS_ERROR (subprocess_error_quark())
@@ -52,10 +52,10 @@ GPid subprocess_spawn_keeping(const char *const *argv, const char *const *enviro
 			      GError **error);
 
 /*
- * subprocess_spawn() with pipes to the child's standard input and output; standard error goes to the output
- * too if `merge`, else to ours. `ret_stdin` and `ret_stdout` are the caller's, non-blocking and
- * close-on-exec. From then on this process ignores SIGPIPE, as GLib's sockets make it do too:
- * writing to a child that is gone fails with EPIPE.
+ * subprocess_spawn() with pipes to the child's standard input and output; standard error goes to
+ * the output too if `merge`, else to ours. `ret_stdin` and `ret_stdout` are the caller's,
+ * non-blocking and close-on-exec. From then on this process ignores SIGPIPE, as GLib's sockets make
+ * it do too: writing to a child that is gone fails with EPIPE.
  */
 GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environment, bool merge,
 			    int *ret_stdin, int *ret_stdout, GError **error);

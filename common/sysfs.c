@@ -91,7 +91,8 @@ static gint compare(gconstpointer a, gconstpointer b)
 		same++;
 	while (same > 0 && g_ascii_isdigit(one[same - 1]))
 		same--;
-	if (read_number_front_unsigned(one + same, &x) && read_number_front_unsigned(two + same, &y) && x != y)
+	if (read_number_front_unsigned(one + same, &x) &&
+	    read_number_front_unsigned(two + same, &y) && x != y)
 		return x < y ? -1 : 1;
 	return strcmp(one, two);
 }

@@ -11,7 +11,9 @@
  * as the system reports, _INVAL for unexpected contents.
  */
 
-/* The text of `path` without the blanks around it, at most 64 KiB; the caller frees. NULL: error. */
+/*
+ * The text of `path` without the blanks around it, at most 64 KiB; the caller frees. NULL: error.
+ */
 char *sysfs_read(const char *path, GError **error);
 
 /* A whole number in decimal digits; on failure `ret_value` is untouched. */

@@ -11,8 +11,8 @@ static bool is_control(gunichar c)
 
 static bool is_steering(gunichar c)
 {
-	return is_control(c) || c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2066 && c <= 0x206f);
+	return is_control(c) || c == 0x061c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x206f);
 }
 
 /* Most texts are ASCII, which is a fast path. */

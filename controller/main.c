@@ -37,14 +37,14 @@ enum { EXIT_FAILED = 1, EXIT_INPUT = 2, EXIT_STOPPED = 3 };
 static char *run_dir;
 static char *words;
 static int words_fd = -1;
-static gboolean go_on;
+static gboolean continue_run;
 
 static const GOptionEntry entries[] = {
 	{"run", 0, 0, G_OPTION_ARG_FILENAME, &run_dir,
 	 "Run directory with plan.json and config.yaml, or wanted.yaml of a service", "DIR"},
 	{"words", 0, 0, G_OPTION_ARG_STRING, &words,
 	 "Open file for why it ends early", "DESCRIPTOR"},
-	{"continue", 0, 0, G_OPTION_ARG_NONE, &go_on, "Go on with a run that was interrupted",
+	{"continue", 0, 0, G_OPTION_ARG_NONE, &continue_run, "Continue a run that was interrupted",
 	 NULL},
 	{NULL},
 };
@@ -94,7 +94,7 @@ static int status_of(const GError *error)
 }
 
 /* Hands the final error to `virtbed run`, since its last poll of the API may be too early. */
-static int fail(const GError *error)
+static int hand_over_error(const GError *error)
 {
 	const size_t length = strlen(error->message);
 
@@ -111,7 +111,7 @@ static bool end_seen(void *data)
 	return session->progress->end_seen;
 }
 
-static int serve(struct run_session *session, GError **error)
+static int serve_and_work(struct run_session *session, GError **error)
 {
 	struct status_api *api = status_api_new(session->plan->api, session, error);
 	bool done;
@@ -127,7 +127,7 @@ static int serve(struct run_session *session, GError **error)
 	if (session->plan->serve)
 		g_unix_signal_add(SIGHUP, reload, session);
 	hold_hangup(SIG_UNBLOCK);
-	session->go_on = go_on;
+	session->go_on = continue_run;
 	done = run_session_work(session, error);
 	remote_fleet_until(session->fleet, end_seen, session, LINGER_S, !session->store_failed);
 	status_api_free(api);
@@ -147,17 +147,19 @@ int main(int argc, char **argv)
 	output_plain_help();
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error) ||
-	    !number_option_integer("--words", words, 0, INT32_MAX, &descriptor, &error) || !run_dir || argc > 1) {
-		visible_complain("virtbed-controller", error ? error->message : "--run DIR is needed, nothing else");
+	    !number_option_integer("--words", words, 0, INT32_MAX, &descriptor, &error) ||
+	    !run_dir || argc > 1) {
+		visible_complain("virtbed-controller",
+				 error ? error->message : "--run DIR is needed, nothing else");
 		return EXIT_INPUT;
 	}
 	words_fd = (int)descriptor;
 	session = run_session_open(run_dir, &error);
 	if (!session)
-		return fail(error);
-	status = serve(session, &error);
+		return hand_over_error(error);
+	status = serve_and_work(session, &error);
 	if (status != EXIT_SUCCESS)
-		status = fail(error);
+		status = hand_over_error(error);
 	if (status == EXIT_STOPPED && session->store_failed) /* no user requested this end */
 		status = EXIT_FAILED;
 	run_session_close(session);

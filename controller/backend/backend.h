@@ -83,7 +83,7 @@ enum backend_outcome {
 	BACKEND_OUTCOME_COMPLETED, /* ran to its end and verified */
 	BACKEND_OUTCOME_FAILED,    /* its own fault: exit status, wrong verification, deadline */
 	BACKEND_OUTCOME_KILLED,    /* by kill() */
-	BACKEND_OUTCOME_LOST,      /* not its fault: VM, agent, host or local scheduler; try again */
+	BACKEND_OUTCOME_LOST, /* not its fault: VM, agent, host or local scheduler; try again */
 };
 
 /* One event. Fields that do not belong to the kind are 0. */
@@ -126,7 +126,10 @@ struct backend_start {
 	uint32_t type;
 	uint32_t cluster;
 	uint32_t pstate;
-	/* nodes_count node indices of the cluster, on shared hosts one per VM; borrowed for the call */
+	/*
+	 * nodes_count node indices of the cluster, on shared hosts one per VM; borrowed for the
+	 * call
+	 */
 	const uint32_t *nodes;
 	uint32_t nodes_count;
 	double start_before_s; /* enqueue() only: the task is not started at or after this time */

@@ -98,8 +98,8 @@ static void on_task(struct remote_link *link, const struct remote_task *task, vo
 		remote_attempt_take(entry, task);
 }
 
-static void on_suspension_failed(struct remote_link *link, const char *id, bool resume, int64_t t_ns,
-		      const char *reason, void *data)
+static void on_suspension_failed(struct remote_link *link, const char *id, bool resume,
+				 int64_t t_ns, const char *reason, void *data)
 {
 	struct remote_backend *remote = data;
 	struct remote_attempt *entry = find_reported(remote, link, id);
@@ -108,8 +108,8 @@ static void on_suspension_failed(struct remote_link *link, const char *id, bool 
 		remote_suspend_ctl_failed(entry, resume, reason);
 }
 
-static void on_migration_failed(struct remote_link *link, const char *id, int64_t t_ns, const char *reason,
-		       void *data)
+static void on_migration_failed(struct remote_link *link, const char *id, int64_t t_ns,
+				const char *reason, void *data)
 {
 	struct remote_backend *remote = data;
 	struct remote_attempt *entry = find_reported(remote, link, id);
@@ -118,7 +118,8 @@ static void on_migration_failed(struct remote_link *link, const char *id, int64_
 		remote_migrate_ctl_failed(entry, reason);
 }
 
-static void on_share_failed(struct remote_link *link, const char *id, const char *reason, void *data)
+static void on_share_failed(struct remote_link *link, const char *id, const char *reason,
+			    void *data)
 {
 	struct remote_backend *remote = data;
 	struct remote_attempt *entry = find_reported(remote, link, id);
@@ -223,8 +224,8 @@ static void guard_attempt(struct remote_attempt *entry, int64_t now_ns)
 		return; /* its deadline counts from BEGAN */
 	if (entry->killed_ns) {
 		if (clock_elapsed_s(entry->killed_ns, now_ns) > grace_s)
-			remote_attempt_abandon(entry,
-					     "killed, but its local scheduler never reported its end");
+			remote_attempt_abandon(
+				entry, "killed, but its local scheduler never reported its end");
 		else
 			remote_attempt_check(entry);
 	} else if (age_s > entry->deadline_s + grace_s) {
@@ -414,7 +415,8 @@ static void remote_share(struct backend *backend, uint32_t task, uint32_t attemp
 
 static double remote_energy_j(struct backend *backend)
 {
-	return remote_meters_dynamic_j(remote_fleet_meters(remote_of(backend)->fleet), clock_now_ns());
+	return remote_meters_dynamic_j(remote_fleet_meters(remote_of(backend)->fleet),
+				       clock_now_ns());
 }
 
 static double remote_energy_at_j(struct backend *backend, double time_s)
@@ -579,7 +581,8 @@ static bool all_asked(void *data)
 
 void remote_backend_wait_asked(struct backend *backend, double timeout_s)
 {
-	remote_fleet_until(remote_of(backend)->fleet, all_asked, remote_of(backend), timeout_s, true);
+	remote_fleet_until(remote_of(backend)->fleet, all_asked, remote_of(backend), timeout_s,
+			   true);
 }
 
 /*
@@ -588,7 +591,8 @@ void remote_backend_wait_asked(struct backend *backend, double timeout_s)
  */
 static void remote_settle(struct backend *backend)
 {
-	remote_fleet_until(remote_of(backend)->fleet, all_ended, remote_of(backend), SETTLE_S, false);
+	remote_fleet_until(remote_of(backend)->fleet, all_ended, remote_of(backend), SETTLE_S,
+			   false);
 }
 
 static void kill_all(struct remote_backend *remote)
@@ -607,8 +611,8 @@ static void remote_destroy(struct backend *backend)
 
 	remote_orphans_free(remote);
 	kill_all(remote);
-	remote_fleet_until(remote->fleet, all_ended, remote, config_patience(remote->config, REMOTE_GRACE_S) + 5,
-			   false);
+	remote_fleet_until(remote->fleet, all_ended, remote,
+			   config_patience(remote->config, REMOTE_GRACE_S) + 5, false);
 	remote_fleet_listen(remote->fleet, NULL);
 	g_source_remove(remote->guard_source);
 	g_hash_table_unref(remote->entries);
@@ -649,7 +653,8 @@ double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cl
 	estimate = profile ? NULL
 			   : config_estimate(config, config->types[type].name,
 					     config->clusters[cluster].name);
-	return estimate ? DEADLINE_X_ETC * estimate->etc_s : config_patience(config, DEADLINE_UNKNOWN_S);
+	return estimate ? DEADLINE_X_ETC * estimate->etc_s
+			: config_patience(config, DEADLINE_UNKNOWN_S);
 }
 
 /* A run assumes that all nodes are up until it gets an event. */

@@ -110,4 +110,5 @@ void remote_backend_kill_orphans(struct backend *backend);
  * `task_deadline_s`; else 10 x its ETC; a day if there is no ETC, or in a `profile`, which measures
  * it.
  */
-double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster, bool profile);
+double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cluster,
+			 bool profile);

@@ -13,8 +13,8 @@ struct remote_link *remote_attempt_link(const struct remote_attempt *entry)
 	return remote_fleet_link(entry->remote->fleet, entry->cluster);
 }
 
-struct backend_event remote_attempt_event(struct remote_attempt *entry, enum backend_event_kind kind,
-					int64_t t_ns)
+struct backend_event remote_attempt_event(struct remote_attempt *entry,
+					  enum backend_event_kind kind, int64_t t_ns)
 {
 	struct backend_event event = {
 		.kind = kind,
@@ -64,7 +64,8 @@ static void report_started(struct remote_attempt *entry, int64_t t_ns)
 	remote_migrate_ctl_continue(entry);
 }
 
-void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outcome, const char *reason)
+void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outcome,
+			const char *reason)
 {
 	int64_t now_ns = clock_now_ns();
 	struct backend_event event;
@@ -137,7 +138,8 @@ static void note_doubts(struct remote_attempt *entry, const struct remote_task *
 	remote_note(entry->remote, "scheduler-rubbish",
 		    "local scheduler of cluster '%s' reports impossible values of task %" PRIu32
 		    ", which are taken as not known: %s",
-		    remote_link_cluster(remote_attempt_link(entry))->name, entry->task, task->doubts);
+		    remote_link_cluster(remote_attempt_link(entry))->name, entry->task,
+		    task->doubts);
 }
 
 /*
@@ -208,10 +210,11 @@ static json_t *task_body(const struct remote_attempt *entry)
 
 	for (uint32_t i = 0; i < entry->nodes_count; i++)
 		json_array_append_new(nodes, json_integer(entry->nodes[i]));
-	json_t *body = json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name,
-				 "benchmark", type->benchmark, "class", type->class_ ?: "S", "ranks",
-				 (int)config_type_cores(type, cluster), "repetitions", (int)type->repetitions, "nodes",
-				 nodes, "deadline_s", entry->deadline_s);
+	json_t *body =
+		json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name, "benchmark",
+			  type->benchmark, "class", type->class_ ?: "S", "ranks",
+			  (int)config_type_cores(type, cluster), "repetitions",
+			  (int)type->repetitions, "nodes", nodes, "deadline_s", entry->deadline_s);
 
 	if (!entry->queued)
 		return body;
@@ -335,7 +338,8 @@ static void delete_done(int status, json_t *body, const GError *error, void *dat
 
 	entry->undeleted = !unknown && (error || !json_is_object(body));
 	if (unknown)
-		remote_attempt_end(entry, BACKEND_OUTCOME_KILLED, "not known to the local scheduler");
+		remote_attempt_end(entry, BACKEND_OUTCOME_KILLED,
+				   "not known to the local scheduler");
 }
 
 void remote_attempt_delete(struct remote_attempt *entry)

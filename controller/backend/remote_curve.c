@@ -61,7 +61,8 @@ static void add_point(struct remote_curve *curve, GPtrArray *meters, int64_t t_n
 }
 
 /* Drops the points that may change. */
-static void drop_unsettled(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns, int64_t now_ns)
+static void drop_unsettled(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns,
+			   int64_t now_ns)
 {
 	const int64_t silent_ns = silent_since_ns(meters, now_ns);
 	int64_t step_ns = STEP_MIN_NS;
@@ -80,7 +81,8 @@ static void drop_unsettled(struct remote_curve *curve, GPtrArray *meters, int64_
 	curve->silent_ns = silent_ns;
 }
 
-const GArray *remote_curve_read(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns, int64_t now_ns)
+const GArray *remote_curve_read(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns,
+				int64_t now_ns)
 {
 	const int64_t covered_ns = remote_meters_covered_ns(meters, now_ns);
 	int64_t t_ns;

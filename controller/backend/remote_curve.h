@@ -27,4 +27,5 @@ void remote_curve_free(struct remote_curve *curve);
  * `now_ns`: an array of struct remote_curve_point by time, borrowed until the next call. Every
  * meter must have a sample. Empty if from_ns is not before now_ns.
  */
-const GArray *remote_curve_read(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns, int64_t now_ns);
+const GArray *remote_curve_read(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns,
+				int64_t now_ns);

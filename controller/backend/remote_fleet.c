@@ -39,8 +39,8 @@ struct remote_fleet *remote_fleet_new(const struct config *config, const char *c
 	fleet->links = g_new0(struct remote_link *, config->clusters_count);
 	fleet->meters = g_ptr_array_new();
 	for (uint32_t i = 0; i < config->clusters_count; i++) {
-		struct remote_link *link =
-			remote_link_new(&config->clusters[i], i, addresses[i], config->tls, &reason);
+		struct remote_link *link = remote_link_new(&config->clusters[i], i, addresses[i],
+							   config->tls, &reason);
 
 		if (!link) {
 			g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_ADDRESS,
@@ -171,7 +171,9 @@ double remote_fleet_boot_timeout_s(const struct remote_fleet *fleet)
 	for (uint32_t i = 0; i < fleet->config->clusters_count; i++) {
 		const json_t *capabilities = remote_link_capabilities(fleet->links[i]);
 
-		longest_s = fmax(longest_s, json_number_value(json_object_get(capabilities, "boot_timeout_s")));
+		longest_s =
+			fmax(longest_s,
+			     json_number_value(json_object_get(capabilities, "boot_timeout_s")));
 	}
 	return fmin(longest_s, BOOT_TIMEOUT_MAX_S);
 }
@@ -183,7 +185,8 @@ bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GErro
 
 	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
 		remote_link_refresh(fleet->links[i]);
-	while (!readiness.ready && remote_fleet_until(fleet, got_further, &readiness, timeout_s, true))
+	while (!readiness.ready &&
+	       remote_fleet_until(fleet, got_further, &readiness, timeout_s, true))
 		;
 	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
 		remote_link_unwait(fleet->links[i]);
@@ -192,9 +195,10 @@ bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GErro
 	if (refuse_stopped(fleet, error))
 		return false;
 	missing = remote_fleet_missing(fleet);
-	g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
-		    "no further node got ready for %.0f s: %s; look into the logs of the local schedulers",
-		    timeout_s, missing ?: "nodes");
+	g_set_error(
+		error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
+		"no further node got ready for %.0f s: %s; look into the logs of the local schedulers",
+		timeout_s, missing ?: "nodes");
 	return false;
 }
 
@@ -355,7 +359,8 @@ bool remote_fleet_baseline(struct remote_fleet *fleet, double duration_s,
 		return false;
 	to_ns = clock_now_ns();
 	remote_fleet_wait_covered(fleet, to_ns, least_s);
-	remote_fleet_until(fleet, has_samples, &wait, config_patience(fleet->config, silence_s), true);
+	remote_fleet_until(fleet, has_samples, &wait, config_patience(fleet->config, silence_s),
+			   true);
 	if (refuse_stopped(fleet, error))
 		return false;
 	baseline.idle_w = g_new0(double, MAX(baseline.count, 1));

@@ -241,10 +241,10 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why)
 		return false;
 	}
 	if (link->spares_booting > 0) {
-		*ret_why = g_strdup_printf("%" JSON_INTEGER_FORMAT " spare VM%s of cluster '%s' %s",
-					   link->spares_booting,
-					   link->spares_booting == 1 ? "" : "s", link->cluster->name,
-					   link->spares_booting == 1 ? "boots" : "boot");
+		*ret_why = g_strdup_printf(
+			"%" JSON_INTEGER_FORMAT " spare VM%s of cluster '%s' %s",
+			link->spares_booting, link->spares_booting == 1 ? "" : "s",
+			link->cluster->name, link->spares_booting == 1 ? "boots" : "boot");
 		return false;
 	}
 	for (guint i = 0; i < link->meters->len; i++) {

@@ -32,16 +32,17 @@ struct remote_listener {
 	 * A suspension, or resumption (`resume`), of the task failed at t_ns and was rolled back.
 	 * `reason` may be NULL.
 	 */
-	void (*suspension_failed)(struct remote_link *link, const char *id, bool resume, int64_t t_ns,
-		       const char *reason, void *data);
+	void (*suspension_failed)(struct remote_link *link, const char *id, bool resume,
+				  int64_t t_ns, const char *reason, void *data);
 	/*
 	 * A migration of the task failed; task() has reported where its VMs are. `reason` may be
 	 * NULL.
 	 */
-	void (*migration_failed)(struct remote_link *link, const char *id, int64_t t_ns, const char *reason,
-			void *data);
+	void (*migration_failed)(struct remote_link *link, const char *id, int64_t t_ns,
+				 const char *reason, void *data);
 	/* At least one VM of the task did not get its share. `reason` may be NULL. */
-	void (*share_failed)(struct remote_link *link, const char *id, const char *reason, void *data);
+	void (*share_failed)(struct remote_link *link, const char *id, const char *reason,
+			     void *data);
 	/* A node can take tasks from now on, or cannot. */
 	void (*node)(struct remote_link *link, uint32_t node, bool up, int64_t t_ns,
 		     const char *reason, void *data);
@@ -210,7 +211,8 @@ void remote_link_send_made(struct remote_link *link, const char *method, const c
  * Sends a GET whose answer the local scheduler may delay until there is something to report. It
  * takes no turn from other requests, and remote_link_cork() does not stop it.
  */
-void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done, void *data);
+void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done,
+		      void *data);
 
 /* While held, requests wait for their turn, however few are under way. */
 void remote_link_cork(struct remote_link *link, bool held);

@@ -111,7 +111,8 @@ static const char *const task_kinds[] = {
 	"task-begun", "task-started",  "task-suspended", "task-resumed",
 	"task-ended", "task-migrated", "task-shared",	 NULL,
 };
-static const char *const suspension_failed_kinds[] = {"task-suspend-failed", "task-resume-failed", NULL};
+static const char *const suspension_failed_kinds[] = {"task-suspend-failed", "task-resume-failed",
+						      NULL};
 
 /* The time of an event on the peer's clock; now, with a note, if it is impossible. */
 static int64_t event_time(struct remote_link *link, const json_t *event)
@@ -120,7 +121,8 @@ static int64_t event_time(struct remote_link *link, const json_t *event)
 	g_autoptr(GError) wrong = NULL;
 	int64_t t_ns;
 
-	if (json_get_integer(event, "t_ns", "event", 0, now_ns + REMOTE_CLOCK_AHEAD_MAX_NS, &t_ns, &wrong))
+	if (json_get_integer(event, "t_ns", "event", 0, now_ns + REMOTE_CLOCK_AHEAD_MAX_NS, &t_ns,
+			     &wrong))
 		return t_ns;
 	remote_link_note_protocol_error(link, wrong);
 	return now_ns;

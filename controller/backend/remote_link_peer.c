@@ -35,8 +35,8 @@ void remote_link_note_protocol_error(struct remote_link *link, const GError *err
 		return;
 	link->last_protocol_note_ns = now_ns;
 	remote_link_note(link, "scheduler-rubbish",
-			 "local scheduler of cluster '%s' sends malformed answers: %s", link->cluster->name,
-			 error->message);
+			 "local scheduler of cluster '%s' sends malformed answers: %s",
+			 link->cluster->name, error->message);
 }
 
 void remote_link_set_node(struct remote_link *link, uint32_t index, bool up, int64_t theirs_ns,
@@ -120,8 +120,8 @@ bool remote_link_usable(struct remote_link *link, json_t *body, const GError *er
 		remote_link_silence(link, error);
 		return false;
 	}
-	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0, REMOTE_CLOCK_MAX_NS,
-			      &now_ns, &wrong)) {
+	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0,
+			      REMOTE_CLOCK_MAX_NS, &now_ns, &wrong)) {
 		remote_link_note_protocol_error(link, wrong);
 		remote_link_silence(link, wrong);
 		return false;
@@ -146,7 +146,8 @@ static bool same_text(const json_t *a, const json_t *b, const char *key)
 			 json_string_value(json_object_get(b, key))) == 0;
 }
 
-struct http_client *remote_link_client(const struct config_tls *tls, const char *address, GError **error)
+struct http_client *remote_link_client(const struct config_tls *tls, const char *address,
+				       GError **error)
 {
 	struct http_client *client = peer_tls_client(tls, address, error);
 

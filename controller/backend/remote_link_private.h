@@ -116,7 +116,8 @@ void remote_link_settle(struct remote_link *link, bool good, const GError *wrong
  * A client of the local scheduler at `address`, as peer_tls_client(). A bad number in an answer
  * does not make its other members unreadable.
  */
-struct http_client *remote_link_client(const struct config_tls *tls, const char *address, GError **error);
+struct http_client *remote_link_client(const struct config_tls *tls, const char *address,
+				       GError **error);
 
 /*
  * Tells the listener to check its tasks, since what is known of them may be wrong; the present mark

@@ -37,11 +37,12 @@ static bool convert_time(struct remote_link *link, struct remote_sample *sample)
 	if (ours_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
 		return true;
 	if (!link->sample_skipped)
-		remote_link_note(link, "sample-skipped",
-				 "local scheduler of cluster '%s' reports samples in the future, which "
-				 "are left out: number %" PRId64 " is %.0f s from now",
-				 link->cluster->name, sample->seq,
-				 ((double)ours_ns - (double)now_ns) * 1e-9);
+		remote_link_note(
+			link, "sample-skipped",
+			"local scheduler of cluster '%s' reports samples in the future, which "
+			"are left out: number %" PRId64 " is %.0f s from now",
+			link->cluster->name, sample->seq,
+			((double)ours_ns - (double)now_ns) * 1e-9);
 	link->sample_skipped = true;
 	return false;
 }
@@ -202,8 +203,8 @@ static void drop_unknown_hosts(struct remote_link *link, GPtrArray *intervals, G
 			continue;
 		}
 		if (!*wrong)
-			g_set_error(wrong, JSON_ERROR, JSON_ERROR_KEY, "usage: unknown host '%.64s'",
-				    usage->host);
+			g_set_error(wrong, JSON_ERROR, JSON_ERROR_KEY,
+				    "usage: unknown host '%.64s'", usage->host);
 		g_ptr_array_remove_index(intervals, i);
 	}
 }
@@ -212,10 +213,11 @@ static void drop_unknown_hosts(struct remote_link *link, GPtrArray *intervals, G
 static void note_skipped(struct remote_link *link, const GError *wrong)
 {
 	if (!link->usage_skipped)
-		remote_link_note(link, "usage-skipped",
-				 "local scheduler of cluster '%s' reports impossible intervals of its hosts' "
-				 "energy, which stays unattributed: %s",
-				 link->cluster->name, wrong->message);
+		remote_link_note(
+			link, "usage-skipped",
+			"local scheduler of cluster '%s' reports impossible intervals of its hosts' "
+			"energy, which stays unattributed: %s",
+			link->cluster->name, wrong->message);
 	link->usage_skipped = true;
 }
 

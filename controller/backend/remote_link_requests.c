@@ -131,8 +131,9 @@ static char *task_path(const char *path)
 {
 	g_auto(GStrv) parts = g_strsplit(path, "/", 5);
 
-	return g_strv_length(parts) < 5 ? g_strdup(path)
-					: g_strdup_printf("/%s/%s/%s", parts[1], parts[2], parts[3]);
+	return g_strv_length(parts) < 5
+		       ? g_strdup(path)
+		       : g_strdup_printf("/%s/%s/%s", parts[1], parts[2], parts[3]);
 }
 
 /*
@@ -225,8 +226,9 @@ static gboolean fail_turn(gpointer data)
 {
 	struct request *request = data;
 	g_autoptr(GError) error =
-		g_error_new(HTTP_ERROR, HTTP_ERROR_TRANSPORT, "%s %s: the local scheduler of cluster '%s' is away",
-			    request->method, request->path, request->link->cluster->name);
+		g_error_new(HTTP_ERROR, HTTP_ERROR_TRANSPORT,
+			    "%s %s: the local scheduler of cluster '%s' is away", request->method,
+			    request->path, request->link->cluster->name);
 
 	request->retry_source = 0;
 	request_end(request, 0, NULL, error);
@@ -303,7 +305,8 @@ void remote_link_send_made(struct remote_link *link, const char *method, const c
 	wait_turn(request);
 }
 
-void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done, void *data)
+void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done,
+		      void *data)
 {
 	struct request *request = request_new(link, "GET", path, done, data);
 

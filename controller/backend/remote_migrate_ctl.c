@@ -216,7 +216,8 @@ static void move_done(int status, json_t *body, const GError *error, void *data)
 	entry->migrate_asked = true;
 	entry->migrate_ns = clock_now_ns(); /* older descriptions do not show it */
 	if (entry->migrate_failed)
-		report_failure(entry, entry->migrate_reason ?: "its local scheduler rolled it back");
+		report_failure(entry,
+			       entry->migrate_reason ?: "its local scheduler rolled it back");
 }
 
 /* Whether an earlier controller's migration has moved the VMs to the wanted nodes already. */
@@ -323,7 +324,8 @@ void remote_migrate_ctl_guard(struct remote_attempt *entry, int64_t now_ns)
 		return;
 	}
 	remote_note(entry->remote, "task-stuck",
-		    "task %" PRIu32 " of cluster '%s' has not been migrated for %.0f s and is killed",
+		    "task %" PRIu32
+		    " of cluster '%s' has not been migrated for %.0f s and is killed",
 		    entry->task, remote_link_cluster(remote_attempt_link(entry))->name, age_s);
 	remote_attempt_delete(entry);
 }

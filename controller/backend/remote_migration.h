@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * The migrations and the share of a task as a local scheduler describes them (docs/reference/api.md, Migrating
- * and Sharing), read from untrusted JSON.
+ * The migrations and the share of a task as a local scheduler describes them
+ * (docs/reference/api.md, Migrating and Sharing), read from untrusted JSON.
  */
 
 /* The result of a migration for one VM. */

@@ -35,7 +35,8 @@ static bool is_orphan(const char *id, void *data)
 	return is_of_run(remote, id) && (!entry || entry->cluster != orphans->cluster);
 }
 
-static void note_unlisted(struct remote_orphans *orphans, const struct remote_link *link, const char *why)
+static void note_unlisted(struct remote_orphans *orphans, const struct remote_link *link,
+			  const char *why)
 {
 	orphans->again_ns = clock_now_ns();
 	if (!orphans->noted)

@@ -166,8 +166,8 @@ char *remote_attempt_path(const struct remote_attempt *entry);
 int64_t remote_attempt_try(const struct remote_attempt *entry);
 
 /* An event of the attempt at t_ns, or at its last event if that was later. */
-struct backend_event remote_attempt_event(struct remote_attempt *entry, enum backend_event_kind kind,
-					int64_t t_ns);
+struct backend_event remote_attempt_event(struct remote_attempt *entry,
+					  enum backend_event_kind kind, int64_t t_ns);
 
 /* Processes the local scheduler's description of the attempt; times are on our clock. */
 void remote_attempt_take(struct remote_attempt *entry, const struct remote_task *task);
@@ -183,7 +183,8 @@ bool remote_attempt_read(struct remote_attempt *entry, const json_t *body,
 void remote_attempt_note_protocol_error(struct remote_attempt *entry, const GError *wrong);
 
 /* Ends the attempt in a way that the local scheduler has not reported. */
-void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outcome, const char *reason);
+void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outcome,
+			const char *reason);
 
 /*
  * Whether `status` and `error` mean that the local scheduler does not have the task. The attempt

@@ -76,6 +76,7 @@ json_t *remote_sanitize(const json_t *value, bool times, GString *doubts)
 		return json_incref((json_t *)value);
 	list = json_array();
 	for (size_t i = 0; i < json_array_size(value); i++)
-		json_array_append_new(list, remote_sanitize(json_array_get(value, i), times, doubts));
+		json_array_append_new(list,
+				      remote_sanitize(json_array_get(value, i), times, doubts));
 	return list;
 }

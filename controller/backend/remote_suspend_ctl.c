@@ -147,7 +147,8 @@ static void report_suspended(struct remote_attempt *entry, const struct remote_t
 	struct backend_event event =
 		remote_attempt_event(entry, BACKEND_EVENT_SUSPENDED, one->suspended_ns);
 
-	event.exec_s = fmax(0, clock_elapsed_s(interval_begin_ns(entry, task, one), one->frozen_ns));
+	event.exec_s =
+		fmax(0, clock_elapsed_s(interval_begin_ns(entry, task, one), one->frozen_ns));
 	event.overhead.freeze_s = since_call_s(entry, one->requested_ns, one->frozen_ns);
 	event.overhead.save_s = fmax(0, clock_elapsed_s(one->frozen_ns, one->suspended_ns));
 	event.overhead.skew_s = one->skew_s;
@@ -339,7 +340,8 @@ static json_t *step_body(const struct remote_attempt *entry)
 	json_t *nodes;
 
 	if (entry->step == REMOTE_STEP_SUSPENDING)
-		return json_pack("{s:s, s:I}", "keep", entry->keep, "try", remote_attempt_try(entry));
+		return json_pack("{s:s, s:I}", "keep", entry->keep, "try",
+				 remote_attempt_try(entry));
 	nodes = json_array();
 	for (uint32_t i = 0; i < entry->nodes_count; i++)
 		json_array_append_new(nodes, json_integer(entry->step_nodes[i]));

@@ -112,7 +112,8 @@ static bool parse_progress(const json_t *object, struct remote_task *task, GErro
  * Accepts a part that was parsed (`good`). For a task that has ended a malformed part is only added
  * to `doubts`; otherwise returns false with `error`.
  */
-static bool accept_part(struct remote_task *task, bool good, GError **part, GString *doubts, GError **error)
+static bool accept_part(struct remote_task *task, bool good, GError **part, GString *doubts,
+			GError **error)
 {
 	if (good)
 		return true;
@@ -125,7 +126,8 @@ static bool accept_part(struct remote_task *task, bool good, GError **part, GStr
 	return true;
 }
 
-static bool parse_end(const json_t *object, struct remote_task *task, GString *doubts, GError **error)
+static bool parse_end(const json_t *object, struct remote_task *task, GString *doubts,
+		      GError **error)
 {
 	g_autoptr(GError) part = NULL;
 	const char *outcome;
@@ -169,7 +171,8 @@ wrong:
 	return false;
 }
 
-static bool parse_lists(const json_t *object, struct remote_task *task, GString *doubts, GError **error)
+static bool parse_lists(const json_t *object, struct remote_task *task, GString *doubts,
+			GError **error)
 {
 	g_autoptr(GError) part = NULL;
 
@@ -185,8 +188,9 @@ static bool parse_lists(const json_t *object, struct remote_task *task, GString 
 		task->migrations = g_ptr_array_new();
 	if (!accept_part(task, parse_nodes(object, &task->nodes, &part), &part, doubts, error) ||
 	    !accept_part(task, parse_progress(object, task, &part), &part, doubts, error) ||
-	    !accept_part(task, remote_share_parse(json_object_get(object, "share"), &task->share, &part), &part,
-		  doubts, error))
+	    !accept_part(task,
+			 remote_share_parse(json_object_get(object, "share"), &task->share, &part),
+			 &part, doubts, error))
 		return false;
 	return true;
 }

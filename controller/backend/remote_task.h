@@ -11,8 +11,8 @@
 #include "controller/backend/remote_suspension.h"
 
 /*
- * A task as a local scheduler describes it (docs/reference/api.md, Tasks), read from untrusted JSON. Times
- * are the local scheduler's; 0 stands for null.
+ * A task as a local scheduler describes it (docs/reference/api.md, Tasks), read from untrusted
+ * JSON. Times are the local scheduler's; 0 stands for null.
  */
 enum remote_task_state {
 	REMOTE_TASK_STARTING = 0,

@@ -36,7 +36,8 @@ static bool read_tasks(struct remote_usage *usage, const json_t *object, GError 
 	usage->tasks = g_array_new(FALSE, FALSE, sizeof(struct remote_usage_task));
 	g_array_set_clear_func(usage->tasks, task_clear);
 	if (!json_is_object(tasks)) {
-		g_set_error_literal(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": tasks: not an object");
+		g_set_error_literal(error, JSON_ERROR, JSON_ERROR_KEY,
+				    WHAT ": tasks: not an object");
 		return false;
 	}
 	json_object_foreach (tasks, id, value) {
@@ -79,13 +80,14 @@ static bool read_others(struct remote_usage *usage, const json_t *object, GError
 }
 
 /* Converts the times to our clock: not in the future, and so small that sums do not overflow. */
-static bool convert_times(struct remote_usage *usage, const struct remote_clock *clock, int64_t now_ns,
-		       GError **error)
+static bool convert_times(struct remote_usage *usage, const struct remote_clock *clock,
+			  int64_t now_ns, GError **error)
 {
 	usage->length_ns = usage->to_ns - usage->from_ns;
 	usage->from_ns = remote_clock_ours_ns(clock, usage->from_ns);
 	usage->to_ns = remote_clock_ours_ns(clock, usage->to_ns);
-	if (usage->from_ns > -REMOTE_CLOCK_MAX_NS && usage->to_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
+	if (usage->from_ns > -REMOTE_CLOCK_MAX_NS &&
+	    usage->to_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
 		return true;
 	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
 		    WHAT ": interval %" PRId64 " ends %.0f s from now", usage->seq,
@@ -113,16 +115,17 @@ static bool read_one(struct remote_usage *usage, const json_t *object,
 
 	if (!json_get_integer(object, "seq", WHAT, 1, SEQ_MAX, &usage->seq, error) ||
 	    !json_get_string(object, "host", WHAT, &host, error) ||
-	    !json_get_integer(object, "from_ns", WHAT, 0, REMOTE_CLOCK_MAX_NS, &usage->from_ns, error) ||
-	    !json_get_integer(object, "to_ns", WHAT, usage->from_ns, REMOTE_CLOCK_MAX_NS, &usage->to_ns,
+	    !json_get_integer(object, "from_ns", WHAT, 0, REMOTE_CLOCK_MAX_NS, &usage->from_ns,
 			      error) ||
-	    !json_get_integer(object, "from_uj", WHAT, 0, COUNTER_MAX_UJ, &usage->from_uj,
+	    !json_get_integer(object, "to_ns", WHAT, usage->from_ns, REMOTE_CLOCK_MAX_NS,
+			      &usage->to_ns, error) ||
+	    !json_get_integer(object, "from_uj", WHAT, 0, COUNTER_MAX_UJ, &usage->from_uj, error) ||
+	    !json_get_integer(object, "to_uj", WHAT, usage->from_uj, COUNTER_MAX_UJ, &usage->to_uj,
 			      error) ||
-	    !json_get_integer(object, "to_uj", WHAT, usage->from_uj, COUNTER_MAX_UJ,
-			      &usage->to_uj, error) ||
 	    !json_get_integer(object, "vms_ns", WHAT, 0, CPU_MAX_NS, &usage->vms_ns, error) ||
 	    !read_counter(usage, object, error) || !read_others(usage, object, error) ||
-	    !read_tasks(usage, object, error) || !convert_times(usage, clock, now_ns, error) || !check_energy(usage, error))
+	    !read_tasks(usage, object, error) || !convert_times(usage, clock, now_ns, error) ||
+	    !check_energy(usage, error))
 		return false;
 	usage->host = g_strdup(host);
 	usage->gap = json_is_true(json_object_get(object, "gap"));

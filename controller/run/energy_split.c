@@ -55,7 +55,8 @@ static void split_dynamic(uint64_t dynamic_uj, uint64_t management_ns, wide tota
 		parts[i].uj = share(dynamic_uj, parts[i].cpu_ns, total_ns, i, &remainders[i]);
 		left_uj -= parts[i].uj;
 	}
-	split->management_uj = share(dynamic_uj, management_ns, total_ns, count, &remainders[count]);
+	split->management_uj =
+		share(dynamic_uj, management_ns, total_ns, count, &remainders[count]);
 	left_uj -= split->management_uj;
 	qsort(remainders, count + 1, sizeof(*remainders), compare);
 	/* The remainders add up to left_uj, so it is less than their number. */

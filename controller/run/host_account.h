@@ -33,7 +33,8 @@ int host_account_compare_parts(const void *a, const void *b);
  * interval may be added any more.
  */
 bool host_account_add(struct host_account *account, struct store *store,
-		      const struct store_account_interval *interval, const GArray *parts, GError **error);
+		      const struct store_account_interval *interval, const GArray *parts,
+		      GError **error);
 
 /*
  * To be called after all intervals of an answer, within store_begin_account(): stores the parts of
@@ -41,4 +42,5 @@ bool host_account_add(struct host_account *account, struct store *store,
  * after each interval: with 200 clusters of 36 tasks each, two rows per interval took a third of
  * the main loop's time without any request.
  */
-bool host_account_put(struct host_account *account, struct store *store, const char *policy, GError **error);
+bool host_account_put(struct host_account *account, struct store *store, const char *policy,
+		      GError **error);

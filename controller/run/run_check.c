@@ -127,7 +127,7 @@ static bool add_subject(struct inspection *inspection, uint32_t index, GError **
 /* Requests. */
 
 /* Keeps the last valid answer. */
-static void ask(struct subject *subject, const char *path, json_t **answer)
+static void request_answer(struct subject *subject, const char *path, json_t **answer)
 {
 	g_autoptr(GError) error = NULL;
 	json_t *body;
@@ -200,19 +200,19 @@ static bool is_done(const struct subject *subject, const struct run_check_answer
 		clock_elapsed_s(subject->ready_ns, clock_now_ns()) > METER_PATIENCE_S);
 }
 
-static void look(struct subject *subject)
+static void poll_subject(struct subject *subject)
 {
 	struct run_check_answers answers;
 
-	ask(subject, "/v1/capabilities", &subject->capabilities);
-	ask(subject, "/v1/nodes", &subject->nodes);
-	ask(subject, "/v1/energy", &subject->energy);
-	ask(subject, "/v1/events?after=0", &subject->events);
+	request_answer(subject, "/v1/capabilities", &subject->capabilities);
+	request_answer(subject, "/v1/nodes", &subject->nodes);
+	request_answer(subject, "/v1/energy", &subject->energy);
+	request_answer(subject, "/v1/events?after=0", &subject->events);
 	if (subject->done)
 		return;
 	answers = answers_of(subject);
 	if (subject->task_path) {
-		ask(subject, subject->task_path, &subject->task);
+		request_answer(subject, subject->task_path, &subject->task);
 	} else if (run_check_nodes_ready(&answers)) {
 		subject->ready_ns = clock_now_ns();
 		start_task(subject);
@@ -243,26 +243,26 @@ static guint count_done(const struct inspection *inspection)
 	return done;
 }
 
-static void tell(const struct inspection *inspection, guint done, guint *told)
+static void report_progress(const struct inspection *inspection, guint done, guint *reported)
 {
-	if (done == *told)
+	if (done == *reported)
 		return;
 	fprintf(stderr, "checked %u of %u clusters\n", done, inspection->subjects->len);
-	*told = done;
+	*reported = done;
 }
 
 /* Polls until every cluster has ended its task or failed, or the time is over. */
-static void watch(struct inspection *inspection)
+static void wait_for_all(struct inspection *inspection)
 {
-	guint told = 0;
+	guint reported = 0;
 
 	while (!inspection->interrupted && count_done(inspection) < inspection->subjects->len &&
 	       clock_elapsed_s(inspection->began_ns, clock_now_ns()) < inspection->timeout_s) {
 		g_timeout_add(ASK_EVERY_MS, wake, inspection->loop);
 		g_main_loop_run(inspection->loop);
 		for (guint i = 0; i < inspection->subjects->len; i++)
-			look(inspection->subjects->pdata[i]);
-		tell(inspection, count_done(inspection), &told);
+			poll_subject(inspection->subjects->pdata[i]);
+		report_progress(inspection, count_done(inspection), &reported);
 	}
 }
 
@@ -324,8 +324,8 @@ static void add_silence(struct subject *subject)
 {
 	if (!subject->trouble && !subject->capabilities)
 		subject->trouble = g_strdup_printf(
-			"the local scheduler of cluster '%s' did not answer: %s", subject->cluster->name,
-			subject->silence ?: "it had no time");
+			"the local scheduler of cluster '%s' did not answer: %s",
+			subject->cluster->name, subject->silence ?: "it had no time");
 }
 
 static GPtrArray *inspect(struct inspection *inspection, GError **error)
@@ -336,7 +336,7 @@ static GPtrArray *inspect(struct inspection *inspection, GError **error)
 	bool started = start_all(inspection, error);
 
 	if (started)
-		watch(inspection);
+		wait_for_all(inspection);
 	for (guint i = 0; started && i < inspection->subjects->len; i++) {
 		struct subject *subject = inspection->subjects->pdata[i];
 		struct run_check_answers answers;
@@ -448,8 +448,9 @@ GPtrArray *run_check(struct config *config, const char *path, double timeout_s, 
 		return g_steal_pointer(&rows);
 	if (!run_lock_take(&lock, config->name, NULL, NULL, error))
 		return NULL;
-	more = inspect_once(config, timeout_s > 0 ? timeout_s : config_patience(config, RUN_CHECK_TIMEOUT_S),
-			    error);
+	more = inspect_once(
+		config, timeout_s > 0 ? timeout_s : config_patience(config, RUN_CHECK_TIMEOUT_S),
+		error);
 	run_lock_drop(&lock);
 	if (!more)
 		return NULL;

@@ -126,9 +126,10 @@ static void add_virt(GPtrArray *rows, const struct run_check_answers *answers)
 		return;
 	text = g_strdup_printf("%s: %s", type, reason);
 	if (strcmp(type, "kvm") == 0 && answers->steady)
-		run_check_add(rows, answers->cluster->name, "", "KVM", RUN_CHECK_NOTE, text,
-			      "lab.steady follows the speed of QEMU's emulator, which is not that of "
-			      "these VMs: leave it out");
+		run_check_add(
+			rows, answers->cluster->name, "", "KVM", RUN_CHECK_NOTE, text,
+			"lab.steady follows the speed of QEMU's emulator, which is not that of "
+			"these VMs: leave it out");
 	else if (strcmp(type, "kvm") == 0)
 		run_check_add(rows, answers->cluster->name, "", "KVM", RUN_CHECK_WORKS, text,
 			      NULL);
@@ -186,8 +187,8 @@ static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answe
 			continue;
 		text = g_strdup_printf("%s at %s is not effective: %s", text_of(one, "knob"),
 				       text_of(one, "requested"), text_of(one, "reason"));
-		run_check_add(rows, answers->cluster->name, host->name, "cap", RUN_CHECK_NOTE,
-			      text, "the headings of all results will say so; docs/reference/caps.md");
+		run_check_add(rows, answers->cluster->name, host->name, "cap", RUN_CHECK_NOTE, text,
+			      "the headings of all results will say so; docs/reference/caps.md");
 	}
 }
 
@@ -217,12 +218,13 @@ static void add_nodes(GPtrArray *rows, const struct run_check_answers *answers)
 
 	if (!answers->nodes)
 		return;
-	run_check_add(rows, cluster->name, "", "nodes",
-		      ready < cluster->nodes ? RUN_CHECK_FAILED : RUN_CHECK_WORKS, text,
-		      ready < cluster->nodes
-			      ? "see /var/log/libvirt/qemu on the host; is there room for all VMs' "
-				"memory, and a storage pool and bridge as docs/how-to/real-blades.md says?"
-			      : NULL);
+	run_check_add(
+		rows, cluster->name, "", "nodes",
+		ready < cluster->nodes ? RUN_CHECK_FAILED : RUN_CHECK_WORKS, text,
+		ready < cluster->nodes
+			? "see /var/log/libvirt/qemu on the host; is there room for all VMs' "
+			  "memory, and a storage pool and bridge as docs/how-to/real-blades.md says?"
+			: NULL);
 }
 
 /* Meters. */
@@ -293,7 +295,8 @@ static char *meter_cure(const struct config_meter *meter)
 				       "community; docs/reference/meters.md",
 				       meter->address, meter->port);
 	default:
-		return g_strdup("see what docs/reference/meters.md says of this kind, or take another");
+		return g_strdup(
+			"see what docs/reference/meters.md says of this kind, or take another");
 	}
 }
 

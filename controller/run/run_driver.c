@@ -19,7 +19,7 @@ static bool is_cell(const struct store_run *row, const struct policy *policy, do
 	       row->repeat == repeat;
 }
 
-static bool can_go_on(const struct run_series *series, const struct store_run *row)
+static bool can_continue(const struct run_series *series, const struct store_run *row)
 {
 	g_autofree char *boot_id = clock_boot_id();
 	g_autofree char *key = run_record_baseline_key(row->run);
@@ -34,7 +34,7 @@ static bool close_aborted(struct run_series *series, struct store_run *row, GErr
 {
 	row->ended_by = g_strdup("aborted");
 	run_progress_note(series->session->progress, "run-aborted",
-			  "run %" PRId64 " (%s at %.0f %%) was interrupted and is done anew",
+			  "run %" PRId64 " (%s at %.0f %%) was interrupted and is repeated",
 			  row->run, row->policy, 100 * row->limit);
 	return store_update_run(series->session->store, row, error) &&
 	       store_add_event(series->session->store, row->run, row->ended_s, "aborted",
@@ -62,7 +62,7 @@ static void clear_row(struct store_run *row)
  * Sets *ret_ended if the run has ended already, or fills *ret_row from a run that can continue;
  * closes runs that cannot.
  */
-static bool look_up(struct run_series *series, const struct policy *policy, double limit,
+static bool find_cell(struct run_series *series, const struct policy *policy, double limit,
 		    uint32_t repeat, bool *ret_ended, struct store_run *ret_row, GError **error)
 {
 	g_autoptr(GPtrArray) rows = store_runs(series->session->store, error);
@@ -77,7 +77,7 @@ static bool look_up(struct run_series *series, const struct policy *policy, doub
 			continue;
 		if (row->ended_by)
 			*ret_ended = *ret_ended || !g_str_equal(row->ended_by, "aborted");
-		else if (can_go_on(series, row))
+		else if (can_continue(series, row))
 			copy_row(row, ret_row);
 		else if (!close_aborted(series, row, error))
 			return false;
@@ -105,7 +105,7 @@ static bool do_cell(struct run_series *series, const struct policy *policy, doub
 	const int64_t began_ns = clock_now_ns();
 	struct store_run row = {0};
 	bool ended;
-	bool good = look_up(series, policy, limit, repeat, &ended, &row, error);
+	bool good = find_cell(series, policy, limit, repeat, &ended, &row, error);
 
 	if (good && !ended) {
 		if (!row.run)

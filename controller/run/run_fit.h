@@ -24,8 +24,8 @@ struct run_fit {
  * Whether --probe may be used for the request: the lab of `config` is to be fitted, and a resumed
  * run in `dir` was not fitted to another probe. True without --probe.
  */
-bool run_fit_check_request(const struct run_request *request, const char *dir, const struct config *config,
-			   GError **error);
+bool run_fit_check_request(const struct run_request *request, const char *dir,
+			   const struct config *config, GError **error);
 
 /*
  * Fits `config` for a run in directory `dir` to the first of these that exists: the probe of `dir`,
@@ -40,8 +40,8 @@ bool run_fit(const struct run_request *request, const char *dir, struct config *
  * Whether this machine has room for `config`, to be run in directory `dir` (config_check_room()).
  * The error of a resumed run says that it was fitted to more CPU time than there is now.
  */
-bool run_fit_check_room(const struct run_request *request, const char *dir, const struct config *config,
-			GError **error);
+bool run_fit_check_room(const struct run_request *request, const char *dir,
+			const struct config *config, GError **error);
 
 /*
  * Fits `config`, read from file `path`, to the probe of the lab of its name, which is up, and

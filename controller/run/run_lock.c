@@ -59,12 +59,13 @@ static pid_t owner_of(int fd)
 	char text[32] = {0};
 	uint64_t pid;
 
-	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || !read_number_front_unsigned(text, &pid) || pid > INT32_MAX)
+	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || !read_number_front_unsigned(text, &pid) ||
+	    pid > INT32_MAX)
 		return 0;
 	return (pid_t)pid;
 }
 
-static bool sign(int fd)
+static bool write_owner(int fd)
 {
 	g_autofree char *text = g_strdup_printf("%ld\n", (long)getpid());
 	const size_t length = strlen(text);
@@ -77,7 +78,7 @@ static bool sign(int fd)
 
 /*
  * Whether the open file is still at `path`; the last owner removes it. It must be a plain file with
- * a single link: others who share the directory cannot make us write elsewhere.
+ * a single link: other users of the directory cannot make us write elsewhere.
  */
 static bool is_there(int fd, const char *path)
 {
@@ -103,7 +104,7 @@ static void remove_left_over(const char *path)
 }
 
 /* Removes the locks of killed runs of other names that are free. */
-static void sweep(void)
+static void remove_free_locks(void)
 {
 	g_autoptr(GDir) dir = g_dir_open(RUN_LOCK_DIR, 0, NULL);
 	const char *name;
@@ -129,7 +130,7 @@ static enum outcome try_take(struct run_lock *lock, const char *path)
 	if (fd < 0)
 		return BROKEN;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		if (is_there(fd, path) && sign(fd)) {
+		if (is_there(fd, path) && write_owner(fd)) {
 			lock->fd = fd;
 			lock->path = g_strdup(path);
 			return TAKEN;
@@ -152,8 +153,8 @@ static gboolean wake(gpointer data)
 }
 
 /* Waits for the daemons of a run that was killed. */
-static enum outcome await(struct run_lock *lock, const char *path, bool (*stopped)(void *data),
-			  void *data)
+static enum outcome wait_for_daemons(struct run_lock *lock, const char *path,
+				     bool (*stopped)(void *data), void *data)
 {
 	int64_t end_ns = clock_now_ns() + (int64_t)(RUN_LOCK_WAIT_S * 1e9);
 	guint source = g_timeout_add(ASK_MS, wake, NULL);
@@ -175,14 +176,14 @@ bool run_lock_take(struct run_lock *lock, const char *name, bool (*stopped)(void
 
 	if (!path)
 		return false;
-	sweep();
+	remove_free_locks();
 	outcome = try_take(lock, path);
 	if (outcome == LEFT_OVER) {
 		fprintf(stderr,
 			"a run of '%s' was killed: waiting until its daemons have ended its tasks "
 			"and VMs (at most %.0f s)\n",
 			name, RUN_LOCK_WAIT_S);
-		outcome = await(lock, path, stopped, data);
+		outcome = wait_for_daemons(lock, path, stopped, data);
 	}
 	if (outcome == TAKEN)
 		return true;

@@ -23,7 +23,7 @@ struct measured_run {
 	struct run_series *series;
 	struct store_run row;
 	const struct policy *policy;
-	bool going_on;
+	bool continued;
 	struct backend *backend;
 	struct recorder_store *recorder;
 	struct engine *engine;
@@ -58,7 +58,7 @@ static void count_tasks(const struct measured_run *run, struct run_progress *pro
  * Updates the progress. The time left assumes the full duration; the energy limit may end a run
  * before.
  */
-static void show(struct run_progress *progress, void *data)
+static void refresh_progress(struct run_progress *progress, void *data)
 {
 	struct measured_run *run = data;
 	struct run_series *series = run->series;
@@ -88,7 +88,7 @@ static void show_run(struct measured_run *run)
 	progress->limit_j = run->row.limit_j;
 	progress->duration_s = run->setup.duration_s;
 	progress->refresh_data = run;
-	progress->refresh = show;
+	progress->refresh = refresh_progress;
 }
 
 /* Life cycle of a run. */
@@ -123,7 +123,7 @@ static bool begin_new(struct measured_run *run, GError **error)
 	return good;
 }
 
-static void begin_again(struct measured_run *run)
+static void continue_run(struct measured_run *run)
 {
 	struct run_session *session = run->series->session;
 	g_autofree char *key = run_record_baseline_key(run->row.run);
@@ -135,15 +135,15 @@ static void begin_again(struct measured_run *run)
 
 	session->run = run->row.run;
 	session->t0_ns = run->row.t0_ns;
-	run->going_on = true;
+	run->continued = true;
 	run->speed = run_speed_begin(session);
 }
 
-static bool restore(struct measured_run *run, GError **error)
+static bool restore_run(struct measured_run *run, GError **error)
 {
 	struct run_session *session = run->series->session;
 	g_autofree char *text =
-		g_strdup_printf("the controller was restarted; run %" PRId64 " goes on at %.1f s",
+		g_strdup_printf("the controller was restarted; run %" PRId64 " continues at %.1f s",
 				run->row.run, backend_now_s(run->backend));
 
 	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine,
@@ -182,7 +182,7 @@ static bool open_run(struct measured_run *run, GError **error)
 	run->setup.record_steps = true;
 	run->engine = engine_new(&run->setup, run->backend);
 	show_run(run);
-	return !run->going_on || restore(run, error);
+	return !run->continued || restore_run(run, error);
 }
 
 static void close_run(struct measured_run *run)
@@ -222,7 +222,7 @@ static void correct_end(struct measured_run *run, struct engine_result *result)
 		struct engine_task late;
 
 		result->tasks_arrived += task->task->arrival_s <= result->ended_s;
-		if (run_late_take_back(task, result, &late))
+		if (run_overshoot_correct(task, result, &late))
 			run->setup.recorder->task(run->setup.recorder, &late);
 	}
 }
@@ -241,7 +241,7 @@ static void take_result(struct measured_run *run, const struct engine_result *re
 	run->row.tasks_dropped = result->tasks_dropped;
 }
 
-static void tell_result(const struct measured_run *run)
+static void note_result(const struct measured_run *run)
 {
 	g_autofree char *energy = isnan(run->row.energy_j)
 					  ? g_strdup("energy not known")
@@ -274,7 +274,7 @@ static bool end_run(struct measured_run *run, const struct engine_result *result
 	if (!recorded)
 		return store_fault(error, g_steal_pointer(&fault));
 	if (result->ended_by != ENGINE_END_ABORTED) {
-		tell_result(run);
+		note_result(run);
 		return true;
 	}
 	g_set_error(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
@@ -293,7 +293,7 @@ static void end_speed(struct measured_run *run, const struct engine_result *resu
 }
 
 /* Reports that show a run's energy need the sample after its end as well. */
-static bool carry_out(struct measured_run *run, GError **error)
+static bool carry_out_run(struct measured_run *run, GError **error)
 {
 	struct engine_result result = {0};
 	bool good;
@@ -321,8 +321,8 @@ bool run_measured(struct run_series *series, const struct policy *policy, struct
 	bool good;
 
 	if (row->run)
-		begin_again(&run);
-	good = (run.going_on || begin_new(&run, error)) && carry_out(&run, error);
+		continue_run(&run);
+	good = (run.continued || begin_new(&run, error)) && carry_out_run(&run, error);
 	run_speed_end(run.speed, NULL);
 	*row = run.row;
 	return good;

@@ -51,8 +51,8 @@ static const char *modelled_watts(const struct run_session *session)
 
 /*
  * Whether the caps of CPU frequency and idle states have their effect: "no" if those of one host do
- * not (now, or earlier in this experiment), else "unknown" if that is not known of one, else "yes";
- * "none" if there are no caps.
+ * not (now, or earlier in this experiment), else "unknown" if a host's are not known to, else
+ * "yes"; "none" if there are no caps.
  */
 static const char *caps_effective(const struct run_session *session)
 {
@@ -106,7 +106,8 @@ static bool put_host(struct store *store, GError **error)
 static bool put_capabilities(const struct run_session *session, GError **error)
 {
 	g_autofree char *before = store_get_meta(session->store, "capabilities");
-	g_autoptr(json_t) past = before ? json_parse(before, strlen(before), "capabilities", NULL) : NULL;
+	g_autoptr(json_t) past =
+		before ? json_parse(before, strlen(before), "capabilities", NULL) : NULL;
 	g_autoptr(json_t) all = json_is_object(past) ? json_incref(past) : json_object();
 	g_autofree char *text = NULL;
 
@@ -196,9 +197,10 @@ static void note_steady_on_kvm(struct run_session *session, const char *virt_typ
 {
 	if (config_lab_is_steady(session->config) &&
 	    (g_str_equal(virt_type, "kvm") || g_str_equal(virt_type, "mixed")))
-		run_session_note(session, (double)NAN, "steady-kvm",
-				 "lab.steady follows the speed of QEMU's emulator, and VMs run under KVM: "
-				 "leave it out of the configuration");
+		run_session_note(
+			session, (double)NAN, "steady-kvm",
+			"lab.steady follows the speed of QEMU's emulator, and VMs run under KVM: "
+			"leave it out of the configuration");
 }
 
 /* The text of a file of the run directory without its last newline; NULL if there is none. */
@@ -229,13 +231,12 @@ bool run_meta_write(struct run_session *session, GError **error)
 	const bool steady = config_lab_is_steady(session->config);
 
 	note_steady_on_kvm(session, virt_type);
-	return put_experiment(session, error) &&
-	       put_common(store, "virt_type", virt_type, error) &&
+	return put_experiment(session, error) && put_common(store, "virt_type", virt_type, error) &&
 	       put_common(store, "cpu_cap", cpu_cap, error) &&
 	       store_set_meta(store, "caps_effective", caps_effective(session), error) &&
 	       put_common(store, "meter", meter, error) &&
 	       store_set_meta(store, "modelled_watts", modelled_watts(session), error) &&
 	       store_set_meta(store, "steady_lab", steady ? "true" : "false", error) &&
-	       put_fit(session, error) && put_capabilities(session, error) && put_versions(session, error) &&
-	       put_host(store, error);
+	       put_fit(session, error) && put_capabilities(session, error) &&
+	       put_versions(session, error) && put_host(store, error);
 }

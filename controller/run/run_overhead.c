@@ -74,7 +74,8 @@ bool run_overhead_wanted(const struct run_session *session)
 
 static bool allows(const struct config_cluster *cluster, uint32_t keep)
 {
-	enum config_keep wanted = cluster->preemption ? cluster->preemption->keep : CONFIG_KEEP_AUTO;
+	enum config_keep wanted =
+		cluster->preemption ? cluster->preemption->keep : CONFIG_KEEP_AUTO;
 
 	return wanted == CONFIG_KEEP_AUTO ||
 	       wanted == (keep == 0 ? CONFIG_KEEP_MEMORY : CONFIG_KEEP_DISK);
@@ -150,7 +151,7 @@ static void add_sample(struct run_overheads *overheads, const struct config_clus
  * Counts a stored suspension as measured. Samples of clusters or storages that are not to be
  * measured any more are dropped.
  */
-static void recall(struct measuring *measuring, const struct store_overhead *row)
+static void recall_overhead(struct measuring *measuring, const struct store_overhead *row)
 {
 	json_t *detail = json_parse(row->detail, strlen(row->detail), "overhead", NULL);
 
@@ -176,7 +177,7 @@ static bool init_benches(struct measuring *measuring, const struct config_estima
 	for (uint32_t i = 0; i < measuring->config->clusters_count; i++)
 		bench_init(measuring, i, estimates, count);
 	for (guint i = 0; i < rows->len; i++)
-		recall(measuring, rows->pdata[i]);
+		recall_overhead(measuring, rows->pdata[i]);
 	for (uint32_t i = 0; i < measuring->config->clusters_count; i++) {
 		struct bench *bench = &measuring->benches[i];
 
@@ -219,18 +220,21 @@ static void note_vms(struct bench *bench, const struct backend_event *event)
 		json_t *row = json_array_get(bench->vms, i);
 
 		if (event->kind == BACKEND_EVENT_SUSPENDED) {
-			json_array_append_new(bench->vms,
-					      json_pack("{s:i, s:o, s:o}", "node", (int)vm->node,
-							"freeze_s", json_number_or_null(vm->overhead.freeze_s),
-							"save_s", json_number_or_null(vm->overhead.save_s)));
+			json_array_append_new(
+				bench->vms,
+				json_pack("{s:i, s:o, s:o}", "node", (int)vm->node, "freeze_s",
+					  json_number_or_null(vm->overhead.freeze_s), "save_s",
+					  json_number_or_null(vm->overhead.save_s)));
 		} else if (row) {
-			json_object_set_new(row, "restore_s", json_number_or_null(vm->overhead.restore_s));
-			json_object_set_new(row, "resume_s", json_number_or_null(vm->overhead.resume_s));
+			json_object_set_new(row, "restore_s",
+					    json_number_or_null(vm->overhead.restore_s));
+			json_object_set_new(row, "resume_s",
+					    json_number_or_null(vm->overhead.resume_s));
 		}
 	}
 }
 
-static double known(double value)
+static double zero_if_unknown(double value)
 {
 	return isfinite(value) ? value : 0;
 }
@@ -243,9 +247,10 @@ static bool note_sample(struct measuring *measuring, struct bench *bench,
 	json_t *detail = json_pack(
 		"{s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:O}", "cluster", bench->cluster->name,
 		"keep", keeps[bench->keep], "nodes", (int)bench->nodes_count, "freeze_s",
-		known(suspended->freeze_s), "save_s", known(suspended->save_s), "restore_s",
-		known(resumed->overhead.restore_s), "resume_s", known(resumed->overhead.resume_s),
-		"skew_s", known(suspended->skew_s), "vms", bench->vms);
+		zero_if_unknown(suspended->freeze_s), "save_s", zero_if_unknown(suspended->save_s),
+		"restore_s", zero_if_unknown(resumed->overhead.restore_s), "resume_s",
+		zero_if_unknown(resumed->overhead.resume_s), "skew_s",
+		zero_if_unknown(suspended->skew_s), "vms", bench->vms);
 	g_autofree char *text = json_text(detail);
 	const struct store_overhead row = {
 		.cluster = bench->cluster->name,
@@ -257,7 +262,7 @@ static bool note_sample(struct measuring *measuring, struct bench *bench,
 	return store_add_overhead(measuring->session->store, &row, error);
 }
 
-static bool take_resumed(struct measuring *measuring, struct bench *bench,
+static bool on_resumed(struct measuring *measuring, struct bench *bench,
 			 const struct backend_event *event, GError **error)
 {
 	note_vms(bench, event);
@@ -273,7 +278,7 @@ static bool take_resumed(struct measuring *measuring, struct bench *bench,
 	return true;
 }
 
-static bool fail(struct measuring *measuring, struct bench *bench, const char *reason,
+static bool count_failure(struct measuring *measuring, struct bench *bench, const char *reason,
 		 GError **error)
 {
 	if (++bench->failures < FAILURES_MAX)
@@ -286,10 +291,10 @@ static bool fail(struct measuring *measuring, struct bench *bench, const char *r
 	return false;
 }
 
-static bool take_stayed(struct measuring *measuring, struct bench *bench,
+static bool on_failed_step(struct measuring *measuring, struct bench *bench,
 			const struct backend_event *event, bool was_suspended, GError **error)
 {
-	if (!fail(measuring, bench, event->reason, error))
+	if (!count_failure(measuring, bench, event->reason, error))
 		return false;
 	if (was_suspended) {
 		backend_resume(measuring->backend, bench->task, 1, bench->n, bench->nodes,
@@ -310,7 +315,7 @@ static struct bench *bench_of(struct measuring *measuring, uint32_t task)
 }
 
 /* Processes an event of a task that is being measured. */
-static bool take_event(struct measuring *measuring, struct bench *bench,
+static bool on_event(struct measuring *measuring, struct bench *bench,
 		       const struct backend_event *event, GError **error)
 {
 	switch (event->kind) {
@@ -326,15 +331,15 @@ static bool take_event(struct measuring *measuring, struct bench *bench,
 			       bench->nodes_count);
 		return true;
 	case BACKEND_EVENT_RESUMED:
-		return take_resumed(measuring, bench, event, error);
+		return on_resumed(measuring, bench, event, error);
 	case BACKEND_EVENT_SUSPENSION_FAILED:
-		return take_stayed(measuring, bench, event,
+		return on_failed_step(measuring, bench, event,
 				   bench->suspended.task == bench->task &&
 					   bench->suspended.n == bench->n,
 				   error);
 	case BACKEND_EVENT_ENDED:
 		if (event->outcome != BACKEND_OUTCOME_COMPLETED &&
-		    !fail(measuring, bench, event->reason, error))
+		    !count_failure(measuring, bench, event->reason, error))
 			return false;
 		start(measuring, bench);
 		return true;
@@ -389,19 +394,20 @@ static bool measure(struct measuring *measuring, GError **error)
 		bench = event.kind == BACKEND_EVENT_NONE ? NULL : bench_of(measuring, event.task);
 		if (bench && event.attempt) {
 			measuring->heard_s = event.time_s;
-			if (!take_event(measuring, bench, &event, error))
+			if (!on_event(measuring, bench, &event, error))
 				return false;
 		}
 		if (backend_now_s(measuring->backend) - measuring->heard_s <= stall_s)
 			continue;
 		g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
-			    "nothing was suspended or resumed for %.0f s; are nodes down?", stall_s);
+			    "nothing was suspended or resumed for %.0f s; are nodes down?",
+			    stall_s);
 		return false;
 	}
 	return true;
 }
 
-static void note(double time_s, const char *kind, const char *text, void *data)
+static void on_note(double time_s, const char *kind, const char *text, void *data)
 {
 	run_session_note(data, time_s, kind, text);
 }
@@ -414,7 +420,7 @@ static struct backend *open_backend(struct run_session *session)
 		/* unique ids, also when the measurement is repeated */
 		.run = t0_ns / INT64_C(1000000),
 		.t0_ns = t0_ns,
-		.note = note,
+		.note = on_note,
 		.data = session,
 	};
 

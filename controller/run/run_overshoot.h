@@ -15,5 +15,5 @@
  * Returns true and in *ret_late the task as it is to be recorded, unfinished; its pointers are
  * those of `task` or constants. False: the task counts, and nothing is changed.
  */
-bool run_late_take_back(const struct engine_task *task, struct engine_result *result,
+bool run_overshoot_correct(const struct engine_task *task, struct engine_result *result,
 			struct engine_task *ret_late);

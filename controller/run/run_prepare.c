@@ -17,7 +17,7 @@
 #include "controller/run/run_session.h"
 #include "controller/store/store.h"
 
-static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+static bool G_GNUC_PRINTF(2, 3) fail_input(GError **error, const char *format, ...)
 {
 	va_list arguments;
 
@@ -41,10 +41,10 @@ static bool check_policies(const struct run_request *request, const struct run_p
 	if (experiment_check_policies(prepared->config, policies, &reason))
 		return true;
 	if (request->policies)
-		return refuse(error, "--policy: %s", reason->message);
-	return refuse(error, "%s: %s: %s", request->resume ? prepared->dir : request->config_path,
-		      request->resume ? "the policies planned" : "experiment.policies",
-		      reason->message);
+		return fail_input(error, "--policy: %s", reason->message);
+	return fail_input(
+		error, "%s: %s: %s", request->resume ? prepared->dir : request->config_path,
+		request->resume ? "the policies planned" : "experiment.policies", reason->message);
 }
 
 static bool check_limits(const struct run_plan *plan, GError **error)
@@ -52,29 +52,31 @@ static bool check_limits(const struct run_plan *plan, GError **error)
 	uint32_t repeated;
 
 	if (!plan->limits_count)
-		return refuse(error, "no limits; give some in experiment.limits or --limit");
+		return fail_input(error, "no limits; give some in experiment.limits or --limit");
 	for (uint32_t i = 0; i < plan->limits_count; i++)
 		if (!(plan->limits[i] > 0 && plan->limits[i] <= 1))
-			return refuse(error, "--limit: %g is not a fraction in (0, 1]",
+			return fail_input(error, "--limit: %g is not a fraction in (0, 1]",
 				      plan->limits[i]);
 	repeated = duplicate_fraction(plan->limits, plan->limits_count);
 	return repeated == plan->limits_count ||
-	       refuse(error, "the limit %g is given twice; name each once", plan->limits[repeated]);
+	       fail_input(error, "the limit %g is given twice; name each once",
+			  plan->limits[repeated]);
 }
 
 static bool check_config(const struct config *config, const char *path, GError **error)
 {
 	if (!config->workload || !config->experiment)
-		return refuse(error, "%s: workload and experiment are needed for a run", path);
+		return fail_input(error, "%s: workload and experiment are needed for a run", path);
 	if (config->environment && !config->environment->pruning)
-		return refuse(error, "%s: an environment can only be simulated", path);
+		return fail_input(error, "%s: an environment can only be simulated", path);
 	if (config->environment && !config->types_count)
-		return refuse(error,
-			      "%s: environment.pruning without types can only be simulated; give the "
-			      "types that VMs are to run",
-			      path);
+		return fail_input(
+			error,
+			"%s: environment.pruning without types can only be simulated; give the "
+			"types that VMs are to run",
+			path);
 	if (config->lab && config->lab->overcommit)
-		return refuse(error,
+		return fail_input(error,
 			      "%s: lab.overcommit: yes is for tests of what works; nothing can be "
 			      "measured on blades that slow one another down",
 			      path);
@@ -82,9 +84,9 @@ static bool check_config(const struct config *config, const char *path, GError *
 		g_autofree char *wrong = config_cluster_check_served(config, i);
 
 		if (wrong)
-			return refuse(error, "%s: %s", path, wrong);
+			return fail_input(error, "%s: %s", path, wrong);
 		if (!config->clusters[i].hosts_count && !config->clusters[i].local_scheduler)
-			return refuse(error,
+			return fail_input(error,
 				      "%s: clusters[%u] ('%s') has no hosts: it can only be "
 				      "simulated; add hosts",
 				      path, i, config->clusters[i].name);
@@ -103,7 +105,7 @@ static bool check_meters(const struct run_plan *plan, const struct config *confi
 
 	for (uint32_t i = 0; missing && i < plan->limits_count; i++)
 		if (plan->limits[i] < 1)
-			return refuse(error,
+			return fail_input(error,
 				      "%s: %s: an energy limit of %g could never be reached; add "
 				      "meter: to the host, or run with --limit 1 alone",
 				      path, missing, plan->limits[i]);
@@ -130,7 +132,7 @@ static bool check_peers(const struct config *config, const char *path, GError **
 
 		if (address && g_str_has_prefix(address, "https:"))
 			return peer_tls_check(config->tls, &reason) ||
-			       refuse(error, "%s: tls: %s", path, reason->message);
+			       fail_input(error, "%s: tls: %s", path, reason->message);
 	}
 	return true;
 }
@@ -158,7 +160,7 @@ static bool check_estimates(const struct run_request *request, const struct conf
 			    config_is_hole(config, type, cluster) ||
 			    config_expectation(config, type, cluster, &etc_s, &eec_j))
 				continue;
-			return refuse(error,
+			return fail_input(error,
 				      "%s: there is no estimate for type '%s' on cluster '%s'; "
 				      "measure them first: virtbed profile %s --out FILE, then "
 				      "--estimates FILE%s",
@@ -167,10 +169,11 @@ static bool check_estimates(const struct run_request *request, const struct conf
 		}
 	}
 	lacks = config_lacks(config);
-	return !lacks || refuse(error,
-				"%s: %s: give another deadline (experiment.task_deadline_s) and measure "
-				"again, or the type a share of 0",
-				path, lacks);
+	return !lacks ||
+	       fail_input(error,
+			  "%s: %s: give another deadline (experiment.task_deadline_s) and measure "
+			  "again, or the type a share of 0",
+			  path, lacks);
 }
 
 /* The run directory. */
@@ -186,15 +189,15 @@ static bool choose_dir(const struct run_request *request, const char *name, char
 	else if (!chosen)
 		chosen = run_paths_new_dir(name);
 	if (!chosen)
-		return refuse(error,
+		return fail_input(error,
 			      "--resume: there is no run of '%s' under runs/; name it with --out",
 			      name);
 	*ret_dir = g_canonicalize_filename(chosen, NULL);
 	store = g_build_filename(*ret_dir, STORE_FILE, NULL);
 	if (request->resume || !g_file_test(store, G_FILE_TEST_EXISTS))
 		return true;
-	return refuse(error,
-		      "%s holds a run already; add --resume to go on with it, or name another "
+	return fail_input(error,
+		      "%s holds a run already; add --resume to continue it, or name another "
 		      "directory with --out",
 		      *ret_dir);
 }
@@ -302,10 +305,11 @@ static bool check_sources(const struct run_request *request, const struct config
 			  GError **error)
 {
 	if (request->profile)
-		return refuse(error, "--estimates and --profile exclude each other: a run uses those "
-				     "of the file, or measures its own");
+		return fail_input(error,
+				  "--estimates and --profile exclude each other: a run uses those "
+				  "of the file, or measures its own");
 	return !config_wants_pet(config) ||
-	       refuse(error,
+	       fail_input(error,
 		      "--estimates: %s has no execution times (PET), so the run measures them, and "
 		      "its estimates; to use measured ones, name them: `pet: FILE` in "
 		      "environment.pruning",
@@ -355,7 +359,8 @@ static void default_image(struct config *config)
  * Checks the address before any process is started, by listening there for a moment. `what` names
  * the option or key.
  */
-static bool check_listen(const char *what, const char *address, const struct config *config, GError **error)
+static bool check_listen(const char *what, const char *address, const struct config *config,
+			 GError **error)
 {
 	g_autoptr(http_listener_t) listener = NULL;
 	g_autoptr(GError) reason = NULL;
@@ -365,13 +370,14 @@ static bool check_listen(const char *what, const char *address, const struct con
 		return true;
 	listener = http_listener_new(address, run_session_tls(address, config, &tls), NULL, NULL,
 				     &reason);
-	return listener || refuse(error, "%s: %s", what, reason->message);
+	return listener || fail_input(error, "%s: %s", what, reason->message);
 }
 
 /* Whether an address may be usable for the user that serves, or when missing files exist. */
 static bool is_for_later(const GError *reason, const struct http_tls *tls)
 {
-	const char *const files[] = {tls ? tls->key : NULL, tls ? tls->certificate : NULL, tls ? tls->client_ca : NULL};
+	const char *const files[] = {tls ? tls->key : NULL, tls ? tls->certificate : NULL,
+				     tls ? tls->client_ca : NULL};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
 		if (files[i] && access(files[i], R_OK) < 0 && errno == EACCES)
@@ -384,7 +390,8 @@ static bool is_for_later(const GError *reason, const struct http_tls *tls)
  * Judges the certificates for local schedulers on other machines, whose files may be readable by
  * another user only.
  */
-static enum run_prepare_verdict judge_peers(const struct config *config, const char *path, GError **ret_why)
+static enum run_prepare_verdict judge_peers(const struct config *config, const char *path,
+					    GError **ret_why)
 {
 	const struct config_tls *tls = config->tls;
 	const struct http_tls files = {.certificate = tls ? tls->certificate : NULL,
@@ -403,7 +410,8 @@ static enum run_prepare_verdict judge_peers(const struct config *config, const c
  * Judges service.listen: the service that listens there may be this one, and another user may
  * serve.
  */
-static enum run_prepare_verdict judge_listen(const struct config *config, const char *path, GError **ret_why)
+static enum run_prepare_verdict judge_listen(const struct config *config, const char *path,
+					     GError **ret_why)
 {
 	const struct config_service service = config_service_of(config);
 	g_autofree char *trouble = run_prepare_service_group_trouble(config);
@@ -413,7 +421,7 @@ static enum run_prepare_verdict judge_listen(const struct config *config, const 
 	struct http_tls tls;
 
 	if (trouble) {
-		refuse(ret_why, "%s: %s", path, trouble);
+		fail_input(ret_why, "%s: %s", path, trouble);
 		return RUN_PREPARE_LACKS;
 	}
 	if (!service.listen)
@@ -423,10 +431,11 @@ static enum run_prepare_verdict judge_listen(const struct config *config, const 
 	if (listener || g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE))
 		return RUN_PREPARE_TAKEN;
 	if (is_for_later(reason, speaks)) {
-		refuse(ret_why, "%s: service.listen: %s; check it as the user that serves", path, reason->message);
+		fail_input(ret_why, "%s: service.listen: %s; check it as the user that serves",
+			   path, reason->message);
 		return RUN_PREPARE_LACKS;
 	}
-	refuse(ret_why, "%s: service.listen: %s", path, reason->message);
+	fail_input(ret_why, "%s: service.listen: %s", path, reason->message);
 	return RUN_PREPARE_REFUSED;
 }
 
@@ -440,11 +449,15 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 	const char *path = request->config_path;
 
 	if (plan->serve)
-		return check_listen(g_strcmp0(plan->listen, request->listen) == 0 ? "--listen" : "service.listen",
+		return check_listen(g_strcmp0(plan->listen, request->listen) == 0
+					    ? "--listen"
+					    : "service.listen",
 				    plan->listen, prepared->config, error) &&
 		       check_estimates(request, prepared->config, error);
 	if (request->profile_repeats && !plan->profile)
-		return refuse(error, "--profile-repeat: nothing is profiled; add --profile, or leave it out");
+		return fail_input(
+			error,
+			"--profile-repeat: nothing is profiled; add --profile, or leave it out");
 	if (!check_policies(request, prepared, error) ||
 	    !check_listen("--listen", plan->listen, prepared->config, error))
 		return false;
@@ -464,13 +477,14 @@ static bool check_image(const struct config *config, const char *path, GError **
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		own += !config->clusters[i].local_scheduler && !config->clusters[i].simulated;
 	return !own || !trouble ||
-	       refuse(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
+	       fail_input(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
 }
 
 /* Verdicts. */
 
 /* Checks the experiment of the configuration, or the part of it that a profile needs. */
-static bool check_experiment(const struct config *config, const char *path, bool run, GError **error)
+static bool check_experiment(const struct config *config, const char *path, bool run,
+			     GError **error)
 {
 	const struct run_request request = {.config_path = path, .run = run};
 	g_autoptr(run_plan_t) plan = new_plan(&request, config);
@@ -487,8 +501,8 @@ bool run_prepare_is_estimated(const struct config *config, const char *path, GEr
 	return check_estimates(&request, config, error);
 }
 
-enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path, enum run_prepare_use use,
-					   GError **ret_why)
+enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path,
+					   enum run_prepare_use use, GError **ret_why)
 {
 	const bool serve = use == RUN_PREPARE_SERVE;
 	const struct run_request request = {.config_path = path, .serve = serve};
@@ -506,7 +520,8 @@ enum run_prepare_verdict run_prepare_judge(const struct config *config, const ch
 		listens = judge_listen(config, path, ret_why);
 	if (listens != RUN_PREPARE_TAKEN)
 		return listens;
-	if ((use != RUN_PREPARE_PROFILE && !config_wants_pet(config) && !check_estimates(&request, config, ret_why)) ||
+	if ((use != RUN_PREPARE_PROFILE && !config_wants_pet(config) &&
+	     !check_estimates(&request, config, ret_why)) ||
 	    !check_files(config, path, ret_why) || !check_image(&with_image, path, ret_why))
 		return RUN_PREPARE_LACKS;
 	return RUN_PREPARE_TAKEN;
@@ -549,7 +564,8 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	if (!load_config(request, prepared, error))
 		return false;
 	prepared->plan = make_plan(request, prepared, error);
-	if (!prepared->plan || !run_fit_check_request(request, prepared->dir, prepared->config, error))
+	if (!prepared->plan ||
+	    !run_fit_check_request(request, prepared->dir, prepared->config, error))
 		return false;
 	/* A lab that a killed run left up has to be taken down. */
 	prepared->finished = request->resume && !run_prepared_owns_lab(prepared) &&

@@ -56,8 +56,8 @@ enum run_prepare_use {
  * options. Makes no files; of addresses only the one to listen at is tried, and it may be in use.
  * Unless the verdict is RUN_PREPARE_TAKEN, `ret_why` says why.
  */
-enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path, enum run_prepare_use use,
-					   GError **ret_why);
+enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path,
+					   enum run_prepare_use use, GError **ret_why);
 
 /*
  * Whether all estimates exist that policies need; false with an `error` that says how to measure

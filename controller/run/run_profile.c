@@ -63,7 +63,7 @@ struct profile {
 };
 
 /* Requests the start of a job's task; false: there is no job. */
-static bool carry_out(struct profile *profile, struct run_job *job)
+static bool start_job(struct profile *profile, struct run_job *job)
 {
 	struct backend_start start = {.attempt = 1};
 
@@ -83,9 +83,9 @@ static bool carry_out(struct profile *profile, struct run_job *job)
 static void fill(struct profile *profile)
 {
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++) {
-		while (carry_out(profile, run_profile_schedule_start(&profile->benches[i])))
+		while (start_job(profile, run_profile_schedule_start(&profile->benches[i])))
 			;
-		while (carry_out(profile, run_profile_schedule_fill(&profile->benches[i])))
+		while (start_job(profile, run_profile_schedule_fill(&profile->benches[i])))
 			;
 	}
 }
@@ -99,7 +99,7 @@ static uint32_t left(const struct profile *profile)
 	return sum;
 }
 
-static bool measured(struct profile *profile, const struct run_job *job,
+static bool record_measurement(struct profile *profile, const struct run_job *job,
 		     const struct backend_event *event, GError **error)
 {
 	const struct run_measurement measurement = {
@@ -148,10 +148,11 @@ static bool give_up(struct profile *profile, uint32_t type, uint32_t cluster, co
 	kill_jobs(profile, type, cluster);
 	profile->total -= count;
 	if (count == 0) {
-		run_progress_note(profile->session->progress, "profile",
-				  "type '%s' is measured on cluster '%s', and keeps no nodes busy there "
-				  "any more: %s",
-				  type_name, cluster_name, reason);
+		run_progress_note(
+			profile->session->progress, "profile",
+			"type '%s' is measured on cluster '%s', and keeps no nodes busy there "
+			"any more: %s",
+			type_name, cluster_name, reason);
 		return true;
 	}
 	if (!run_profiled_give_up(&profile->done, type, cluster, reason, error))
@@ -165,7 +166,7 @@ static bool give_up(struct profile *profile, uint32_t type, uint32_t cluster, co
 static char *how_far(const struct backend_event *event)
 {
 	if (event->total == 0)
-		return g_strdup_printf("it told of no progress in %.0f s", event->exec_s);
+		return g_strdup_printf("it reported no progress in %.0f s", event->exec_s);
 	return g_strdup_printf("reached %" PRId64 " of %" PRId64 " steps in %.0f s", event->done,
 			       event->total, event->exec_s);
 }
@@ -222,7 +223,7 @@ static void note_end(const struct profile *profile, struct losses *losses, uint3
 	}
 }
 
-static bool take_end(struct profile *profile, const struct backend_event *event, GError **error)
+static bool on_end(struct profile *profile, const struct backend_event *event, GError **error)
 {
 	struct run_job *job = g_ptr_array_index(profile->jobs, event->task);
 	struct run_profile_schedule *bench = &profile->benches[job->cluster];
@@ -232,7 +233,8 @@ static bool take_end(struct profile *profile, const struct backend_event *event,
 	g_autofree char *why = NULL;
 
 	job->over = true;
-	if (run_profile_schedule_end(bench, job, completed) && !measured(profile, job, event, error))
+	if (run_profile_schedule_end(bench, job, completed) &&
+	    !record_measurement(profile, job, event, error))
 		return false;
 	note_end(profile, lost, event->task, completed);
 	if (completed || bench->given_up[job->type])
@@ -241,11 +243,11 @@ static bool take_end(struct profile *profile, const struct backend_event *event,
 	return !why || give_up(profile, job->type, job->cluster, why, error);
 }
 
-static bool take_event(struct profile *profile, const struct backend_event *event, GError **error)
+static bool on_event(struct profile *profile, const struct backend_event *event, GError **error)
 {
 	switch (event->kind) {
 	case BACKEND_EVENT_ENDED:
-		return take_end(profile, event, error);
+		return on_end(profile, event, error);
 	case BACKEND_EVENT_NODE_DOWN:
 		run_profile_schedule_node_down(&profile->benches[event->cluster], event->node);
 		return true;
@@ -284,10 +286,11 @@ static char *down_reason(const struct profile *profile, uint32_t cluster, double
 	while (node + 1 < bench->cluster->nodes && remote_link_node_up(link, node))
 		node++;
 	words = remote_link_node(link, node);
-	return g_strdup_printf("too few nodes were up for %.0f s (node %u is %s%s%s); see the log of its "
-			       "local scheduler",
-			       waited_s, node, words.state ?: "not known", words.reason ? ": " : "",
-			       words.reason ?: "");
+	return g_strdup_printf(
+		"too few nodes were up for %.0f s (node %u is %s%s%s); see the log of its "
+		"local scheduler",
+		waited_s, node, words.state ?: "not known", words.reason ? ": " : "",
+		words.reason ?: "");
 }
 
 static bool give_up_wide(struct profile *profile, uint32_t cluster, double waited_s, GError **error)
@@ -304,7 +307,7 @@ static bool give_up_wide(struct profile *profile, uint32_t cluster, double waite
 /*
  * Updates since when clusters are stuck. Returns whether any other cluster has measurements left.
  */
-static bool others_go_on(struct profile *profile, double now_s)
+static bool others_continue(struct profile *profile, double now_s)
 {
 	bool any = false;
 
@@ -323,18 +326,19 @@ static bool others_go_on(struct profile *profile, double now_s)
 /* While other clusters are measured, nodes that are down have time to come back. */
 static bool give_up_stuck(struct profile *profile, double now_s, GError **error)
 {
-	if (others_go_on(profile, now_s))
+	if (others_continue(profile, now_s))
 		return true;
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++) {
 		const double waited_s = now_s - profile->stuck_s[i];
 
-		if (waited_s >= patience_s(profile, i) && !give_up_wide(profile, i, waited_s, error))
+		if (waited_s >= patience_s(profile, i) &&
+		    !give_up_wide(profile, i, waited_s, error))
 			return false;
 	}
 	return true;
 }
 
-static void show(struct run_progress *progress, void *data)
+static void refresh_progress(struct run_progress *progress, void *data)
 {
 	struct profile *profile = data;
 	double spent_s = backend_now_s(profile->backend) - profile->started_s;
@@ -364,8 +368,10 @@ static double interval_s(const struct profile *profile)
 	if (!(experiment->mapping_interval > 0))
 		return experiment->mapping_interval_s;
 	for (guint i = 0; i < profile->done.measurements->len; i++)
-		sum_s += g_array_index(profile->done.measurements, struct run_measurement, i).exec_s;
-	return fmax(INTERVAL_MIN_S, experiment->mapping_interval * sum_s / MAX(profile->done.measurements->len, 1));
+		sum_s +=
+			g_array_index(profile->done.measurements, struct run_measurement, i).exec_s;
+	return fmax(INTERVAL_MIN_S,
+		    experiment->mapping_interval * sum_s / MAX(profile->done.measurements->len, 1));
 }
 
 /*
@@ -388,7 +394,7 @@ static bool measure(struct profile *profile, GError **error)
 			next_s = now_s + interval_s(profile);
 		}
 		backend_wait(profile->backend, next_s, &event);
-		if (!take_event(profile, &event, error))
+		if (!on_event(profile, &event, error))
 			return false;
 	}
 	return true;
@@ -444,13 +450,13 @@ static void job_free(void *data)
 	run_job_free(data);
 }
 
-static void note(double time_s, const char *kind, const char *text, void *data)
+static void on_note(double time_s, const char *kind, const char *text, void *data)
 {
 	run_session_note(data, time_s, kind, text);
 }
 
 /* Marks the measurements in the store as made. */
-static void recall(struct profile *profile)
+static void recall_stored(struct profile *profile)
 {
 	for (guint i = 0; i < profile->done.measurements->len; i++) {
 		const struct run_measurement *one =
@@ -463,7 +469,8 @@ static void recall(struct profile *profile)
 	for (guint i = 0; i < profile->done.holes->len; i++) {
 		const struct run_hole *hole = profile->done.holes->pdata[i];
 
-		profile->total -= run_profile_schedule_give_up(&profile->benches[hole->cluster], hole->type);
+		profile->total -=
+			run_profile_schedule_give_up(&profile->benches[hole->cluster], hole->type);
 	}
 	profile->recalled = profile->total - left(profile);
 }
@@ -486,7 +493,7 @@ static bool profile_init(struct profile *profile, struct run_session *session, G
 	}
 	if (!run_profiled_init(&profile->done, session, error))
 		return false;
-	recall(profile);
+	recall_stored(profile);
 	return true;
 }
 
@@ -516,18 +523,18 @@ static void open_backend(struct profile *profile, int64_t t0_ns)
 		       INT64_C(1000000), /* a repeated profile gets new task ids */
 		.t0_ns = t0_ns,
 		.profile = true,
-		.note = note,
+		.note = on_note,
 		.data = session,
 	};
 
 	profile->backend = remote_backend_new(session->fleet, &run);
 	profile->started_s = backend_now_s(profile->backend);
 	session->progress->phase = RUN_PHASE_PROFILE;
-	session->progress->refresh = show;
+	session->progress->refresh = refresh_progress;
 	session->progress->refresh_data = profile;
 }
 
-static void tell_begin(const struct profile *profile)
+static void note_begin(const struct profile *profile)
 {
 	g_autofree char *unmetered = run_meters_missing(profile->config);
 	struct run_progress *progress = profile->session->progress;
@@ -544,7 +551,7 @@ static void tell_begin(const struct profile *profile)
 			  count == 1 ? "" : "s", profile->idle_w);
 }
 
-static void tell_end(const struct profile *profile)
+static void note_result(const struct profile *profile)
 {
 	const guint holes = profile->done.holes->len;
 	g_autofree char *without =
@@ -574,7 +581,7 @@ static bool measure_rest(struct profile *profile, GError **error)
 	profile->idle_w = baseline.sum_w;
 	remote_baseline_clear(&baseline);
 	open_backend(profile, t0_ns);
-	tell_begin(profile);
+	note_begin(profile);
 	host_load_read(NULL, &profile->load);
 	done = store_set_durable(session->store, true, error) && measure(profile, error);
 	return store_set_durable(session->store, false, done ? error : NULL) && done;
@@ -586,7 +593,7 @@ bool run_profile(struct run_session *session, GError **error)
 	bool done = profile_init(&profile, session, error) && measure_rest(&profile, error);
 
 	if (done) {
-		tell_end(&profile);
+		note_result(&profile);
 		estimate(&profile);
 		done = measure_overheads(&profile, error) && save(&profile, error);
 	}

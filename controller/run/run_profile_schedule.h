@@ -55,8 +55,8 @@ struct run_job {
  * Starts with idle nodes that have executed no task. `repeats`, at least 1, is the number of
  * rounds; `config` must outlive the schedule. The order follows from the workload's seed.
  */
-void run_profile_schedule_init(struct run_profile_schedule *bench, const struct config *config, uint32_t cluster,
-		    uint32_t repeats);
+void run_profile_schedule_init(struct run_profile_schedule *bench, const struct config *config,
+			       uint32_t cluster, uint32_t repeats);
 
 /* Frees the members; the struct itself is the caller's. */
 void run_profile_schedule_clear(struct run_profile_schedule *bench);
@@ -78,7 +78,8 @@ struct run_job *run_profile_schedule_fill(struct run_profile_schedule *bench);
  * Ends a job: its nodes become idle. Returns whether its execution time counts as a measurement: it
  * completed and was not cold. A measurement that does not count is put back into its round.
  */
-bool run_profile_schedule_end(struct run_profile_schedule *bench, const struct run_job *job, bool completed);
+bool run_profile_schedule_end(struct run_profile_schedule *bench, const struct run_job *job,
+			      bool completed);
 
 /* Marks the measurement of this type in this round as made: it is in the store. */
 void run_profile_schedule_recall(struct run_profile_schedule *bench, uint32_t type, uint32_t round);

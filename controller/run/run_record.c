@@ -67,10 +67,16 @@ static const struct {
 	const char *kind;
 	const char *words; /* NULL: the task's state */
 } told[] = {
-	{ "ended", NULL },         { "lost", "lost" },         { "suspended", "suspended" },
-	{ "resumed", "goes on" },  { "held", "held" },         { "released", "released" },
-	{ "cancel", "to be cancelled" }, { "suspend", "to be suspended" }, { "resume", "to go on" },
-	{ "migrate", "to be migrated" },
+	{"ended", NULL},
+	{"lost", "lost"},
+	{"suspended", "suspended"},
+	{"resumed", "resumed"},
+	{"held", "held"},
+	{"released", "released"},
+	{"cancel", "to be cancelled"},
+	{"suspend", "to be suspended"},
+	{"resume", "to be resumed"},
+	{"migrate", "to be migrated"},
 };
 
 void run_record_log(const char *kind, const char *text)

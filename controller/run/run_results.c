@@ -22,15 +22,15 @@ static json_t *run_json(const struct store_run *run)
 {
 	return json_pack(
 		"{s:s, s:o, s:o, s:i, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
-		"policy", run->policy, "limit", json_number_or_null(run->limit),
-		"limit_j", json_number_or_null(run->limit_j),
-		"repeat", (int)run->repeat, "ended_by", run->ended_by, "ended_s",
-		json_number_or_null(run->ended_s), "utility", json_number_or_null(run->utility), "energy_j",
-		json_number_or_null(run->energy_j),
-		"idle_w", json_number_or_null(run->idle_w), "gap_s", json_number_or_null(run->gap_s),
-		"host_load", json_number_or_null(run->host_load), "tasks_arrived", (int)run->tasks_arrived,
-		"tasks_completed", (int)run->tasks_completed, "tasks_failed",
-		(int)run->tasks_failed, "tasks_dropped", (int)run->tasks_dropped);
+		"policy", run->policy, "limit", json_number_or_null(run->limit), "limit_j",
+		json_number_or_null(run->limit_j), "repeat", (int)run->repeat, "ended_by",
+		run->ended_by, "ended_s", json_number_or_null(run->ended_s), "utility",
+		json_number_or_null(run->utility), "energy_j", json_number_or_null(run->energy_j),
+		"idle_w", json_number_or_null(run->idle_w), "gap_s",
+		json_number_or_null(run->gap_s), "host_load", json_number_or_null(run->host_load),
+		"tasks_arrived", (int)run->tasks_arrived, "tasks_completed",
+		(int)run->tasks_completed, "tasks_failed", (int)run->tasks_failed, "tasks_dropped",
+		(int)run->tasks_dropped);
 }
 
 bool run_results_print_json(const char *dir, GError **error)
@@ -119,7 +119,8 @@ static void print_overheads(const struct config *config)
 			printf("%-10s %-7s %6u ", name, keeps[k] ?: "-", n);
 			for (int column = 0; column < 5; column++) {
 				distribution(config, name, keeps[k], column, &median, &max);
-				printf(" %*.1f (%.1f)", column < 4 ? 7 : 4, 1e3 * median, 1e3 * max);
+				printf(" %*.1f (%.1f)", column < 4 ? 7 : 4, 1e3 * median,
+				       1e3 * max);
 			}
 			putchar('\n');
 		}
@@ -243,7 +244,8 @@ bool run_results_print_estimates_json(const char *dir, const struct run_results_
 			json_object_set_new(row, "target_repetitions", json_integer(repetitions));
 		json_array_append_new(list, row);
 	}
-	print_document(json_pack("{s:s, s:o, s:o, s:o}", "dir", dir, "estimates", list, "unmeasured",
-				 unmeasured_json(config), "overheads", overheads_json(config)));
+	print_document(json_pack("{s:s, s:o, s:o, s:o}", "dir", dir, "estimates", list,
+				 "unmeasured", unmeasured_json(config), "overheads",
+				 overheads_json(config)));
 	return true;
 }

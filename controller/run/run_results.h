@@ -27,8 +27,8 @@ bool run_results_print_estimates(const char *dir, const struct run_results_targe
 				 GError **error);
 
 /*
- * {"dir": ., "estimates": [{"type": ., "cluster": ., "etc_s": ., ...}]}; with a target, those of its
- * cluster have "target_repetitions" too.
+ * {"dir": ., "estimates": [{"type": ., "cluster": ., "etc_s": ., ...}]}; with a target, those of
+ * its cluster have "target_repetitions" too.
  */
 bool run_results_print_estimates_json(const char *dir, const struct run_results_target *target,
 				      GError **error);

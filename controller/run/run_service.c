@@ -96,7 +96,7 @@ static bool is_long(const struct run_service *service)
 	       backend_now_s(service->backend) < service->counted_s + COUNT_APART_S;
 }
 
-static void show(struct run_progress *progress, void *data)
+static void refresh_progress(struct run_progress *progress, void *data)
 {
 	struct run_service *service = data;
 
@@ -120,7 +120,7 @@ static void show_service(struct run_service *service)
 	progress->duration_s = (double)NAN;
 	progress->phase_left_s = progress->left_s = (double)NAN;
 	progress->refresh_data = service;
-	progress->refresh = show;
+	progress->refresh = refresh_progress;
 }
 
 /* Beginning. */
@@ -165,7 +165,8 @@ static bool write_beginning(struct run_service *service, const struct remote_bas
 	if (!store_begin(session->store, error))
 		return false;
 	if (store_add_run(session->store, &service->row, error) &&
-	    store_note_policy(session->store, service->row.policy, 0, service->row.started_utc, error) &&
+	    store_note_policy(session->store, service->row.policy, 0, service->row.started_utc,
+			      error) &&
 	    run_record_baseline(session, service->row.run, baseline, &before, error) &&
 	    run_service_account_keep(service, error))
 		return store_commit(session->store, error);
@@ -237,7 +238,7 @@ static void note_unknown_idle(struct run_service *service)
 	if (!hosts)
 		return;
 	text = g_strdup_printf("idle watts were never measured of %s: all that it draws counts as "
-			       "the service's energy; a new state directory measures anew",
+			       "the service's energy; to measure it, use a new state directory",
 			       hosts);
 	run_session_note(service->session, (double)NAN, "unmetered", text);
 }
@@ -255,18 +256,19 @@ static void note_silent(struct run_service *service)
 
 		if (remote_link_known(link))
 			continue;
-		text = g_strdup_printf("going on without cluster '%s', whose local scheduler does "
-				       "not answer; it comes in when it does",
-				       remote_link_cluster(link)->name);
+		text = g_strdup_printf(
+			"continuing without cluster '%s', whose local scheduler does "
+			"not answer; it joins when it does",
+			remote_link_cluster(link)->name);
 		run_session_note(session, (double)NAN, "scheduler-silent", text);
 	}
 }
 
-static bool restore(struct run_service *service, GError **error)
+static bool restore_service(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 	const guint count = service->submissions->len;
-	g_autofree char *text = g_strdup_printf("the service goes on at %.1f s with %u task%s",
+	g_autofree char *text = g_strdup_printf("the service continues at %.1f s with %u task%s",
 						backend_now_s(service->backend), count,
 						count == 1 ? "" : "s");
 
@@ -302,7 +304,7 @@ static void make_setup(struct run_service *service)
 	service->setup.recorder = recorder_store_engine(service->recorder);
 }
 
-static bool open_run(struct run_service *service, bool going_on, GError **error)
+static bool open_run(struct run_service *service, bool continued, GError **error)
 {
 	struct run_session *session = service->session;
 	const struct remote_run remote = {
@@ -328,12 +330,13 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 	make_setup(service);
 	service->engine = engine_new(&service->setup, service->backend);
 	show_service(service);
-	return !going_on || restore(service, error);
+	return !continued || restore_service(service, error);
 }
 
 /* While serving. */
 
-static bool find_policy(const struct config_service *wanted, struct policy *ret_policy, GError **error)
+static bool find_policy(const struct config_service *wanted, struct policy *ret_policy,
+			GError **error)
 {
 	char message[512];
 
@@ -366,21 +369,24 @@ static void note_policy(struct run_service *service)
 		run_session_store_failed(service->session, error);
 }
 
-static char *what_was_taken(const struct config_service *config, const struct policy *policy)
+static char *reloaded_text(const struct config_service *config, const struct policy *policy)
 {
 	g_autofree char *limit =
 		config->energy_limit_j > 0
-			? g_strdup_printf("%.0f J in %.0f s", config->energy_limit_j, config->energy_window_s)
+			? g_strdup_printf("%.0f J in %.0f s", config->energy_limit_j,
+					  config->energy_window_s)
 			: NULL;
 
-	return g_strdup_printf("policy %s, mapping interval %g s, records kept for %g day%s, %s%s, up to %u tasks",
-			       policy->name, config->mapping_interval_s, config->retention_days,
-			       config->retention_days == 1 ? "" : "s",
-			       limit ? "at most " : "any energy", limit ?: "", config->tasks_max);
+	return g_strdup_printf(
+		"policy %s, mapping interval %g s, records kept for %g day%s, %s%s, up to %u tasks",
+		policy->name, config->mapping_interval_s, config->retention_days,
+		config->retention_days == 1 ? "" : "s", limit ? "at most " : "any energy",
+		limit ?: "", config->tasks_max);
 }
 
 /* Stores the configuration that the state is made with. */
-static bool keep_config(const struct run_service *service, const struct config *config, GError **error)
+static bool keep_config(const struct run_service *service, const struct config *config,
+			GError **error)
 {
 	g_autofree char *path = g_build_filename(service->session->dir, "config.yaml", NULL);
 
@@ -388,8 +394,8 @@ static bool keep_config(const struct run_service *service, const struct config *
 }
 
 /* Stores the policy and the configuration, or neither. */
-static bool keep_reloaded(struct run_service *service, const struct config *config, const char *policy,
-			  GError **error)
+static bool keep_reloaded(struct run_service *service, const struct config *config,
+			  const char *policy, GError **error)
 {
 	g_autofree char *before = g_strdup(service->row.policy);
 	g_autoptr(GError) reason = NULL;
@@ -404,7 +410,7 @@ static bool keep_reloaded(struct run_service *service, const struct config *conf
 }
 
 /* Applies a changed configuration. All steps that can fail come before any change, storing last. */
-static bool take_again(struct run_service *service, char **ret_text, GError **error)
+static bool apply_reload(struct run_service *service, char **ret_text, GError **error)
 {
 	struct run_session *session = service->session;
 	g_autofree char *path = run_paths_config(session->dir, true);
@@ -432,7 +438,7 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 	note_policy(service);
 	if (limit_changes)
 		run_service_limit_set(service, &window);
-	*ret_text = what_was_taken(&service->config, &policy);
+	*ret_text = reloaded_text(&service->config, &policy);
 	return true;
 }
 
@@ -444,7 +450,7 @@ void run_service_reload(struct run_session *session)
 	session->reload_wanted = !session->service;
 	if (!session->service)
 		return;
-	if (take_again(session->service, &text, &error))
+	if (apply_reload(session->service, &text, &error))
 		run_session_note(session, (double)NAN, "reloaded", text);
 	else
 		run_session_note(session, (double)NAN, "not-reloaded", error->message);
@@ -459,7 +465,7 @@ static void synced(const GError *error, void *data)
 }
 
 /* The events read so far are on disk, so the local schedulers may forget them. */
-static void told_is_safe(const GError *error, void *data)
+static void on_events_safe(const GError *error, void *data)
 {
 	struct run_service *service = data;
 
@@ -482,7 +488,7 @@ static void sync_all(struct run_service *service)
 	service->telling = true;
 	for (uint32_t i = 0; i < service->session->config->clusters_count; i++)
 		remote_link_note_read(remote_fleet_link(service->session->fleet, i));
-	store_sync_ask(service->sync, told_is_safe, service);
+	store_sync_ask(service->sync, on_events_safe, service);
 }
 
 /*
@@ -508,7 +514,7 @@ static gboolean on_tick(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-static void say_serving(struct run_service *service)
+static void note_serving(struct run_service *service)
 {
 	struct run_session *session = service->session;
 	g_autofree char *text = g_strdup_printf("serving at %s with policy %s",
@@ -530,7 +536,7 @@ static void checked(const GError *error, void *data)
 }
 
 /* Serves until the end. Tasks that ran then are killed; their records wait for the next start. */
-static bool serve(struct run_service *service, GError **error)
+static bool serve_until_end(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 	struct engine_result result = {0};
@@ -546,7 +552,7 @@ static bool serve(struct run_service *service, GError **error)
 		session->engine = NULL;
 		return false;
 	}
-	say_serving(service);
+	note_serving(service);
 	note_policy(service);
 	service->check = store_check_new(session->store, checked, service);
 	if (session->reload_wanted)
@@ -576,11 +582,11 @@ static bool serve(struct run_service *service, GError **error)
 	return false;
 }
 
-static bool work(struct run_service *service, GError **error)
+static bool begin_and_serve(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 	g_autofree char *holes = config_holes(session->config, true);
-	bool going_on;
+	bool continued;
 
 	/* Room for all that a reload can allow; unused room costs no memory. */
 	service->workload = workload_open_new(CONFIG_SERVICE_TASKS_MAX);
@@ -588,23 +594,25 @@ static bool work(struct run_service *service, GError **error)
 	    !(service->sync = store_sync_new(session->store, error)) ||
 	    !find_row(service, error))
 		return false;
-	going_on = service->row.run != 0;
-	if (going_on && (!run_service_account_resume(service, error) || !run_service_recall(service, error)))
+	continued = service->row.run != 0;
+	if (continued &&
+	    (!run_service_account_resume(service, error) || !run_service_recall(service, error)))
 		return false;
-	if (!(going_on ? run_session_wait_heard(session, ANSWERS_S, error)
+	if (!(continued ? run_session_wait_heard(session, ANSWERS_S, error)
 		       : run_session_wait_known(session, error)) ||
 	    !run_meta_write(session, error) ||
 	    !store_put_estimates(session->store, session->config->estimates,
 				 session->config->estimates_count, error) ||
 	    !store_set_meta(session->store, "unmeasured", holes, error))
 		return false;
-	if (!going_on && (!begin_new(service, error) || !keep_config(service, session->config, error)))
+	if (!continued &&
+	    (!begin_new(service, error) || !keep_config(service, session->config, error)))
 		return false;
 	session->run = service->row.run;
-	return open_run(service, going_on, error) && serve(service, error);
+	return open_run(service, continued, error) && serve_until_end(service, error);
 }
 
-static void clear(struct run_service *service)
+static void clear_service(struct run_service *service)
 {
 	service->session->progress->refresh = NULL;
 	store_sync_free(service->sync, NULL);
@@ -640,8 +648,8 @@ bool run_service(struct run_session *session, GError **error)
 						  (GDestroyNotify)host_account_free),
 		.bad = g_hash_table_new_full(NULL, NULL, NULL, g_free),
 	};
-	bool good = work(&service, error);
+	bool good = begin_and_serve(&service, error);
 
-	clear(&service);
+	clear_service(&service);
 	return good;
 }

@@ -118,7 +118,7 @@ enum run_service_task_op {
  * Carries out the request for `user` (NULL: not known); it is recorded when this returns, and safe
  * on disk as above. `task` must exist. False with `error` as above.
  */
-bool run_service_ask(struct run_service *service, enum run_service_task_op wish, uint32_t task,
+bool run_service_request(struct run_service *service, enum run_service_task_op op, uint32_t task,
 		     const char *user, GError **error);
 
 /*

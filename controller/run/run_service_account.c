@@ -58,8 +58,9 @@ bool run_service_account_keep(struct run_service *service, GError **error)
 			    (json_int_t)clock_now_ns(), "boot_id", service->row.boot_id,
 			    "samples_seq", seqs);
 	if (!isnan(window.limit_j))
-		json_object_update_new(account, json_pack("{s:f, s:f}", "window_begin_s", window.begin_s,
-							  "window_spent_j", window.spent_j));
+		json_object_update_new(account,
+				       json_pack("{s:f, s:f}", "window_begin_s", window.begin_s,
+						 "window_spent_j", window.spent_j));
 	text = json_text(account);
 	service->row.energy_j = run_service_energy_j(service);
 	return store_set_meta(session->store, ACCOUNT_KEY, text, error) &&
@@ -205,6 +206,7 @@ bool run_service_prune(struct run_service *service, GError **error)
 		service->pruning = false;
 		good = before_s <= 0 || store_prune(service->session->store, service->row.run,
 						    before_s, PRUNE_ROWS, &service->pruning, error);
-	} while (good && service->pruning && clock_elapsed_s(began_ns, clock_now_ns()) < PRUNE_TAKES_S);
+	} while (good && service->pruning &&
+		 clock_elapsed_s(began_ns, clock_now_ns()) < PRUNE_TAKES_S);
 	return good;
 }

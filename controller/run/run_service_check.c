@@ -32,8 +32,9 @@ static bool check_limit(const struct config *config, GError **error)
 		one.clusters = &config->clusters[i];
 		missing = one.clusters->simulated ? NULL : run_meters_missing(&one);
 		if (missing)
-			return refuse_config(error, "service.energy_limit_j: %s: what is used is not known",
-					     missing);
+			return refuse_config(
+				error, "service.energy_limit_j: %s: what is used is not known",
+				missing);
 	}
 	return service.energy_window_s <= service.retention_days * SECONDS_PER_DAY ||
 	       refuse_config(error,

@@ -45,9 +45,11 @@ double run_service_unreported_j(const struct run_service *service)
 
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
-		const struct host_account *account = g_hash_table_lookup(service->accounts, meter->host);
+		const struct host_account *account =
+			g_hash_table_lookup(service->accounts, meter->host);
 		const int64_t at_ns =
-			account ? service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9) : 0;
+			account ? service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9)
+				: 0;
 
 		unreported_j += remote_meter_dynamic_j(meter, now_ns);
 		if (account)
@@ -226,8 +228,8 @@ static const char *mark_of(const struct run_service *service, uint32_t cluster,
 	return usage->read && !lacks_others(service, cluster, usage) ? NULL : MARK_UNREAD;
 }
 
-static bool add_told(struct run_service *service, struct host_account *account, uint32_t cluster,
-		     const struct remote_usage *usage, GError **error)
+static bool add_reported(struct run_service *service, struct host_account *account,
+			 uint32_t cluster, const struct remote_usage *usage, GError **error)
 {
 	int64_t others_ns = usage->vms_ns + MAX(usage->others_ns, 0);
 	g_autoptr(GArray) parts = parts_of(service, usage, &others_ns);
@@ -258,7 +260,8 @@ static bool add_told(struct run_service *service, struct host_account *account, 
 	return add(service, account, &interval, &split, all.known ? parts : NULL, error);
 }
 
-static struct host_account *open_account(struct run_service *service, struct store_account_meter *meter)
+static struct host_account *open_account(struct run_service *service,
+					 struct store_account_meter *meter)
 {
 	struct host_account *account = host_account_new(meter);
 
@@ -308,7 +311,7 @@ static void note_counter(struct store_account_meter *meter, const struct remote_
 	meter->counter = g_strdup(usage->counter);
 }
 
-static bool take_one(struct run_service *service, uint32_t cluster, const char *stream,
+static bool add_usage(struct run_service *service, uint32_t cluster, const char *stream,
 		     const struct remote_usage *usage, GError **error)
 {
 	const double from_s = run_s(service, usage->from_ns);
@@ -317,7 +320,8 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 	bool another;
 
 	/* An account begins with the service, or with a host that is added. */
-	if (from_s < fmax(service->served_s, 0) && !g_hash_table_contains(service->accounts, usage->host))
+	if (from_s < fmax(service->served_s, 0) &&
+	    !g_hash_table_contains(service->accounts, usage->host))
 		return true;
 	account = account_of(service, cluster, usage);
 	meter = account->meter;
@@ -330,9 +334,11 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 	}
 	another = is_another(meter, usage);
 	note_counter(meter, usage);
-	if (usage->to_uj - MIN(meter->at_uj, usage->from_uj) > COUNTED_MAX_UJ - service->counted_uj) {
+	if (usage->to_uj - MIN(meter->at_uj, usage->from_uj) >
+	    COUNTED_MAX_UJ - service->counted_uj) {
 		meter->seq = usage->seq;
-		return begin_counter(service, account, run_s(service, usage->to_ns), usage->to_uj, error);
+		return begin_counter(service, account, run_s(service, usage->to_ns), usage->to_uj,
+				     error);
 	}
 	if (another && !begin_counter(service, account, from_s, usage->from_uj, error))
 		return false;
@@ -340,32 +346,34 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 	    !add_unreported(service, account, from_s, usage->from_uj, error))
 		return false;
 	meter->seq = usage->seq;
-	return add_told(service, account, cluster, usage, error);
+	return add_reported(service, account, cluster, usage, error);
 }
 
-static bool take_all(struct run_service *service, uint32_t cluster, const char *stream,
+static bool add_intervals(struct run_service *service, uint32_t cluster, const char *stream,
 		     const GPtrArray *intervals, GError **error)
 {
 	for (guint i = 0; i < intervals->len; i++)
-		if (!take_one(service, cluster, stream, g_ptr_array_index(intervals, i), error))
+		if (!add_usage(service, cluster, stream, g_ptr_array_index(intervals, i), error))
 			return false;
 	for (guint i = 0; i < intervals->len; i++) {
 		const struct remote_usage *usage = g_ptr_array_index(intervals, i);
 		struct host_account *account = g_hash_table_lookup(service->accounts, usage->host);
 
-		if (account && !host_account_put(account, service->session->store, service->row.policy, error))
+		if (account &&
+		    !host_account_put(account, service->session->store, service->row.policy, error))
 			return false;
 	}
 	return true;
 }
 
-static bool take(struct run_service *service, uint32_t cluster, const char *stream,
+static bool add_usage_of_cluster(struct run_service *service, uint32_t cluster, const char *stream,
 		 const GPtrArray *intervals, GError **error)
 {
 	struct store *store = service->session->store;
 
 	return recorder_store_join(service->recorder, error) && store_begin_account(store, error) &&
-	       store_end_account(store, take_all(service, cluster, stream, intervals, error), error);
+	       store_end_account(store, add_intervals(service, cluster, stream, intervals, error),
+				 error);
 }
 
 void run_service_energy_sample(double time_s, const struct remote_meter *meter,
@@ -386,7 +394,8 @@ void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArr
 	struct run_session *session = data;
 	GError *error = NULL;
 
-	if (session->service && !take(session->service, cluster, stream, intervals, &error))
+	if (session->service &&
+	    !add_usage_of_cluster(session->service, cluster, stream, intervals, &error))
 		run_session_store_failed(session, error);
 }
 
@@ -406,7 +415,7 @@ static void recall_accounts(struct run_service *service, GPtrArray *meters)
 	}
 }
 
-static bool sum_up(struct run_service *service, GError **error)
+static bool sum_stored_energy(struct run_service *service, GError **error)
 {
 	g_autoptr(GPtrArray) sums = store_account_sums(service->session->store, service->row.run,
 						       "host", error);
@@ -424,15 +433,16 @@ static bool sum_up(struct run_service *service, GError **error)
 }
 
 /* If the sum cannot be read, the service starts all the same. */
-static void sum_up_or_note(struct run_service *service)
+static void sum_stored_or_note(struct run_service *service)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *text = NULL;
 
-	if (sum_up(service, &error))
+	if (sum_stored_energy(service, &error))
 		return;
-	text = g_strdup_printf("what the service has used so far is not known, and counts from now on: %s",
-			       error->message);
+	text = g_strdup_printf(
+		"what the service has used so far is not known, and counts from now on: %s",
+		error->message);
 	run_session_note(service->session, (double)NAN, "energy-unknown", text);
 }
 
@@ -466,7 +476,8 @@ static void ask_cluster(struct run_service *service, uint32_t cluster)
 
 	g_hash_table_iter_init(&iter, service->accounts);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct store_account_meter *meter = ((const struct host_account *)value)->meter;
+		const struct store_account_meter *meter =
+			((const struct host_account *)value)->meter;
 
 		if (g_str_equal(meter->cluster, name) && meter->seq > seq) {
 			stream = meter->stream;
@@ -485,7 +496,7 @@ bool run_service_energy_begin(struct run_service *service, GError **error)
 	if (!meters)
 		return false;
 	recall_accounts(service, meters);
-	sum_up_or_note(service);
+	sum_stored_or_note(service);
 	if (!begin_serving(service, error))
 		return false;
 	for (uint32_t i = 0; i < session->config->clusters_count; i++)
@@ -503,14 +514,15 @@ struct ending {
 	int64_t since_ns;
 };
 
-static bool have_told(void *data)
+static bool have_reported(void *data)
 {
 	const struct ending *ending = data;
-	bool told = true;
+	bool reported = true;
 
 	for (uint32_t i = 0; i < ending->session->config->clusters_count; i++)
-		told &= remote_link_usage_complete(remote_fleet_link(ending->session->fleet, i), ending->since_ns);
-	return told || ending->session->store_failed;
+		reported &= remote_link_usage_complete(remote_fleet_link(ending->session->fleet, i),
+						       ending->since_ns);
+	return reported || ending->session->store_failed;
 }
 
 /*
@@ -520,5 +532,5 @@ void run_service_energy_end(struct run_service *service)
 {
 	struct ending ending = {service->session, clock_now_ns()};
 
-	remote_fleet_until(service->session->fleet, have_told, &ending, LAST_WORDS_S, false);
+	remote_fleet_until(service->session->fleet, have_reported, &ending, LAST_WORDS_S, false);
 }

@@ -44,8 +44,9 @@ static double since_account_j(const struct run_service *service, const struct re
 	if (account)
 		from_ns = MAX(from_ns,
 			      service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9));
-	counted_j = (remote_meter_counter_uj(meter, now_ns) - remote_meter_counter_uj(meter, from_ns)) *
-		    1e-6;
+	counted_j =
+		(remote_meter_counter_uj(meter, now_ns) - remote_meter_counter_uj(meter, from_ns)) *
+		1e-6;
 	return fmax(0, counted_j - meter->idle_w * clock_elapsed_s(from_ns, now_ns));
 }
 
@@ -124,8 +125,9 @@ static void follow_clock(struct run_service *service)
 
 	if (fabs(off_s) < CLOCK_SET_S)
 		return;
-	text = g_strdup_printf("the clock was set: windows of energy begin %.0f s %s, from the next one on",
-			       fabs(off_s), off_s > 0 ? "later" : "earlier");
+	text = g_strdup_printf(
+		"the clock was set: windows of energy begin %.0f s %s, from the next one on",
+		fabs(off_s), off_s > 0 ? "later" : "earlier");
 	service->window_begin_s = begin_s;
 	engine_shift_window(service->engine, begin_s);
 	run_session_note(service->session, (double)NAN, "clock", text);

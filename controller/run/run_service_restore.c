@@ -11,7 +11,7 @@
 /* The number of quarantined tasks with a note of their own; the rest is only counted. */
 #define QUARANTINED_TOLD 20
 
-static void set_aside(struct run_service *service, uint32_t task, char *why)
+static void quarantine(struct run_service *service, uint32_t task, char *why)
 {
 	if (g_hash_table_contains(service->bad, GUINT_TO_POINTER(task)))
 		g_free(why);
@@ -54,14 +54,15 @@ static bool is_time(double value)
 static bool makes_sense(const struct store_submission *one, uint32_t tasks_max)
 {
 	return one->first <= one->task && one->task - one->first < one->count &&
-	       (uint64_t)one->first + one->count <= tasks_max && one->type && one->utility_max > 0 &&
-	       isfinite(one->utility_max) && is_time(one->constant_s) && is_time(one->zero_s) && is_time(one->deadline_s);
+	       (uint64_t)one->first + one->count <= tasks_max && one->type &&
+	       one->utility_max > 0 && isfinite(one->utility_max) && is_time(one->constant_s) &&
+	       is_time(one->zero_s) && is_time(one->deadline_s);
 }
 
 static void add_missing(struct run_service *service, GPtrArray *all, uint32_t until)
 {
 	while (all->len < until) {
-		set_aside(service, all->len, g_strdup("what was submitted is missing"));
+		quarantine(service, all->len, g_strdup("its submission is missing"));
 		g_ptr_array_add(all, missing_submission(service, all->len));
 	}
 }
@@ -79,8 +80,8 @@ static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint3
 			continue;
 		add_missing(service, all, one->task);
 		if (!good)
-			set_aside(service, one->task,
-				  g_strdup("what was submitted makes no sense"));
+			quarantine(service, one->task,
+				  g_strdup("its submission is invalid"));
 		g_ptr_array_add(all, good ? one : missing_submission(service, one->task));
 		if (good)
 			rows->pdata[i] = NULL;
@@ -149,7 +150,7 @@ static bool restore_waiting(struct run_service *service, uint32_t task)
 }
 
 /* Restores users' requests about a task, after its state. */
-static void restore_wishes(struct run_service *service, const struct store_submission *submission)
+static void restore_requests(struct run_service *service, const struct store_submission *submission)
 {
 	struct engine *engine = service->engine;
 	const uint32_t i = submission->task;
@@ -165,7 +166,8 @@ static void restore_wishes(struct run_service *service, const struct store_submi
 		engine_request_cancel(engine, i);
 }
 
-static void restore_unrecorded(struct run_service *service, const struct store_submission *submission)
+static void restore_unrecorded(struct run_service *service,
+			       const struct store_submission *submission)
 {
 	const uint32_t i = submission->task;
 	const char *why = g_hash_table_lookup(service->bad, GUINT_TO_POINTER(i));
@@ -175,7 +177,7 @@ static void restore_unrecorded(struct run_service *service, const struct store_s
 	if (why)
 		engine_restore_quarantined(service->engine, i, 0, why);
 	else if (!restore_waiting(service, i))
-		set_aside(service, i,
+		quarantine(service, i,
 			  g_strdup_printf("the configuration has no type '%s'", submission->type));
 }
 
@@ -204,7 +206,7 @@ bool run_service_restore(struct run_service *service, GError **error)
 		service->engine = engine_new(&service->setup, service->backend);
 	}
 	for (guint i = 0; i < service->submissions->len; i++)
-		restore_wishes(service, g_ptr_array_index(service->submissions, i));
+		restore_requests(service, g_ptr_array_index(service->submissions, i));
 	return true;
 }
 
@@ -217,9 +219,10 @@ static void note_strays(struct run_service *service)
 
 	if (!strays)
 		return;
-	text = g_strdup_printf("no task can have these numbers: %s (service.tasks_max is %u); what is "
-			       "on record under them stays as it is, and is left out",
-			       strays, service->config.tasks_max);
+	text = g_strdup_printf(
+		"no task can have these numbers: %s (service.tasks_max is %u); what is "
+		"on record under them stays as it is, and is left out",
+		strays, service->config.tasks_max);
 	run_session_note(service->session, (double)NAN, "strays", text);
 }
 
@@ -236,7 +239,7 @@ void run_service_note_quarantined(struct run_service *service)
 		if (task->state != ENGINE_TASK_QUARANTINED)
 			continue;
 		text = g_strdup_printf("task %u is quarantined: %s; its record stays as it is: "
-				       "virtbed release starts it anew, virtbed cancel ends it",
+				       "virtbed release starts it again, virtbed cancel ends it",
 				       i, task->reason);
 		run_session_note(service->session, (double)NAN, "quarantined", text);
 		told++;

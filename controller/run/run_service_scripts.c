@@ -45,7 +45,8 @@ const char *run_service_script_type(const struct config *config, uint32_t nodes,
  * The type of the same range that has `nodes` nodes, named as by config_expand_types(); NULL: there
  * is none.
  */
-static const struct config_type *in_range(GHashTable *types, const struct config_type *type, uint32_t nodes)
+static const struct config_type *in_range(GHashTable *types, const struct config_type *type,
+					  uint32_t nodes)
 {
 	g_autofree char *end = g_strdup_printf(".%u", type->nodes);
 	g_autofree char *name = NULL;
@@ -53,7 +54,8 @@ static const struct config_type *in_range(GHashTable *types, const struct config
 
 	if (type->nodes == 0 || nodes == 0 || !g_str_has_suffix(type->name, end))
 		return NULL;
-	name = g_strdup_printf("%.*s.%u", (int)(strlen(type->name) - strlen(end)), type->name, nodes);
+	name = g_strdup_printf("%.*s.%u", (int)(strlen(type->name) - strlen(end)), type->name,
+			       nodes);
 	found = g_hash_table_lookup(types, name);
 	return found && found->nodes == nodes && found->time_s == type->time_s ? found : NULL;
 }
@@ -69,8 +71,8 @@ static void append_known(GString *text, GHashTable *types, const struct config_t
 	while ((next = in_range(types, last, last->nodes + 1)))
 		last = next;
 	if (last != type)
-		g_string_append_printf(text, " to %s (%u to %u nodes, %g s)", last->name, type->nodes,
-				       last->nodes, type->time_s);
+		g_string_append_printf(text, " to %s (%u to %u nodes, %g s)", last->name,
+				       type->nodes, last->nodes, type->time_s);
 	else
 		g_string_append_printf(text, " (%u %s%s, %g s)", type->nodes ?: type->cores,
 				       type->nodes > 0 ? "node" : "core",
@@ -87,7 +89,8 @@ char *run_service_known_types(const struct config *config, bool scripts)
 	for (uint32_t i = 0; i < config->types_count; i++) {
 		const struct config_type *type = &config->types[i];
 
-		if ((scripts && !config_type_is_script(type)) || in_range(types, type, type->nodes - 1))
+		if ((scripts && !config_type_is_script(type)) ||
+		    in_range(types, type, type->nodes - 1))
 			continue;
 		if (text->len > KNOWN_CHARS) {
 			g_string_append(text, " ...");

@@ -36,6 +36,6 @@ void run_service_drop_scripts(struct run_service *service);
 
 /*
  * For remote_run.describe; `data` is the service: adds the task's user, the number of tasks in its
- * request, and its script. A task without a known user belongs to the user nobody.
+ * request, and its script. A task without a known user belongs to the overflow user id 65534.
  */
 bool run_service_describe(uint32_t task, json_t *body, void *data, GError **error);

@@ -209,7 +209,7 @@ bool run_session_settle_some(struct run_session *session, double timeout_s, GErr
 		g_propagate_error(error, g_steal_pointer(&reason));
 		return false;
 	}
-	run_progress_note(session->progress, "not-ready", "%s; going on with the nodes that are",
+	run_progress_note(session->progress, "not-ready", "%s; continuing with the nodes that are",
 			  reason->message);
 	return true;
 }
@@ -263,12 +263,12 @@ static void note_times(struct run_session *session)
 	const struct config_workload *workload = session->config->workload;
 	const struct config_experiment *experiment = session->config->experiment;
 
-	run_progress_note(session->progress, "times",
-			  "times that follow from the estimates: about %.0f tasks in a run, one every %g s "
-			  "for %g s; a mapping event every %g s; a run ends after %g s",
-			  workload->duration_s / workload->arrival_mean_s, workload->arrival_mean_s,
-			  workload->duration_s, experiment->mapping_interval_s,
-			  experiment->duration_s);
+	run_progress_note(
+		session->progress, "times",
+		"times that follow from the estimates: about %.0f tasks in a run, one every %g s "
+		"for %g s; a mapping event every %g s; a run ends after %g s",
+		workload->duration_s / workload->arrival_mean_s, workload->arrival_mean_s,
+		workload->duration_s, experiment->mapping_interval_s, experiment->duration_s);
 }
 
 static bool load_estimates(struct run_session *session, const char *path, GError **error)
@@ -338,9 +338,10 @@ static bool is_profile_due(struct run_session *session, const char *path)
 		return false;
 	if (!has_runs(session))
 		return true;
-	run_progress_note(session->progress, "profile",
-			  "experiment.task_deadline_s has changed, but runs have ended without the pairs "
-			  "that were given up: these stay so; start another --out to measure them");
+	run_progress_note(
+		session->progress, "profile",
+		"experiment.task_deadline_s has changed, but runs have ended without the pairs "
+		"that were given up: these stay so; start another --out to measure them");
 	return false;
 }
 
@@ -353,11 +354,12 @@ static bool check_needs(const struct run_session *session, GError **error)
 
 	if (!lacks)
 		return true;
-	g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
-		    "%s; what could be measured is in %s/estimates.yaml and profile.json; --resume tries what "
-		    "stalled or was lost once more; or give another experiment.task_deadline_s, or the type a "
-		    "share of 0, and --resume",
-		    lacks, session->dir);
+	g_set_error(
+		error, RUN_ERROR, RUN_ERROR_MEASURE,
+		"%s; what could be measured is in %s/estimates.yaml and profile.json; --resume tries what "
+		"stalled or was lost once more; or give another experiment.task_deadline_s, or the type a "
+		"share of 0, and --resume",
+		lacks, session->dir);
 	return false;
 }
 
@@ -410,7 +412,7 @@ static bool settle_first(struct run_session *session, GError **error)
 				      : run_session_settle(session, FIRST_READY_S, error);
 }
 
-static bool work(struct run_session *session, GError **error)
+static bool work_in_order(struct run_session *session, GError **error)
 {
 	if (session->plan->serve)
 		return run_service(session, error);
@@ -434,7 +436,7 @@ bool run_session_work(struct run_session *session, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 
-	if (work(session, &reason)) {
+	if (work_in_order(session, &reason)) {
 		session->progress->phase = RUN_PHASE_DONE;
 		session->progress->left_s = 0;
 		return true;

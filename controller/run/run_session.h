@@ -50,8 +50,8 @@ enum run_error {
 };
 
 /*
- * Opens the session of run directory `dir`, which holds plan.json and run_paths_config(), creates the
- * store if need be, and starts to talk to the local schedulers. Returns NULL with `error` set.
+ * Opens the session of run directory `dir`, which holds plan.json and run_paths_config(), creates
+ * the store if need be, and starts to talk to the local schedulers. Returns NULL with `error` set.
  */
 struct run_session *run_session_open(const char *dir, GError **error);
 /* NULL is allowed. */

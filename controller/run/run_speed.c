@@ -68,7 +68,7 @@ static void take_window(struct run_speed *speed, double least_s)
 	speed->from_ns = now_ns;
 }
 
-static gboolean look(gpointer data)
+static gboolean on_look(gpointer data)
 {
 	struct run_speed *speed = data;
 
@@ -92,7 +92,8 @@ static void take_probe(struct run_speed *speed)
 	if (program && subprocess_run(argv, NULL, PROBE_S, &text, &error))
 		probe = machine_probe_parse(text, strlen(text), "virtbed-lab probe", &error);
 	if (!probe)
-		log_warning("the machine's speed is not known at this end of the run: %s", error->message);
+		log_warning("the machine's speed is not known at this end of the run: %s",
+			    error->message);
 	else if (!isnan(probe->speed))
 		g_array_append_val(speed->speeds, probe->speed);
 }
@@ -121,7 +122,7 @@ struct run_speed *run_speed_begin(struct run_session *session)
 		speed->from_ns = clock_now_ns();
 		speed->window_s = CLAMP(session->config->experiment->duration_s / WINDOWS_LEAST,
 					WINDOW_LEAST_S, RUN_SPEED_WINDOW_S);
-		speed->source = g_timeout_add_seconds(LOOK_S, look, speed);
+		speed->source = g_timeout_add_seconds(LOOK_S, on_look, speed);
 	} else {
 		take_probe(speed);
 	}
@@ -147,16 +148,18 @@ static void record(struct run_speed *speed)
 		g_string_append_printf(detail, "%s%.3f", i ? ", " : "",
 				       g_array_index(speed->speeds, double, i));
 	g_string_append(detail, "]}");
-	if (!store_add_event(speed->session->store, speed->session->run, 0, "speed", detail->str, &error))
+	if (!store_add_event(speed->session->store, speed->session->run, 0, "speed", detail->str,
+			     &error))
 		run_session_store_failed(speed->session, error);
 }
 
-static void tell(struct run_speed *speed, const char *run)
+static void note_change(struct run_speed *speed, const char *run)
 {
-	const double change =
-		run_speed_change((const double *)(const void *)speed->speeds->data, speed->speeds->len);
-	g_autofree char *line = g_strdup_printf("%s: the machine became %.0f %% %s while it ran", run,
-						fabs(change) * 100, change < 0 ? "slower" : "faster");
+	const double change = run_speed_change((const double *)(const void *)speed->speeds->data,
+					       speed->speeds->len);
+	g_autofree char *line =
+		g_strdup_printf("%s: the machine became %.0f %% %s while it ran", run,
+				fabs(change) * 100, change < 0 ? "slower" : "faster");
 
 	if (fabs(change) <= RUN_SPEED_CHANGE)
 		return;
@@ -176,7 +179,7 @@ void run_speed_end(struct run_speed *speed, const char *run)
 	}
 	if (speed->speeds->len > 0 && run) {
 		record(speed);
-		tell(speed, run);
+		note_change(speed, run);
 	}
 	g_array_unref(speed->speeds);
 	g_free(speed);

@@ -150,8 +150,8 @@ static bool lab_up(struct supervisor *supervisor, GError **error)
 	if (supervisor->lab_status == 0)
 		return true;
 	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-		    "the lab did not come up (%s): %s; see %s", ended, words ?: "it said nothing",
-		    log);
+		    "the lab did not come up (%s): %s; see %s", ended,
+		    words ?: "it printed nothing", log);
 	return false;
 }
 
@@ -226,7 +226,7 @@ static void keep_usage(const struct supervisor *supervisor, const char *text)
  * Reports the resources of the daemons, also of those that died: they share the machine with the
  * measurement.
  */
-static void tell_usage(struct supervisor *supervisor)
+static void report_usage(struct supervisor *supervisor)
 {
 	g_autofree char *text = NULL;
 	struct run_usage controller = run_child_usage(supervisor->controller);
@@ -260,7 +260,7 @@ static void controller_exited(struct supervisor *supervisor, int status)
 	else if (status == CONTROLLER_INPUT)
 		run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s", words);
 	else
-		tell_usage(supervisor);
+		report_usage(supervisor);
 	supervisor->stopping = true;
 	g_main_loop_quit(supervisor->loop);
 }
@@ -280,11 +280,12 @@ static void on_controller_died(struct run_child *child, int status, void *data)
 		return;
 	}
 	run_child_add_argument(child, "--continue");
-	run_watch_anew(supervisor->watch);
+	run_watch_restarted(supervisor->watch);
 	run_supervisor_end_reload(supervisor);
 	if (run_child_restart_soon(child)) {
 		run_watch_say(supervisor->watch,
-			      "the controller died (%s): starting it again; the run goes on", how);
+			      "the controller died (%s): starting it again; the run continues",
+			      how);
 		return;
 	}
 	run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED,
@@ -366,7 +367,7 @@ static bool is_interrupted(void *data)
 }
 
 /* Reads the file once more: preparing has changed the loaded configuration. */
-static bool remember(struct supervisor *supervisor, GError **error)
+static bool keep_fixed_keys(struct supervisor *supervisor, GError **error)
 {
 	g_autoptr(config_t) config = NULL;
 
@@ -378,7 +379,7 @@ static bool remember(struct supervisor *supervisor, GError **error)
 	return config != NULL;
 }
 
-static bool work(struct supervisor *supervisor, GError **error)
+static bool bring_up_and_run(struct supervisor *supervisor, GError **error)
 {
 	if (!run_prepare(supervisor->request, is_interrupted, supervisor, &supervisor->prepared,
 			 error))
@@ -388,12 +389,13 @@ static bool work(struct supervisor *supervisor, GError **error)
 			      supervisor->prepared.dir);
 		return true;
 	}
-	if (!remember(supervisor, error) || !resolve_hosts(supervisor, error) ||
+	if (!keep_fixed_keys(supervisor, error) || !resolve_hosts(supervisor, error) ||
 	    !run_prepare_write(&supervisor->prepared, error))
 		return false;
 	run_watch_say(NULL, "%s directory: %s", supervisor->request->serve ? "state" : "run",
 		      supervisor->prepared.dir);
-	if (!run_supervisor_start_schedulers(supervisor, error) || !start_controller(supervisor, error))
+	if (!run_supervisor_start_schedulers(supervisor, error) ||
+	    !start_controller(supervisor, error))
 		return false;
 	g_main_loop_run(supervisor->loop);
 	return !supervisor->error;
@@ -431,14 +433,15 @@ static void say_how_to_resume(const struct supervisor *supervisor, GError *error
 	    !supervisor->prepared.written)
 		return;
 	g_free(error->message);
-	error->message = g_strdup_printf("%s; to go on: virtbed %s %s %s %s --resume", message,
+	error->message = g_strdup_printf("%s; to continue: virtbed %s %s %s %s --resume", message,
 					 supervisor->request->run ? "run" : "profile",
 					 supervisor->request->config_path,
 					 supervisor->request->run ? "--out" : "--dir",
 					 supervisor->prepared.dir);
 }
 
-bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_finished, GError **error)
+bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_finished,
+		   GError **error)
 {
 	struct supervisor supervisor = {
 		.request = request,
@@ -455,7 +458,7 @@ bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_
 	};
 	guint watchdog = request->serve ? notify_watchdog() : 0;
 	g_autoptr(GError) reason = NULL;
-	bool done = work(&supervisor, &reason);
+	bool done = bring_up_and_run(&supervisor, &reason);
 
 	if (supervisor.error) { /* it came first */
 		g_clear_error(&reason);

@@ -54,4 +54,5 @@ bool run_supervisor_is_input(const GError *error);
  * is one. *ret_finished (NULL: not wanted) is whether no work was left there, so that nothing in it
  * was changed.
  */
-bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_finished, GError **error);
+bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_finished,
+		   GError **error);

@@ -66,8 +66,9 @@ void run_supervisor_end_reload(struct supervisor *supervisor)
 
 static gboolean reload_is_unanswered(gpointer data)
 {
-	static const char text[] = "the controller has not said what became of the reload: see `virtbed events`, "
-				   "and reload again";
+	static const char text[] =
+		"the controller has not said what became of the reload: see `virtbed events`, "
+		"and reload again";
 	struct supervisor *supervisor = data;
 
 	supervisor->reload_source = 0;

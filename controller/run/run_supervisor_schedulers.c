@@ -21,7 +21,7 @@
 enum { SCHEDULER_INPUT = 2 };
 
 /* Whether a message about a local scheduler that keeps dying is due; if so, its time is noted. */
-static bool is_news(struct supervisor *supervisor, struct run_child *child)
+static bool is_message_due(struct supervisor *supervisor, struct run_child *child)
 {
 	const int64_t *told_ns = g_hash_table_lookup(supervisor->told, child);
 	const int64_t now_ns = clock_now_ns();
@@ -36,7 +36,7 @@ static bool is_news(struct supervisor *supervisor, struct run_child *child)
  * The other clusters of a service continue; this one is away, and joins again when its cause is
  * mended.
  */
-static void try_later(struct supervisor *supervisor, struct run_child *child, const char *text,
+static void restart_later(struct supervisor *supervisor, struct run_child *child, const char *text,
 		      const char *words)
 {
 	g_autofree char *note =
@@ -44,9 +44,9 @@ static void try_later(struct supervisor *supervisor, struct run_child *child, co
 				"every %d s; its last words: %s",
 				text, LATER_S, words ?: "none, or in the journal");
 
-	if (is_news(supervisor, child)) {
+	if (is_message_due(supervisor, child)) {
 		run_watch_say(supervisor->watch, "%s", note);
-		run_watch_tell(supervisor->watch, note);
+		run_watch_report(supervisor->watch, note);
 	}
 	run_child_restart_in(child, LATER_S);
 }
@@ -63,22 +63,24 @@ static void on_scheduler_died(struct run_child *child, int status, void *data)
 	/* For a service that ran before, the configuration is not the cause. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SCHEDULER_INPUT &&
 	    !(supervisor->request->serve && run_child_deaths(child) > 1)) {
-		run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s: %s", run_child_name(child),
-			words ?: "bad input; see the journal");
+		run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s: %s",
+				       run_child_name(child),
+				       words ?: "bad input; see the journal");
 		run_supervisor_stop(supervisor);
 		return;
 	}
 	if (run_child_restart_soon(child)) {
 		run_watch_say(supervisor->watch, "%s: starting it again", text);
-		run_watch_tell(supervisor->watch, text);
+		run_watch_report(supervisor->watch, text);
 		return;
 	}
 	if (supervisor->request->serve) {
-		try_later(supervisor, child, text, words);
+		restart_later(supervisor, child, text, words);
 		return;
 	}
-	run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED, "%s again and again; its last words: %s",
-		text, words ?: "none, or in the journal");
+	run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED,
+			       "%s again and again; its last words: %s", text,
+			       words ?: "none, or in the journal");
 	run_supervisor_stop(supervisor);
 }
 
@@ -130,6 +132,7 @@ void run_supervisor_stop_schedulers(struct supervisor *supervisor)
 	for (guint i = 0; i < supervisor->schedulers->len; i++)
 		run_child_ask_to_stop(g_ptr_array_index(supervisor->schedulers, i));
 	for (guint i = 0; i < supervisor->schedulers->len; i++)
-		run_child_stop(g_ptr_array_index(supervisor->schedulers, i), RUN_SUPERVISOR_SCHEDULER_GRACE_S);
+		run_child_stop(g_ptr_array_index(supervisor->schedulers, i),
+			       RUN_SUPERVISOR_SCHEDULER_GRACE_S);
 	g_ptr_array_set_size(supervisor->schedulers, 0);
 }

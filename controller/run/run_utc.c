@@ -57,7 +57,8 @@ int64_t run_utc_zero_us(struct run_utc *utc, int64_t t0_ns)
 	int64_t zero_us;
 	const bool good = read_zero(t0_ns, &zero_us);
 
-	if (utc->zero_us == 0 || utc->t0_ns != t0_ns || (good && ABS(zero_us - utc->zero_us) >= STEP_US))
+	if (utc->zero_us == 0 || utc->t0_ns != t0_ns ||
+	    (good && ABS(zero_us - utc->zero_us) >= STEP_US))
 		*utc = (struct run_utc){t0_ns, zero_us};
 	return utc->zero_us;
 }

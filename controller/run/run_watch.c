@@ -214,7 +214,7 @@ static void answered(int status, json_t *body, const GError *error, void *data)
 	}
 }
 
-static gboolean ask(gpointer data)
+static gboolean poll_status(gpointer data)
 {
 	struct run_watch *watch = data;
 	g_autofree char *path = NULL;
@@ -242,7 +242,7 @@ struct run_watch *run_watch_new(const char *address, bool shows, GError **error)
 	watch->quiet = log_is_journal();
 	watch->terminal = isatty(STDERR_FILENO);
 	watch->plain_ns = clock_now_ns();
-	watch->source = g_timeout_add_seconds(ASK_S, ask, watch);
+	watch->source = g_timeout_add_seconds(ASK_S, poll_status, watch);
 	return watch;
 }
 
@@ -262,7 +262,7 @@ void run_watch_listen(struct run_watch *watch, const struct run_watch_events *ev
 	watch->events = *events;
 }
 
-void run_watch_anew(struct run_watch *watch)
+void run_watch_restarted(struct run_watch *watch)
 {
 	watch->after = 0;
 }
@@ -272,16 +272,16 @@ const char *run_watch_error(const struct run_watch *watch)
 	return watch->error;
 }
 
-static void told(int status, json_t *body, const GError *error, void *data)
+static void on_reported(int status, json_t *body, const GError *error, void *data)
 {
 }
 
-void run_watch_tell(struct run_watch *watch, const char *words)
+void run_watch_report(struct run_watch *watch, const char *words)
 {
 	g_autofree char *line = visible_line(words);
 	g_autoptr(json_t) body = json_pack("{s:s, s:s}", "kind", RUN_WATCH_TOLD, "text", line);
 
 	if (body)
-		http_client_request(watch->client, "POST", "/v1/notices", body, ASK_TIMEOUT_S, told,
-				    watch);
+		http_client_request(watch->client, "POST", "/v1/notices", body, ASK_TIMEOUT_S,
+				    on_reported, watch);
 }

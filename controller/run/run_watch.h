@@ -40,7 +40,7 @@ void run_watch_listen(struct run_watch *watch, const struct run_watch_events *ev
 void run_watch_say(struct run_watch *watch, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* The controller was restarted: it numbers its notices from 1 again. */
-void run_watch_anew(struct run_watch *watch);
+void run_watch_restarted(struct run_watch *watch);
 
 /* Why the controller failed, if it said so (borrowed), or NULL. */
 const char *run_watch_error(const struct run_watch *watch);
@@ -49,7 +49,7 @@ const char *run_watch_error(const struct run_watch *watch);
  * Reports the death of a local scheduler to the controller, for its records (event
  * "scheduler-died").
  */
-void run_watch_tell(struct run_watch *watch, const char *text);
+void run_watch_report(struct run_watch *watch, const char *text);
 
 /* The progress line for a status document (run_progress_json()). The caller frees. */
 char *run_watch_line(const json_t *status);
