@@ -356,8 +356,7 @@ bool remote_attempt_unknown(struct remote_attempt *entry, int status, const GErr
 	if (status == 404)
 		remote_attempt_end(entry, BACKEND_OUTCOME_LOST,
 				 "the local scheduler has no record of it");
-	/* it was on record there once, so another start could execute it twice */
-	else if (status == 410)
+	else if (status == 410) /* it was there once; another start could execute it twice */
 		remote_attempt_end(entry, BACKEND_OUTCOME_FAILED, error->message);
 	return status == 404 || status == 410;
 }
