@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/benchmark.h"
 
-/* Which numbers of ranks a kernel takes: its rank_rule in benchmarks/npb. */
+/* power_of_two: the rank_rule of a kernel in benchmarks/npb. */
 static const struct benchmark benchmarks[] = {
 	{ .name = "cg", .blocks = 1, .power_of_two = true },
 	{ .name = "ep", .blocks = 1 },

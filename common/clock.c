@@ -9,7 +9,7 @@ int64_t clock_now_ns(void)
 {
 	struct timespec now;
 
-	/* Cannot fail: the clock exists on every Linux that we support and the pointer is ours. */
+	/* Cannot fail: the clock exists on every supported Linux, and the pointer is valid. */
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }

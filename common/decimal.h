@@ -4,7 +4,10 @@
 #include <glib.h>
 #include <stdint.h>
 
-/* Appends a number as "%" PRIu64 has it. Texts with thousands of numbers would spend most of their time in printf(). */
+/*
+ * Appends a number in the format of "%" PRIu64, faster than printf(): texts with thousands of
+ * numbers would spend most of their time there.
+ */
 static inline void decimal_append(GString *text, uint64_t number)
 {
 	char digits[20];

@@ -4,15 +4,15 @@
 #include <stdint.h>
 
 /*
- * What a list names twice. Where runs, files or rows of a table bear what they were asked for as
- * their name, a second one would be taken for a repeat of the first.
+ * Finds duplicates in lists. Runs, files or rows of a table are named by the elements, so a
+ * duplicate would be mistaken for a repetition.
  */
 
-/* The index of the first of `names` that stood there before; `count` if all differ. */
+/* The index of the first of `names` that equals an earlier one; `count` if all differ. */
 uint32_t duplicate_name(const char *const *names, uint32_t count);
 
 /*
- * The same of limits, sizes and other fractions: closer than CONFIG_LIMITS_DIFFER to one before.
- * None is NAN.
+ * The index of the first of `fractions` (limits, sizes, ...) that is closer than
+ * CONFIG_LIMITS_DIFFER to an earlier one; `count` if all differ. No fraction may be NAN.
  */
 uint32_t duplicate_fraction(const double *fractions, uint32_t count);

@@ -8,7 +8,7 @@
 
 #include "common/read_number.h"
 
-/* Longer is no duration but a mistake: 1000 years. */
+/* Longer durations are taken for errors: 1000 years. */
 #define LONGEST_S (1000.0 * 366 * 86400)
 
 static const struct unit {

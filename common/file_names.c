@@ -25,7 +25,7 @@ bool file_name_ok(const char *name)
 	return true;
 }
 
-static bool fail(GError **error, const char *top, const char *name)
+static bool fail_write(GError **error, const char *top, const char *name)
 {
 	int code = errno;
 
@@ -75,14 +75,14 @@ bool file_name_write(const char *top, const char *name, GBytes *bytes, int mode,
 	int fd;
 
 	if (parent < 0)
-		return fail(error, top, name);
+		return fail_write(error, top, name);
 	fd = openat(parent, parts[g_strv_length(parts) - 1],
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0777);
 	close(parent);
 	if (fd < 0)
-		return fail(error, top, name);
+		return fail_write(error, top, name);
 	good = write_all(fd, data, length);
 	if (close(fd) < 0 || !good)
-		return fail(error, top, name);
+		return fail_write(error, top, name);
 	return true;
 }

@@ -4,12 +4,11 @@
 #include <glib.h>
 
 /*
- * What ThreadSanitizer has to be told. GLib's queues, pools, idle sources and mutexes order the
- * memory of those who use them by futexes inside an uninstrumented library, which it does not see:
- * everything that passes through them would be reported as a race. HANDOFF_GIVE(address) before an
- * object is handed over (or a mutex unlocked) and HANDOFF_TAKE(address) after it was received (or
- * the mutex locked) say what GLib guarantees, and nothing else. Without the sanitizer both are
- * nothing.
+ * Annotations for ThreadSanitizer. GLib's queues, pools, idle sources and mutexes order memory by
+ * futexes inside an uninstrumented library, which the sanitizer does not see, so it would report
+ * every object that passes through them as a race. HANDOFF_GIVE(address) before an object is handed
+ * over (or a mutex unlocked) and HANDOFF_TAKE(address) after it was received (or the mutex locked)
+ * declare what GLib guarantees, and no more. Without the sanitizer both are empty.
  */
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
@@ -20,7 +19,10 @@
 #define HANDOFF_TAKE(address) ((void)(address))
 #endif
 
-/* g_mutex_lock() and g_mutex_unlock(), and what waits for a condition of the mutex, with that said. */
+/*
+ * g_mutex_lock(), g_mutex_unlock(), and waiting for a condition of the mutex, with these
+ * annotations.
+ */
 static inline void handoff_lock(GMutex *mutex)
 {
 	g_mutex_lock(mutex);
@@ -33,7 +35,7 @@ static inline void handoff_unlock(GMutex *mutex)
 	g_mutex_unlock(mutex);
 }
 
-/* Until `end_us` of g_get_monotonic_time() at the latest. */
+/* Waits until `end_us` of g_get_monotonic_time() at the latest. */
 static inline void handoff_wait_until(GCond *cond, GMutex *mutex, gint64 end_us)
 {
 	HANDOFF_GIVE(mutex);

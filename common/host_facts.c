@@ -35,7 +35,7 @@ static void read_cpu(struct host_facts *facts, const char *root)
 	facts->microcode = cpuinfo_value(text, "microcode");
 }
 
-/* The governor of all processors, "mixed" where they differ, NULL where there is no cpufreq. */
+/* The governor of all processors, "mixed" if they differ, NULL without cpufreq. */
 static char *read_governor(const char *root)
 {
 	g_autofree char *cpus = g_strconcat(root, "/sys/devices/system/cpu", NULL);
@@ -44,7 +44,8 @@ static char *read_governor(const char *root)
 	const char *name;
 
 	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *path = g_build_filename(cpus, name, "cpufreq/scaling_governor", NULL);
+		g_autofree char *path =
+			g_build_filename(cpus, name, "cpufreq/scaling_governor", NULL);
 		g_autofree char *governor = NULL;
 
 		if (!g_str_has_prefix(name, "cpu") || !g_ascii_isdigit(name[3]) ||

@@ -4,9 +4,9 @@
 #include <glib.h>
 
 /*
- * What a measurement must say of the machine it was made on: processor, microcode, frequency
- * governor, kernel. Read from /proc and /sys of this machine; what it does not tell (a guest has no
- * governor, say) is NULL or 0.
+ * The machine that a measurement was made on: processor, microcode, frequency governor, kernel.
+ * Read from /proc and /sys of this machine; a fact that is not available (a guest has no governor,
+ * for example) is NULL or 0.
  */
 struct host_facts {
 	char *name;       /* of the host */
@@ -14,15 +14,15 @@ struct host_facts {
 	char *boot_id;
 	char *cpu;        /* model name of the first processor */
 	char *microcode;  /* its revision, e.g. "0x2b0004d0" */
-	char *governor;   /* cpufreq's, e.g. "performance"; "mixed" where processors differ */
+	char *governor;   /* cpufreq's, e.g. "performance"; "mixed" if processors differ */
 	guint cores;      /* processors online */
 	guint64 memory_mib;
 };
 typedef struct host_facts host_facts_t; /* for g_autoptr() */
 
 /*
- * Reads this machine's facts. `root` is put before the paths of files, for tests; NULL: "".
- * The caller frees with host_facts_free().
+ * Reads this machine's facts. `root` is put before the paths of files, for tests; NULL: "". The
+ * caller frees with host_facts_free().
  */
 struct host_facts *host_facts_read(const char *root);
 /* NULL is allowed. */

@@ -9,14 +9,14 @@
 #include "common/loopback.h"
 #include "common/visible.h"
 
-/* What people may have a command wait for an answer. */
+/* The range of a command's timeout, seconds. */
 #define TIMEOUT_MIN_S 1e-3
 #define TIMEOUT_MAX_S 86400.0
 
 enum {
 	BODY_MAX = 64 << 20,
-	QUOTE_MAX = 200, /* bytes of an answer that is not JSON which an error quotes */
-	REASON_MAX = 1 << 10, /* bytes of what a peer says, or is said of its answer */
+	QUOTE_MAX = 200, /* bytes that an error quotes of an answer that is not JSON */
+	REASON_MAX = 1 << 10, /* bytes of a peer's error message, or of one about its answer */
 };
 
 struct http_client {
@@ -24,11 +24,11 @@ struct http_client {
 	GMainContext *context;
 	struct http_multi *multi;
 	char *address;     /* as given, for messages */
-	char *base;        /* what paths are appended to */
+	char *base;        /* prefix of the request's URL */
 	char *socket_path; /* Unix socket, or NULL */
 	const struct http_operation *operations; /* of the peer's API; NULL: any */
-	GQueue active;     /* struct transfer, not handed over yet */
-	CURL *answered;    /* whose answer a callback looks at now, or NULL */
+	GQueue active;     /* struct transfer elements that have not been delivered */
+	CURL *answered;    /* the transfer whose callback runs now, or NULL */
 	/* The identity. */
 	char *ca_file;
 	bool insecure;
@@ -40,23 +40,23 @@ struct http_client {
 	bool mends_numbers;
 };
 
-/* One request on its way. */
+/* A request under way. */
 struct transfer {
 	struct http_multi_transfer in_multi; /* first: callbacks cast back */
 	struct http_client *client;
 	struct curl_slist *headers;
-	const struct http_operation *operation; /* NULL: any answer in JSON will do */
+	const struct http_operation *operation; /* NULL: any JSON answer is accepted */
 	char *path;
-	char *title; /* for messages: ADDRESS, or "GET /x on ADDRESS" where the API is not ours */
+	char *title; /* for messages: ADDRESS, or "GET /x on ADDRESS" for an API that is not ours */
 	GString *answer;
 	bool too_large;
 	char reason[CURL_ERROR_SIZE];
 	http_client_done_f done;
 	void *data;
-	struct call *call; /* who waits for it, or NULL */
+	struct call *call; /* the waiting call, or NULL */
 };
 
-/* A waiting http_client_call(), on its stack. */
+/* A waiting http_client_call(), on the stack. */
 struct call {
 	bool ended;
 	json_t *body;
@@ -123,7 +123,10 @@ static json_t *parse_answer(const struct transfer *transfer, GError **error)
 	return body;
 }
 
-/* The body of an answer, of the operation that was asked for; NULL without `error` if any will do, and it is empty. */
+/*
+ * The body of an answer, checked by the request's operation; NULL without `error` if it is empty
+ * and no operation applies.
+ */
 static json_t *read_answer(const struct transfer *transfer, int status, GError **error)
 {
 	const char *content_type = NULL;
@@ -133,7 +136,8 @@ static json_t *read_answer(const struct transfer *transfer, int status, GError *
 	if (*error || !transfer->operation)
 		return g_steal_pointer(&body);
 	curl_easy_getinfo(transfer->in_multi.easy, CURLINFO_CONTENT_TYPE, &content_type);
-	if (http_operation_check(transfer->operation, transfer->path, status, content_type, body, &reason))
+	if (http_operation_check(transfer->operation, transfer->path, status, content_type, body,
+				 &reason))
 		return g_steal_pointer(&body);
 	g_autofree char *why = visible_start(reason->message, REASON_MAX);
 
@@ -141,16 +145,20 @@ static json_t *read_answer(const struct transfer *transfer, int status, GError *
 	return NULL;
 }
 
-/* The beginning of an answer that is none of ours, which the caller frees. */
+/* The beginning of an answer of another API, which the caller frees. */
 static char *beginning(const struct transfer *transfer)
 {
 	return visible_start(transfer->answer->str, QUOTE_MAX);
 }
 
-/* The reason in a refusal: its "error" (Redfish: an object with a "message"); NULL: it has none. The caller frees. */
+/*
+ * The reason in a refusal: its "error" (Redfish: an object with a "message"); NULL: it has none.
+ * The caller frees.
+ */
 static char *complaint(const struct transfer *transfer)
 {
-	g_autoptr(json_t) body = json_parse(transfer->answer->str, transfer->answer->len, "answer", NULL);
+	g_autoptr(json_t) body =
+		json_parse(transfer->answer->str, transfer->answer->len, "answer", NULL);
 	const json_t *said = json_object_get(body, "error");
 
 	if (json_is_object(said))
@@ -165,14 +173,15 @@ static void set_refusal(const struct transfer *transfer, long status, GError **e
 	g_autofree char *start = said ? NULL : beginning(transfer);
 
 	if (said || !transfer->operation)
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_STATUS, "%s: status %ld: %s", transfer->title, status,
-			    said ?: start);
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_STATUS, "%s: status %ld: %s",
+			    transfer->title, status, said ?: start);
 	else
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: status %ld without a reason%s%s%s",
-			    transfer->title, status, *start ? ", but \"" : "", start, *start ? "\"" : "");
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,
+			    "%s: status %ld without a reason%s%s%s", transfer->title, status,
+			    *start ? ", but \"" : "", start, *start ? "\"" : "");
 }
 
-/* Of a status below 400 that no request asks for. */
+/* Sets the error for a status below 400 that the operation does not have. */
 static void set_unexpected(const struct transfer *transfer, long status, GError **error)
 {
 	char *target = NULL;
@@ -182,21 +191,24 @@ static void set_unexpected(const struct transfer *transfer, long status, GError 
 
 	if (shown)
 		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,
-			    "%s: status %ld, a redirection to \"%s\", which is not followed", transfer->title, status,
-			    shown);
+			    "%s: status %ld, a redirection to \"%s\", which is not followed",
+			    transfer->title, status, shown);
 	else
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: status %ld, which is no answer", transfer->title,
-			    status);
+		g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY,
+			    "%s: status %ld, which is no answer", transfer->title, status);
 }
 
-/* Whether a transfer failed because of the server's certificate, or of our list of trusted ones. */
+/* Whether a transfer failed because of the server's certificate, or of our list of trusted CAs. */
 static bool is_trust(CURLcode result)
 {
 	return result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE ||
 	       result == CURLE_SSL_ISSUER_ERROR;
 }
 
-/* Why there was no answer, one line that the caller frees. libcurl takes a Unix socket for port 80 of its host. */
+/*
+ * Why there was no answer, as one line that the caller frees. libcurl reports a Unix socket as port
+ * 80 of its host.
+ */
 static char *reason_of(const struct transfer *transfer)
 {
 	long number = 0;
@@ -206,11 +218,12 @@ static char *reason_of(const struct transfer *transfer)
 		return g_strdup_printf("cannot connect to the socket%s%s", number ? ": " : "",
 				       number ? g_strerror((int)number) : "");
 	}
-	return g_strdup(*transfer->reason ? transfer->reason : curl_easy_strerror(transfer->in_multi.result));
+	return g_strdup(*transfer->reason ? transfer->reason
+					  : curl_easy_strerror(transfer->in_multi.result));
 }
 
-/* Turns what libcurl has into the answer or an error; either may be NULL. */
-static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
+/* Makes the answer or an error from libcurl's result; either may be NULL. */
+static json_t *read_result(struct transfer *transfer, int *ret_status, GError **error)
 {
 	long status = 0;
 
@@ -223,7 +236,8 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 
 		status = 0;
 		g_set_error(error, HTTP_ERROR,
-			    is_trust(transfer->in_multi.result) ? HTTP_ERROR_TRUST : HTTP_ERROR_TRANSPORT,
+			    is_trust(transfer->in_multi.result) ? HTTP_ERROR_TRUST
+								: HTTP_ERROR_TRANSPORT,
 			    "%s: %s", transfer->title, reason);
 	} else if (status >= 400) {
 		set_refusal(transfer, status, error);
@@ -234,13 +248,16 @@ static json_t *judge(struct transfer *transfer, int *ret_status, GError **error)
 	return *error ? NULL : read_answer(transfer, (int)status, error);
 }
 
-/* Hands one answer to whom it is for, who may wait for another, and may free the client. */
+/*
+ * Delivers an answer to its callback or waiting call, which may wait for another, and may free the
+ * client.
+ */
 static void deliver(struct http_multi_transfer *in_multi)
 {
 	struct transfer *transfer = (struct transfer *)in_multi;
 	g_autoptr(GError) error = NULL;
 	int status;
-	g_autoptr(json_t) body = judge(transfer, &status, &error);
+	g_autoptr(json_t) body = read_result(transfer, &status, &error);
 	struct http_client *client = transfer->client;
 	struct call *call = transfer->call;
 	CURL *before = client->answered;
@@ -264,13 +281,14 @@ static void deliver(struct http_multi_transfer *in_multi)
 
 static bool refuse_address(const char *address, const char *why, GError **error)
 {
-	const char *at = strrchr(address, '@'); /* what is before it may be a password */
+	const char *at = strrchr(address, '@'); /* a password may be before it */
 
-	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS, "address \"%s%s\": %s", at ? "..." : "", at ?: address, why);
+	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS, "address \"%s%s\": %s", at ? "..." : "",
+		    at ?: address, why);
 	return false;
 }
 
-/* Whether a URL, as libcurl reads it that will ask there, has a part. */
+/* Whether a URL has a part, as parsed by libcurl, which makes the request. */
 static bool has_part(CURLU *url, CURLUPart part)
 {
 	char *text = NULL;
@@ -280,17 +298,18 @@ static bool has_part(CURLU *url, CURLUPart part)
 	return has;
 }
 
-/* Whether what is sent to a URL's host stays in this machine. */
+/* Whether traffic to a URL's host stays on this machine. */
 static bool is_here(CURLU *url)
 {
 	char *host = NULL;
-	const bool here = curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK && loopback_is(host);
+	const bool here =
+		curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK && loopback_is(host);
 
 	curl_free(host);
 	return here;
 }
 
-/* Whether nothing follows HOST:PORT but perhaps one "/". */
+/* Whether at most one "/" follows HOST:PORT. */
 static bool ends_at_port(const char *host)
 {
 	const char *path = strchr(host, '/');
@@ -305,15 +324,23 @@ static bool check_url(CURLU *url, const char *address, GError **error)
 
 	if ((!secure && !g_str_has_prefix(address, "http://")) || host[strlen("://")] == '/' ||
 	    curl_url_set(url, CURLUPART_URL, address, CURLU_NO_DEFAULT_PORT) != CURLUE_OK)
-		return refuse_address(address, "expected unix:/PATH, https://HOST:PORT or http://127.0.0.1:PORT",
-				      error);
-	if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) || has_part(url, CURLUPART_OPTIONS))
-		return refuse_address(address, "nobody is named in it, before \"@\"; write SCHEME://HOST:PORT", error);
+		return refuse_address(
+			address, "expected unix:/PATH, https://HOST:PORT or http://127.0.0.1:PORT",
+			error);
+	if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) ||
+	    has_part(url, CURLUPART_OPTIONS))
+		return refuse_address(
+			address, "it has no user before \"@\"; write SCHEME://HOST:PORT", error);
 	if (strpbrk(address, "?#") || !ends_at_port(host + strlen("://")))
-		return refuse_address(address, "nothing follows the host and port; write SCHEME://HOST:PORT", error);
+		return refuse_address(address,
+				      "nothing follows the host and port; write SCHEME://HOST:PORT",
+				      error);
 	return secure || is_here(url) ||
-	       refuse_address(address, "what is sent there could be read on its way, as http to another machine is not "
-				       "encrypted; use https, or http://127.0.0.1:PORT in this machine", error);
+	       refuse_address(
+		       address,
+		       "what is sent there could be read on its way, as http to another machine is not "
+		       "encrypted; use https, or http://127.0.0.1:PORT in this machine",
+		       error);
 }
 
 bool http_client_check_address(const char *address, GError **error)
@@ -335,16 +362,19 @@ bool http_client_timeout(double usual_s, double *ret_s, GError **error)
 	double seconds = usual_s;
 
 	if (given && *given &&
-	    (!duration_parse(given, &seconds) || !(seconds >= TIMEOUT_MIN_S && seconds <= TIMEOUT_MAX_S))) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			    "VIRTBED_TIMEOUT: \"%s\" is no time from 1 ms to a day; write 30, 90s or 2m", given);
+	    (!duration_parse(given, &seconds) ||
+	     !(seconds >= TIMEOUT_MIN_S && seconds <= TIMEOUT_MAX_S))) {
+		g_set_error(
+			error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			"VIRTBED_TIMEOUT: \"%s\" is no time from 1 ms to a day; write 30, 90s or 2m",
+			given);
 		return false;
 	}
 	*ret_s = seconds;
 	return true;
 }
 
-/* Splits `address` into what libcurl wants. */
+/* Splits `address` into the parts that libcurl needs. */
 static bool parse_address(struct http_client *client, const char *address, GError **error)
 {
 	if (!http_client_check_address(address, error))
@@ -414,7 +444,7 @@ const char *http_client_answer_header(const struct http_client *client, const ch
 	return header->value;
 }
 
-/* Ends a transfer that nobody will hear of; a waiting call hears that. */
+/* Ends a transfer without its callback; a waiting call ends with an error. */
 static void abandon(struct transfer *transfer)
 {
 	struct call *call = transfer->call;
@@ -445,7 +475,8 @@ static void set_body(struct transfer *transfer, json_t *body)
 {
 	g_autofree char *text = json_text(body);
 
-	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(text));
+	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_POSTFIELDSIZE_LARGE,
+			 (curl_off_t)strlen(text));
 	curl_easy_setopt(transfer->in_multi.easy, CURLOPT_COPYPOSTFIELDS, text);
 	transfer->headers =
 		curl_slist_append(transfer->headers, "Content-Type: application/json");
@@ -491,12 +522,15 @@ static void set_options(struct transfer *transfer, const char *method, const cha
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	/* 0 would mean for ever. */
+	/* 0 would mean no timeout. */
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, MAX((long)(timeout_s * 1e3), 1L));
 	if (client->socket_path)
 		curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, client->socket_path);
 	set_identity(transfer);
-	/* Large bodies would wait a second for a "100 Continue" that servers need not send. */
+	/*
+	 * libcurl would wait a second for a "100 Continue" before large bodies, which servers need
+	 * not send.
+	 */
 	transfer->headers = curl_slist_append(transfer->headers, "Expect:");
 	transfer->headers = curl_slist_append(transfer->headers, "Accept: application/json");
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
@@ -510,10 +544,12 @@ static void start_transfer(struct http_client *client, const char *method, const
 
 	*transfer = *receiver;
 	transfer->client = client;
-	transfer->in_multi = (struct http_multi_transfer){.easy = curl_easy_init(), .done = deliver};
-	/* Of our own daemons the paths mean nothing to people, who know commands. */
-	transfer->title = g_str_has_prefix(path, "/v1/") ? g_strdup(client->address)
-							 : g_strdup_printf("%s %s on %s", method, path, client->address);
+	transfer->in_multi =
+		(struct http_multi_transfer){.easy = curl_easy_init(), .done = deliver};
+	/* Paths of our own daemons mean nothing to users, who know commands. */
+	transfer->title = g_str_has_prefix(path, "/v1/")
+				  ? g_strdup(client->address)
+				  : g_strdup_printf("%s %s on %s", method, path, client->address);
 	transfer->operation = http_operation_find(client->operations, method, path);
 	transfer->path = g_strdup(path);
 	transfer->answer = g_string_new(NULL);
@@ -540,7 +576,7 @@ json_t *http_client_call(struct http_client *client, const char *method, const c
 	const struct transfer receiver = { .call = &call };
 
 	start_transfer(client, method, path, body, timeout_s, &receiver);
-	/* A callback may free the client, which ends the call: so look at nothing else. */
+	/* A callback may free the client, which ends the call, so no other state is used here. */
 	while (!call.ended)
 		g_main_context_iteration(context, TRUE);
 	if (call.error)

@@ -11,82 +11,93 @@
 
 #include "common/clock.h"
 
-/* What an address that a connection came from holds: its struct connection. */
+/* Key of the struct connection in the address that a connection came from. */
 #define CONNECTION_KEY "virtbed-connection"
 
 enum {
-	/* A record of TLS: type, version, and the length of what follows (RFC 8446, 5.1). */
+	/* A TLS record: type, version, and the length of the rest (RFC 8446, 5.1). */
 	RECORD_HEAD = 5,
 	RECORD_MAX = RECORD_HEAD + (1 << 14),
 	RECORD_HANDSHAKE = 22,
 	/*
-	 * GIO keeps a thread for each handshake until its peer has answered, of the ten that all tasks of a process
-	 * share and get more of but slowly (gtask.c).
+	 * GIO keeps a thread for each handshake until its peer has answered. All tasks of a process
+	 * share ten threads, and more are added slowly (gtask.c).
 	 */
 	HANDSHAKES_MAX = 8,
-	/* After so many connections at a time the heap keeps unused room, which is trimmed. */
+	/* After so many connections at a time the heap keeps unused memory, which is trimmed. */
 	CROWD = 32,
 };
 
 /*
- * How often connections are looked at whose time may be up. GLib's timers of whole seconds are due at the same moment
- * in all processes of a machine: of hundreds of local schedulers they held up whoever wanted a processor then.
+ * How often expired connections are searched for. GLib's timers of whole seconds expire at the same
+ * moment in all processes of a machine, so that hundreds of local schedulers would compete for the
+ * processors then.
  */
 #define SWEEP_MS 2000
 
 /*
- * Who has not asked for anything that it may have, for so long, makes room for others where there is none. A peer that
- * means to ask takes four round trips at most.
+ * A connection without an acceptable request for this long may be closed to make room. A peer needs
+ * four round trips at most until its request.
  */
 #define ROOM_MS 2000
 
-/* A handshake that has taken so long, a round trip and the work of both, makes room for one that waits. */
+/*
+ * A handshake of this length, more than a round trip and the work of both sides, makes room for a
+ * waiting one.
+ */
 #define HANDSHAKE_MS 500
 #define HANDSHAKES_SWEEP_MS 250
 
-/* To peers that cannot be answered now, where no TLS is in the way. */
-static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
-			   "Content-Type: application/json\r\nContent-Length: 43\r\n\r\n"
-			   "{\"error\":\"too many connections; try again\"}";
+/* The answer to peers that cannot be served now, without TLS. */
+static const char busy[] =
+	"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
+	"Content-Type: application/json\r\nContent-Length: 43\r\n\r\n"
+	"{\"error\":\"too many connections; try again\"}";
 
 struct http_connections {
 	GMainContext *context;
 	GTlsCertificate *certificate; /* NULL: no TLS */
-	GTlsDatabase *clients;	      /* whose certificates they must show; NULL: none need be */
+	/* CAs of the certificates that clients must show; NULL: none required */
+	GTlsDatabase *clients;
 	GSource *sweep;		      /* NULL: there are no connections */
-	GSource *hurry;		      /* NULL: no handshake waits for others */
-	GQueue all;		      /* struct connection, the oldest first */
-	guint most;		      /* of them at a time since there were none */
+	GSource *hurry;		      /* NULL: no handshake waits */
+	GQueue all;		      /* struct connection elements, the oldest first */
+	guint most;		      /* maximum number at a time since there were none */
 	http_accepted_f accepted;
 	void *data;
 };
 
-/* From when it is accepted until its socket is closed. */
+/* A connection, from accept() until its socket is closed. */
 struct connection {
-	struct http_connections *set; /* NULL: it is gone */
-	GList link;		      /* in it */
-	GSocket *socket;	      /* borrowed: it goes with it */
-	struct early *early;	      /* NULL: the connection was handed to its reader */
-	char *peer;		      /* whose it is: "uid 7", or a network; NULL: it is not counted */
-	bool asked;		      /* for something that it may have */
+	struct http_connections *set; /* NULL: the set was freed */
+	GList link;		      /* element of set->all */
+	/* borrowed: the connection is freed when the socket is closed */
+	GSocket *socket;
+	struct early *early;	      /* NULL: the connection was handed over */
+	/* "uid 7", or a network; NULL: the connection is not counted */
+	char *peer;
+	bool asked;		      /* an acceptable request was made */
 	int64_t accepted_ns;
-	int64_t until_ns; /* INT64_MAX: for ever */
+	int64_t until_ns; /* INT64_MAX: no limit */
 };
 
-/* What a connection is made of until it is handed over. It keeps the connection alive, by `remote`. */
+/*
+ * The state of a connection until it is handed over. It keeps the connection alive, through
+ * `remote`.
+ */
 struct early {
 	struct connection *connection;
 	GSocket *socket;
 	GSocketAddress *local, *remote;
-	GSource *silent; /* waits for its first bytes; NULL: they came */
-	gsize wanted;	 /* bytes */
-	GIOStream *tls;	 /* a handshake is under way, since `since_ns`; NULL: none */
+	GSource *silent; /* waits for its first bytes; NULL: they have arrived */
+	gsize wanted;	 /* number of bytes that it waits for */
+	GIOStream *tls;	 /* a handshake under way since `since_ns`; NULL: none */
 	int64_t since_ns;
 };
 
 /* Counting. */
 
-/* Of an IPv6 address: what a network gives to one host or home, which has all addresses below it. */
+/* The prefix of IPv6 addresses that a network gives to one host or home. */
 #define PREFIX_BYTES 8
 
 char *http_connections_network(GInetAddress *address)
@@ -100,12 +111,13 @@ char *http_connections_network(GInetAddress *address)
 		return g_inet_address_to_string(address);
 	memcpy(prefix, bytes, PREFIX_BYTES);
 	other = memcmp(bytes, mapped, sizeof(mapped)) == 0
-			? g_inet_address_new_from_bytes(bytes + sizeof(mapped), G_SOCKET_FAMILY_IPV4)
+			? g_inet_address_new_from_bytes(bytes + sizeof(mapped),
+							G_SOCKET_FAMILY_IPV4)
 			: g_inet_address_new_from_bytes(prefix, G_SOCKET_FAMILY_IPV6);
 	return g_inet_address_to_string(other);
 }
 
-/* The peer that limits count; NULL: no limit applies to it. */
+/* The peer that the limits apply to; NULL: no limit applies. */
 static char *peer_of(GSocket *socket, GSocketAddress *remote)
 {
 	struct ucred peer;
@@ -119,7 +131,7 @@ static char *peer_of(GSocket *socket, GSocketAddress *remote)
 	return peer.uid == 0 || peer.uid == geteuid() ? NULL : g_strdup_printf("uid %u", peer.uid);
 }
 
-/* The oldest of `peer` (NULL: of anybody) that has to make room for others; or NULL. */
+/* The oldest connection of `peer` (NULL: of any peer) that may be closed to make room; or NULL. */
 static struct connection *find_idle(const struct http_connections *set, const char *peer)
 {
 	const int64_t before_ns = clock_now_ns() - ROOM_MS * INT64_C(1000000);
@@ -128,7 +140,8 @@ static struct connection *find_idle(const struct http_connections *set, const ch
 		struct connection *connection = at->data;
 
 		if (connection->peer && !connection->asked && connection->until_ns < INT64_MAX &&
-		    connection->accepted_ns < before_ns && (!peer || g_str_equal(connection->peer, peer)))
+		    connection->accepted_ns < before_ns &&
+		    (!peer || g_str_equal(connection->peer, peer)))
 			return connection;
 	}
 	return NULL;
@@ -158,7 +171,7 @@ static void end(struct connection *connection)
 		g_socket_shutdown(connection->socket, TRUE, TRUE, NULL);
 }
 
-/* Makes room for one more connection of `peer`. Returns false where there is none. */
+/* Makes room for a connection of `peer`. Returns false if that is impossible. */
 static bool make_room(const struct http_connections *set, const char *peer)
 {
 	struct connection *idle;
@@ -195,7 +208,7 @@ static void on_closed(gpointer data, GObject *socket)
 	connection->socket = NULL;
 }
 
-/* Nobody asks by its address any more. */
+/* Frees a connection; its address is not used any more. */
 static void connection_free(gpointer data)
 {
 	struct connection *connection = data;
@@ -214,7 +227,8 @@ static void unset_source(GSource **source)
 	g_clear_pointer(source, g_source_unref);
 }
 
-static void set_timer(struct http_connections *set, GSource **source, guint interval_ms, GSourceFunc function)
+static void set_timer(struct http_connections *set, GSource **source, guint interval_ms,
+		      GSourceFunc function)
 {
 	if (*source)
 		return;
@@ -223,7 +237,10 @@ static void set_timer(struct http_connections *set, GSource **source, guint inte
 	g_source_attach(*source, set->context);
 }
 
-/* Ends connections whose time is up. What many took is the system's again once all are gone. */
+/*
+ * Closes expired connections. Memory of many connections is returned to the system once all are
+ * closed.
+ */
 static gboolean on_sweep(gpointer data)
 {
 	struct http_connections *set = data;
@@ -247,11 +264,13 @@ static gboolean on_sweep(gpointer data)
 
 static void give_time(struct connection *connection, double seconds)
 {
-	connection->until_ns = isfinite(seconds) ? clock_now_ns() + (int64_t)(seconds * 1e9) : INT64_MAX;
+	connection->until_ns =
+		isfinite(seconds) ? clock_now_ns() + (int64_t)(seconds * 1e9) : INT64_MAX;
 }
 
-/* From now on the address knows its socket, and the set its connection. */
-static struct connection *note(struct http_connections *set, GSocket *socket, GSocketAddress *remote, char *peer)
+/* Adds a connection to the set, and links it with its address. */
+static struct connection *connection_new(struct http_connections *set, GSocket *socket,
+					 GSocketAddress *remote, char *peer)
 {
 	struct connection *connection = g_new0(struct connection, 1);
 
@@ -271,7 +290,7 @@ static struct connection *note(struct http_connections *set, GSocket *socket, GS
 
 /* Handing over. */
 
-/* Whoever `accepted` tells reads and writes it from now on. */
+/* `accepted` reads and writes the stream from now on. */
 static void hand_over(struct early *early, GIOStream *stream)
 {
 	const struct http_connections *set = early->connection->set;
@@ -283,7 +302,7 @@ static void hand_over(struct early *early, GIOStream *stream)
 
 /* Handshakes. */
 
-/* GIO leaves it to us on the server's side: nothing may be wrong with a client's certificate. */
+/* GIO leaves this check to servers: no error of a client's certificate is accepted. */
 static gboolean on_client_certificate(GTlsConnection *tls, GTlsCertificate *certificate,
 				      GTlsCertificateFlags errors, gpointer data)
 {
@@ -291,31 +310,34 @@ static gboolean on_client_certificate(GTlsConnection *tls, GTlsCertificate *cert
 }
 
 /*
- * TLS over a connection. The database is given with the connection: GIO would read all certificates of the system for it
- * before one could be set (3.8 MB and 14 ms each time, glib-networking 2.74), which nobody needs who asks for no
- * certificate.
+ * TLS over a connection. The database is given at construction, since GIO would otherwise load all
+ * certificates of the system for it (3.8 MB and 14 ms each time, glib-networking 2.74), which are
+ * not needed without client certificates.
  */
 static GIOStream *wrap(const struct http_connections *set, GSocket *socket)
 {
-	g_autoptr(GSocketConnection) connection = g_socket_connection_factory_create_connection(socket);
+	g_autoptr(GSocketConnection) connection =
+		g_socket_connection_factory_create_connection(socket);
 	GIOStream *tls = g_initable_new(
 		g_tls_backend_get_server_connection_type(g_tls_backend_get_default()), NULL, NULL,
-		"base-io-stream", connection, "certificate", set->certificate, "database", set->clients, NULL);
+		"base-io-stream", connection, "certificate", set->certificate, "database",
+		set->clients, NULL);
 
 	if (tls && set->clients) {
 		g_object_set(tls, "authentication-mode", G_TLS_AUTHENTICATION_REQUIRED, NULL);
-		g_signal_connect(tls, "accept-certificate", G_CALLBACK(on_client_certificate), NULL);
+		g_signal_connect(tls, "accept-certificate", G_CALLBACK(on_client_certificate),
+				 NULL);
 	}
 	return tls;
 }
 
-/* Whether its handshake waits for others. */
+/* Whether the connection waits for its handshake. */
 static bool waits(const struct connection *connection)
 {
 	return connection->early && !connection->early->silent && !connection->early->tls;
 }
 
-/* Handshakes that are under way, in all or of one peer. */
+/* The number of handshakes under way, of `peer` or (NULL) in all. */
 static guint count_handshakes(const struct http_connections *set, const char *peer)
 {
 	guint count = 0;
@@ -329,7 +351,10 @@ static guint count_handshakes(const struct http_connections *set, const char *pe
 	return count;
 }
 
-/* The connection whose handshake is next: of the peers with the fewest handshakes, the oldest. NULL: none waits. */
+/*
+ * The connection with the next handshake: of the peers with the fewest handshakes under way, the
+ * oldest. NULL: none waits.
+ */
 static struct connection *find_next(const struct http_connections *set)
 {
 	struct connection *next = NULL;
@@ -337,7 +362,8 @@ static struct connection *find_next(const struct http_connections *set)
 
 	for (const GList *at = set->all.head; at && least > 0; at = at->next) {
 		struct connection *connection = at->data;
-		const guint count = waits(connection) ? count_handshakes(set, connection->peer) : G_MAXUINT;
+		const guint count =
+			waits(connection) ? count_handshakes(set, connection->peer) : G_MAXUINT;
 
 		if (count >= least)
 			continue;
@@ -363,7 +389,7 @@ static void on_handshake(GObject *tls, GAsyncResult *result, gpointer data)
 		begin_handshakes(set);
 }
 
-/* Ends those that have taken too long, as long as others wait. */
+/* Ends handshakes that take too long, while others wait. */
 static gboolean on_hurry(gpointer data)
 {
 	struct http_connections *set = data;
@@ -376,7 +402,8 @@ static gboolean on_hurry(gpointer data)
 	for (const GList *at = set->all.head; at; at = at->next) {
 		struct connection *connection = at->data;
 
-		if (connection->early && connection->early->tls && connection->early->since_ns < before_ns)
+		if (connection->early && connection->early->tls &&
+		    connection->early->since_ns < before_ns)
 			end(connection);
 	}
 	return G_SOURCE_CONTINUE;
@@ -390,12 +417,12 @@ static bool begin_handshake(struct http_connections *set, struct early *early)
 		early_free(early);
 		return false;
 	}
-	g_tls_connection_handshake_async(G_TLS_CONNECTION(early->tls), G_PRIORITY_DEFAULT, NULL, on_handshake,
-					 early);
+	g_tls_connection_handshake_async(G_TLS_CONNECTION(early->tls), G_PRIORITY_DEFAULT, NULL,
+					 on_handshake, early);
 	return true;
 }
 
-/* As many as there may be at a time. */
+/* Begins handshakes up to the maximum number. */
 static void begin_handshakes(struct http_connections *set)
 {
 	guint count = count_handshakes(set, NULL);
@@ -409,20 +436,21 @@ static void begin_handshakes(struct http_connections *set)
 
 /* Silent connections. */
 
-/* Waits for so many bytes, or for there to be no more (tcp(7), SO_RCVLOWAT). */
-static void want(struct early *early, gsize count)
+/* Waits for `count` bytes, or for the end of the stream (tcp(7), SO_RCVLOWAT). */
+static void set_wanted_bytes(struct early *early, gsize count)
 {
 	early->wanted = count;
 	g_socket_set_option(early->socket, SOL_SOCKET, SO_RCVLOWAT, (gint)count, NULL);
 }
 
-/* How many bytes what came first has when it is whole; 0: it is no handshake. */
+/* The length of the first TLS record, from its head; 0: it is no handshake. */
 static gsize hello_length(GSocket *socket)
 {
 	guint8 head[RECORD_HEAD] = {0};
 	gsize length;
 
-	if (recv(g_socket_get_fd(socket), head, sizeof(head), MSG_PEEK | MSG_DONTWAIT) < RECORD_HEAD ||
+	if (recv(g_socket_get_fd(socket), head, sizeof(head), MSG_PEEK | MSG_DONTWAIT) <
+		    RECORD_HEAD ||
 	    head[0] != RECORD_HANDSHAKE)
 		return 0;
 	length = RECORD_HEAD + ((gsize)head[3] << 8 | head[4]);
@@ -430,8 +458,8 @@ static gsize hello_length(GSocket *socket)
 }
 
 /*
- * A handshake begins once its first record is whole: until then it costs no thread. A peer that hung up, or speaks
- * something else, is let go.
+ * A handshake begins once its first record is complete, since it costs a thread from then on. A
+ * connection that was closed, or is not TLS, is dropped.
  */
 static gboolean on_first_bytes(GSocket *socket, GIOCondition condition, gpointer data)
 {
@@ -442,7 +470,7 @@ static gboolean on_first_bytes(GSocket *socket, GIOCondition condition, gpointer
 	g_autoptr(GSocketConnection) stream = NULL;
 
 	if (length > early->wanted) {
-		want(early, length);
+		set_wanted_bytes(early, length);
 		return G_SOURCE_CONTINUE;
 	}
 	g_clear_pointer(&early->silent, g_source_unref);
@@ -450,7 +478,7 @@ static gboolean on_first_bytes(GSocket *socket, GIOCondition condition, gpointer
 		early_free(early);
 		return G_SOURCE_REMOVE;
 	}
-	want(early, 1);
+	set_wanted_bytes(early, 1);
 	if (set->certificate) {
 		begin_handshakes(set);
 	} else {
@@ -460,7 +488,10 @@ static gboolean on_first_bytes(GSocket *socket, GIOCondition condition, gpointer
 	return G_SOURCE_REMOVE;
 }
 
-/* Until its first bytes are there a connection is a socket and a source. `remote` and `local` are taken over. */
+/*
+ * Until its first bytes arrive, a connection is only a socket and a source. `remote` and `local`
+ * are taken over.
+ */
 static void await_first_bytes(struct connection *connection, GSocket *socket, GSocketAddress *local,
 			      GSocketAddress *remote)
 {
@@ -471,13 +502,13 @@ static void await_first_bytes(struct connection *connection, GSocket *socket, GS
 	early->local = local;
 	early->remote = remote;
 	connection->early = early;
-	want(early, connection->set->certificate ? RECORD_HEAD : 1);
+	set_wanted_bytes(early, connection->set->certificate ? RECORD_HEAD : 1);
 	early->silent = g_socket_create_source(socket, G_IO_IN, NULL);
 	g_source_set_callback(early->silent, G_SOURCE_FUNC(on_first_bytes), early, NULL);
 	g_source_attach(early->silent, connection->set->context);
 }
 
-/* Life. */
+/* Life cycle. */
 
 struct http_connections *http_connections_new(GTlsCertificate *certificate, GTlsDatabase *clients,
 					      http_accepted_f accepted, void *data)
@@ -511,7 +542,7 @@ void http_connections_free(struct http_connections *set)
 	g_free(set);
 }
 
-/* A peer that is gone already has no address, and gets no answer. */
+/* A peer that has gone already has no address, and gets no answer. */
 void http_connections_add(struct http_connections *set, GSocket *socket)
 {
 	g_autoptr(GSocketAddress) remote = g_socket_get_remote_address(socket, NULL);
@@ -529,7 +560,7 @@ void http_connections_add(struct http_connections *set, GSocket *socket)
 	}
 	if (g_socket_get_family(socket) != G_SOCKET_FAMILY_UNIX)
 		g_socket_set_option(socket, IPPROTO_TCP, TCP_NODELAY, TRUE, NULL);
-	connection = note(set, socket, remote, g_steal_pointer(&peer));
+	connection = connection_new(set, socket, remote, g_steal_pointer(&peer));
 	await_first_bytes(connection, socket, g_steal_pointer(&local), g_steal_pointer(&remote));
 }
 

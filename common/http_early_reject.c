@@ -6,18 +6,18 @@
 #include "common/http_connections.h"
 
 /*
- * So much is dropped: a peer that hears nothing before it has sent all gets its answer up to here, and what it
- * sends at most is no burden.
+ * How much input is discarded: a peer that reads only after it has sent everything gets its answer
+ * up to this size, and discarding it is cheap.
  */
 #define DROPPED_MAX ((gsize)15 << 20)
 #define DROP_AT_ONCE ((gsize)256 << 10)
 
 struct http_early_reject {
-	SoupServerMessage *message; /* until it is taken */
+	SoupServerMessage *message; /* until the connection is taken from libsoup */
 	gulong disconnected_id;
 	GSource *source;
 	GIOStream *stream;
-	GSocketAddress *remote;     /* by which the listener ends it in time */
+	GSocketAddress *remote;     /* for the listener's time limit */
 	GString *answer;
 	gsize dropped;
 };
@@ -89,8 +89,8 @@ static void on_written(GObject *output, GAsyncResult *result, gpointer data)
 	drop(refusal);
 }
 
-/* The message is libsoup's no more. */
-static void let_go(struct http_early_reject *refusal)
+/* Ends the link to the message, which libsoup does not have any more. */
+static void detach_message(struct http_early_reject *refusal)
 {
 	g_signal_handler_disconnect(refusal->message, refusal->disconnected_id);
 	g_source_destroy(refusal->source);
@@ -105,7 +105,7 @@ static gboolean take(gpointer data)
 
 	refusal->answer = answer_text(message);
 	g_set_object(&refusal->remote, soup_server_message_get_remote_address(message));
-	let_go(refusal);
+	detach_message(refusal);
 	refusal->stream = soup_server_message_steal_connection(message);
 	if (!refusal->stream) {
 		refusal_free(refusal);
@@ -119,7 +119,7 @@ static gboolean take(gpointer data)
 
 static void on_disconnected(SoupServerMessage *message, gpointer data)
 {
-	let_go(data);
+	detach_message(data);
 	refusal_free(data);
 }
 

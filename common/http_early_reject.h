@@ -4,13 +4,14 @@
 #include <libsoup/soup.h>
 
 /*
- * A refusal before the request has come whole. libsoup answers when it has read a body, however long that is; one
- * that is not to be read is taken from it: its peer gets the answer that the message has by now (its status, headers
- * and body), what still comes is dropped for a while so that the answer arrives, and then the connection ends.
+ * Rejects a request before it has arrived completely. libsoup answers only after it has read the
+ * body, however long that is. An early reject takes the connection from libsoup: the peer gets the
+ * answer that is set in the message (status, headers and body), further input is discarded for a
+ * while so that the answer arrives, and the connection is closed.
  */
 
 /*
- * Does so as soon as the main loop runs again; until then nothing more of the message is read. For a message whose
- * answer is set, from a handler of its signals; it is not answered otherwise afterwards.
+ * Starts this when the main loop runs again; until then nothing more of the message is read. For a
+ * message whose answer is set, from a handler of its signals; no other answer is sent afterwards.
  */
 void http_early_reject_begin(SoupServerMessage *message);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where a request ends. libsoup takes the last of several lengths, a length besides chunks, and -1 for a large number:
- * what another server on the way takes for a second request, or a body that never comes.
+ * Checks the framing of a request. libsoup takes the last of several lengths, accepts a length
+ * besides chunks, and reads a large number as -1: another server on the way may see a second
+ * request there, or a body that never comes.
  */
 #include <libsoup/soup.h>
 
 #include "common/http_private.h"
 #include "common/read_number.h"
 
-/* What a request has once at most, since somebody goes by it. */
+/* Headers that may appear only once, since the server uses them. */
 static const char *const single[] = {
 	"Authorization", "Content-Length", "Content-Type", "Host", "Origin", "Transfer-Encoding",
 };
 
-/* How often a header is there. */
+/* The number of a header's occurrences. */
 struct count {
 	const char *name;
 	guint times;
@@ -49,10 +50,12 @@ char *http_framing_fault(SoupServerMessage *message)
 	if (repeated)
 		return g_strdup_printf("%s: a request has it once at most", repeated);
 	if (coding && length)
-		return g_strdup("Content-Length and Transfer-Encoding: a request has one of them at most");
+		return g_strdup(
+			"Content-Length and Transfer-Encoding: a request has one of them at most");
 	if (coding && (g_ascii_strcasecmp(coding, "chunked") != 0 ||
 		       soup_server_message_get_http_version(message) == SOUP_HTTP_1_0))
-		return g_strdup_printf("Transfer-Encoding: '%.32s' is not chunked, of HTTP/1.1", coding);
+		return g_strdup_printf("Transfer-Encoding: '%.32s' is not chunked, of HTTP/1.1",
+				       coding);
 	if (length && !read_number_unsigned(length, 0, G_MAXINT64, &bytes))
 		return g_strdup_printf("Content-Length: '%.32s' is no number of bytes", length);
 	return NULL;

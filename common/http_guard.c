@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who asks a server, and whether that one may: by its guard, its limits, and what browsers tell. */
+/*
+ * Identifies the senders of requests and decides whether they are admitted: by the server's guard,
+ * its limits, and the headers of browsers.
+ */
 #include <libsoup/soup.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -8,23 +11,23 @@
 #include "common/http_private.h"
 #include "common/loopback.h"
 
-/* Of all those together whom the guard does not know: no user has such an id. */
+/* The common id of all unauthenticated peers; no user has such an id. */
 #define STRANGERS (-1000)
 
-/* Where a message keeps who asks, once the guard has told, and what is not read of its answer. */
+/* Keys of a message's data: the identity of its sender, and its unread answer. */
 #define IDENTITY_KEY "virtbed-identity"
 #define UNREAD_KEY "virtbed-unread"
 
-/* An answer that is on its way. */
+/* An answer that is being sent. */
 struct unread_answer {
-	struct http_server *server; /* NULL: gone */
+	struct http_server *server; /* NULL: the server was freed */
 	int64_t uid;
 	goffset length;
 };
 
-/* Who asks. */
+/* Identities. */
 
-/* The user at the other end of a message's connection, as http_request_peer_uid() tells. */
+/* The user at the other end of a message's connection, as in http_request_peer_uid(). */
 static int64_t connection_uid(SoupServerMessage *message)
 {
 	GSocket *socket = http_message_socket(message);
@@ -59,15 +62,16 @@ enum http_role http_request_role(struct http_request *request)
 	return identity ? identity->role : HTTP_ROLE_OPERATOR;
 }
 
-/* Asks the guard who sent a message. */
+/* Asks the guard for the identity of a message's sender. */
 static struct http_identity identify(const struct http_server *server, SoupServerMessage *message)
 {
-	return server->guard(soup_message_headers_get_one(
-				     soup_server_message_get_request_headers(message), "Authorization"),
-			     connection_uid(message), server->guard_data);
+	return server->guard(
+		soup_message_headers_get_one(soup_server_message_get_request_headers(message),
+					     "Authorization"),
+		connection_uid(message), server->guard_data);
 }
 
-/* Who is not known learns nothing more than that. */
+/* An unknown sender learns nothing else. */
 static void refuse_stranger(SoupServerMessage *message)
 {
 	soup_message_headers_replace(soup_server_message_get_response_headers(message),
@@ -101,8 +105,8 @@ static bool is_loopback(const char *host)
 }
 
 /*
- * Whether a browser asks for another site's page: it sends that as Origin, or thinks that we are it. What we are
- * called on a network, our certificate says.
+ * Whether a browser sent the request for another site's page: its Origin is another site, or its
+ * Host is not this server. On a network, the certificate proves our name.
  */
 bool http_guard_is_foreign(const struct http_server *server, SoupServerMessage *message)
 {
@@ -115,13 +119,17 @@ bool http_guard_is_foreign(const struct http_server *server, SoupServerMessage *
 		return true;
 	if (!host || is_loopback(host) || !http_listener_is_local(server->listener))
 		return false;
-	/* Programs call a Unix socket what they like; names with dots come from browsers, through a tunnel. */
-	return !g_str_has_prefix(http_listener_address(server->listener), "unix:") || strchr(host, '.');
+	/*
+	 * Programs use any name for a Unix socket; names with dots come from browsers, through a
+	 * tunnel.
+	 */
+	return !g_str_has_prefix(http_listener_address(server->listener), "unix:") ||
+	       strchr(host, '.');
 }
 
-/* Whether it may. */
+/* Admission. */
 
-/* What would be answered a little later. */
+/* Refuses a request that would be accepted a little later. */
 static void refuse_for_now(SoupServerMessage *message, int status, const char *reason)
 {
 	soup_message_headers_replace(soup_server_message_get_response_headers(message),
@@ -129,7 +137,7 @@ static void refuse_for_now(SoupServerMessage *message, int status, const char *r
 	http_message_fail(message, status, reason);
 }
 
-/* Its message goes, as it does once all is written, or the connection has ended. */
+/* Called when its message is freed: all is written, or the connection has ended. */
 static void unread_answer_free(void *data)
 {
 	struct unread_answer *answer = data;
@@ -162,7 +170,7 @@ void http_guard_forget_unread(struct http_server *server)
 		answer->server = NULL;
 }
 
-/* Whether who asks has left too much unread. */
+/* Whether the sender has too many bytes of unread answers. */
 static bool is_sated(struct http_server *server, SoupServerMessage *message)
 {
 	const struct http_identity *identity = http_guard_identity(message);
@@ -178,7 +186,7 @@ static bool is_sated(struct http_server *server, SoupServerMessage *message)
 	return own >= HTTP_SERVER_UNREAD_USER_MAX;
 }
 
-/* Whether one more request must not wait: too many do. */
+/* Whether no more requests may be delayed: of this user, or in all. */
 static bool is_crowded(struct http_server *server, SoupServerMessage *message)
 {
 	const struct http_identity *identity = http_guard_identity(message);
@@ -189,10 +197,14 @@ static bool is_crowded(struct http_server *server, SoupServerMessage *message)
 	for (const GList *at = server->open.head; at; at = at->next)
 		own += http_guard_identity(((struct http_request *)at->data)->message)->uid ==
 		       identity->uid;
-	return own >= HTTP_SERVER_WAITING_USER_MAX || server->open.length >= HTTP_SERVER_WAITING_MAX;
+	return own >= HTTP_SERVER_WAITING_USER_MAX ||
+	       server->open.length >= HTTP_SERVER_WAITING_MAX;
 }
 
-/* Whether the role of who asks is enough for a route, or for being told that there is none (NULL). */
+/*
+ * Whether the sender's role is sufficient for a route, or, with NULL, for an answer that there is
+ * none.
+ */
 static bool suffices(SoupServerMessage *message, const struct http_route *route)
 {
 	const struct http_identity *identity = http_guard_identity(message);
@@ -204,7 +216,7 @@ static bool suffices(SoupServerMessage *message, const struct http_route *route)
 	return route->role != HTTP_ROLE_NONE && identity->role >= route->role;
 }
 
-/* As libsoup gives it to handlers. */
+/* The path, as libsoup passes it to handlers. */
 static const char *path_of(SoupServerMessage *message)
 {
 	const char *path = g_uri_get_path(soup_server_message_get_uri(message));
@@ -243,14 +255,15 @@ bool http_guard_ask(struct http_server *server, SoupServerMessage *message)
 
 bool http_guard_admit(struct http_server *server, SoupServerMessage *message)
 {
-	if (!http_guard_still_knows(server, message)) /* its body may have come slowly */
+	if (!http_guard_still_knows(server, message)) /* its body may have arrived slowly */
 		return false;
 	if (is_crowded(server, message))
 		refuse_for_now(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
 			       "too many requests wait for their answers; try again");
 	else if (is_sated(server, message))
-		refuse_for_now(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
-			       "too much of earlier answers was not read; read them, then try again");
+		refuse_for_now(
+			message, SOUP_STATUS_SERVICE_UNAVAILABLE,
+			"too much of earlier answers was not read; read them, then try again");
 	else
 		return true;
 	return false;

@@ -18,11 +18,13 @@
 enum {
 	BACKLOG = 64,
 	/*
-	 * Of those who wait so many are accepted before others have a turn: a turn of the main loop looks at the
-	 * sockets of all local schedulers, which takes about as long as answering somebody.
+	 * The maximum number of connections accepted in a turn of the main loop. A turn checks the
+	 * sockets of all local schedulers, which takes about as long as an answer.
 	 */
 	ACCEPTED_AT_ONCE = 16,
-	/* Where accept() fails for want of descriptors or memory, to try again at once is no use. */
+	/*
+	 * If accept() fails for lack of descriptors or memory, an immediate retry would fail again.
+	 */
 	RETRY_MS = 100,
 };
 
@@ -31,9 +33,9 @@ struct http_listener {
 	char *address;
 	char *socket_path; /* to be removed, or NULL */
 	bool local;		     /* a Unix socket, or on loopback */
-	bool secure;		     /* by TLS */
+	bool secure;		     /* with TLS */
 	GMainContext *context;
-	GSource *source; /* waits for connections, or to try again */
+	GSource *source; /* waits for connections, or for a retry */
 	struct http_connections *connections;
 };
 
@@ -53,7 +55,7 @@ static gboolean on_retry(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Looks away from the socket for a moment. */
+/* Stops watching the socket for a moment. */
 static void pause_watching(struct http_listener *listener)
 {
 	unwatch(listener);
@@ -92,7 +94,7 @@ static void watch(struct http_listener *listener)
 	g_source_attach(listener->source, listener->context);
 }
 
-/* Removes a socket file on which nobody listens. Returns false if somebody does. */
+/* Removes a socket file without a listener. Returns false if a process listens there. */
 static bool clear_stale_socket(const char *path, GSocketAddress *address, GError **error)
 {
 	g_autoptr(GSocket) probe = NULL;
@@ -118,7 +120,7 @@ static bool clear_stale_socket(const char *path, GSocketAddress *address, GError
 	return true;
 }
 
-/* Listens on a Unix socket that only we may connect to. */
+/* Listens on a Unix socket that only this user may connect to. */
 static bool listen_unix(struct http_listener *listener, GSocketAddress *address, GError **error)
 {
 	const char *path = g_unix_socket_address_get_path(G_UNIX_SOCKET_ADDRESS(address));
@@ -129,7 +131,7 @@ static bool listen_unix(struct http_listener *listener, GSocketAddress *address,
 					G_SOCKET_PROTOCOL_DEFAULT, error);
 	if (!listener->socket)
 		return false;
-	/* Linux gives the file the socket's mode: no instant at which others may connect. */
+	/* Linux gives the file the mode of the socket, so others can never connect. */
 	fchmod(g_socket_get_fd(listener->socket), 0600);
 	if (!g_socket_bind(listener->socket, address, TRUE, error)) {
 		g_prefix_error(error, "cannot listen on \"%s\": ", path);
@@ -141,7 +143,7 @@ static bool listen_unix(struct http_listener *listener, GSocketAddress *address,
 	return true;
 }
 
-/* "SCHEME://HOST:PORT" of where the socket is bound. */
+/* The bound address as "SCHEME://HOST:PORT". */
 static char *bound_address(GSocket *socket, const char *scheme, GError **error)
 {
 	g_autoptr(GSocketAddress) bound = g_socket_get_local_address(socket, error);
@@ -155,7 +157,8 @@ static char *bound_address(GSocket *socket, const char *scheme, GError **error)
 			       g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(bound)));
 }
 
-static bool listen_inet(struct http_listener *listener, const char *address, GSocketAddress *where, GError **error)
+static bool listen_inet(struct http_listener *listener, const char *address, GSocketAddress *where,
+			GError **error)
 {
 	const char *scheme = listener->secure ? "https" : "http";
 
@@ -173,9 +176,11 @@ static bool listen_inet(struct http_listener *listener, const char *address, GSo
 	return listener->address != NULL;
 }
 
-/* Reads what TLS needs; both are NULL where there is none, or none of clients. */
-static bool read_tls(const struct http_tls *tls, GTlsCertificate **ret_certificate, GTlsDatabase **ret_clients,
-		     GError **error)
+/*
+ * Reads the files of TLS; both results are NULL without TLS, *ret_clients also without a client CA.
+ */
+static bool read_tls(const struct http_tls *tls, GTlsCertificate **ret_certificate,
+		     GTlsDatabase **ret_clients, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 

@@ -10,7 +10,7 @@ static const char *const methods[] = {
 
 enum {
 	WORD_MAX = sizeof("OPTIONS ") - 1,
-	LINE_MAX_KEPT = 63, /* of a header line, to know it by */
+	LINE_MAX_KEPT = 63, /* kept bytes of a header line, enough to identify it */
 };
 
 static const char no_method[] = "HTTP/1.1 501 Not Implemented\r\nConnection: close\r\n"
@@ -26,12 +26,12 @@ G_DECLARE_FINAL_TYPE(MethodFilter, method_filter, METHOD, FILTER, GInputStream)
 struct _MethodFilter {
 	GInputStream parent;
 	GIOStream *base;
-	char word[WORD_MAX]; /* what came of it */
+	char word[WORD_MAX]; /* the first word so far */
 	guint length;
-	bool known; /* it is a method: lines follow */
-	bool done;  /* the headers have ended, and all that comes is read as it is */
-	bool heads; /* the line is a header's, and not the first */
-	char line[LINE_MAX_KEPT + 1]; /* how the current one begins */
+	bool known; /* it is a method, and lines follow */
+	bool done;  /* the headers have ended; the rest is passed through */
+	bool heads; /* the line is a header, not the first line */
+	char line[LINE_MAX_KEPT + 1]; /* beginning of the present line */
 	gsize line_length;
 };
 
@@ -45,7 +45,7 @@ static GInputStream *base_input(MethodFilter *self)
 	return g_io_stream_get_input_stream(self->base);
 }
 
-/* Whether a method begins like that. */
+/* Whether a method begins with this text. */
 static bool is_like_method(const char *word, guint length)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(methods); i++)
@@ -54,7 +54,7 @@ static bool is_like_method(const char *word, guint length)
 	return false;
 }
 
-/* A connection has room for so little at its begin. */
+/* A new connection has room in its send buffer for such a short answer. */
 static void answer(MethodFilter *self, const char *text)
 {
 	GOutputStream *output = g_io_stream_get_output_stream(self->base);
@@ -75,8 +75,8 @@ static const char *value_of(char *line, const char *name)
 }
 
 /*
- * Whether the line that ends now may stand there: libsoup forgets to free the target, of up to 100 KiB, of a request
- * whose length or coding it does not know (3.2.3, parse_headers()).
+ * Whether the line that ends now is accepted: libsoup never frees the target, of up to 100 KiB, of
+ * a request with an unknown length or coding (3.2.3, parse_headers()).
  */
 static bool is_line_good(MethodFilter *self)
 {
@@ -84,7 +84,7 @@ static bool is_line_good(MethodFilter *self)
 	const char *value;
 
 	self->line[MIN(self->line_length, LINE_MAX_KEPT)] = '\0';
-	if (*self->line == ' ' || *self->line == '\t') /* goes on with the one before */
+	if (*self->line == ' ' || *self->line == '\t') /* continues the line before */
 		return false;
 	if ((value = value_of(self->line, "Content-Length")))
 		return whole && *value && strspn(value, G_CSET_DIGITS) == strlen(value);
@@ -93,7 +93,7 @@ static bool is_line_good(MethodFilter *self)
 	return true;
 }
 
-/* A byte of the headers. Returns false for what may not be there; libsoup takes NULs out. */
+/* Processes a byte of the headers. Returns false if it is not allowed; libsoup removes NULs. */
 static bool scan(MethodFilter *self, char byte)
 {
 	bool good = byte != '\0';
@@ -104,15 +104,16 @@ static bool scan(MethodFilter *self, char byte)
 		self->line_length++;
 		return good;
 	}
-	self->done = self->heads && (self->line_length == 0 || (self->line_length == 1 && *self->line == '\r'));
+	self->done = self->heads &&
+		     (self->line_length == 0 || (self->line_length == 1 && *self->line == '\r'));
 	good = !self->heads || self->done || is_line_good(self);
 	self->heads = true;
 	self->line_length = 0;
 	return good;
 }
 
-/* A byte of the first word. Returns false for one that no method has there. */
-static bool spell(MethodFilter *self, char byte)
+/* Processes a byte of the first word. Returns false if no method has it there. */
+static bool check_word(MethodFilter *self, char byte)
 {
 	if (self->length == 0 && (byte == '\r' || byte == '\n'))
 		return true;
@@ -122,7 +123,7 @@ static bool spell(MethodFilter *self, char byte)
 }
 
 /*
- * Looks at `count` bytes that were read (below 1: nothing was). Returns their number, or -1 with `error`
+ * Processes `count` bytes that were read (below 1: none). Returns their number, or -1 with `error`
  * after an answer.
  */
 static gssize examine(MethodFilter *self, const char *bytes, gssize count, GError **error)
@@ -130,10 +131,11 @@ static gssize examine(MethodFilter *self, const char *bytes, gssize count, GErro
 	for (gssize i = 0; i < count && !self->done; i++) {
 		const bool known = self->known;
 
-		if (known ? scan(self, bytes[i]) : spell(self, bytes[i]))
+		if (known ? scan(self, bytes[i]) : check_word(self, bytes[i]))
 			continue;
 		answer(self, known ? no_headers : no_method);
-		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA, "no request of HTTP");
+		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+				    "no request of HTTP");
 		return -1;
 	}
 	return count;
@@ -147,7 +149,8 @@ static gssize read_some(GInputStream *stream, void *buffer, gsize count, GCancel
 	MethodFilter *self = METHOD_FILTER(stream);
 
 	return examine(self, buffer,
-		       g_input_stream_read(base_input(self), buffer, count, cancellable, error), error);
+		       g_input_stream_read(base_input(self), buffer, count, cancellable, error),
+		       error);
 }
 
 static gboolean close_now(GInputStream *stream, GCancellable *cancellable, GError **error)
@@ -171,7 +174,8 @@ static void close_later(GInputStream *stream, int priority, GCancellable *cancel
 {
 	GTask *task = g_task_new(stream, cancellable, callback, data);
 
-	g_io_stream_close_async(METHOD_FILTER(stream)->base, priority, cancellable, on_closed, task);
+	g_io_stream_close_async(METHOD_FILTER(stream)->base, priority, cancellable, on_closed,
+				task);
 }
 
 static gboolean close_finish(GInputStream *stream, GAsyncResult *result, GError **error)
@@ -203,14 +207,16 @@ static GSource *create_source(GPollableInputStream *stream, GCancellable *cancel
 	return g_pollable_source_new_full(stream, readable, cancellable);
 }
 
-static gssize read_nonblocking(GPollableInputStream *stream, void *buffer, gsize count, GError **error)
+static gssize read_nonblocking(GPollableInputStream *stream, void *buffer, gsize count,
+			       GError **error)
 {
 	MethodFilter *self = METHOD_FILTER(stream);
 
-	return examine(self, buffer,
-		       g_pollable_input_stream_read_nonblocking(
-			       G_POLLABLE_INPUT_STREAM(base_input(self)), buffer, count, NULL, error),
-		       error);
+	return examine(
+		self, buffer,
+		g_pollable_input_stream_read_nonblocking(G_POLLABLE_INPUT_STREAM(base_input(self)),
+							 buffer, count, NULL, error),
+		error);
 }
 
 static void pollable_init(GPollableInputStreamInterface *interface)
@@ -221,7 +227,7 @@ static void pollable_init(GPollableInputStreamInterface *interface)
 	interface->read_nonblocking = read_nonblocking;
 }
 
-/* Life. */
+/* Life cycle. */
 
 static void finalize(GObject *object)
 {

@@ -11,8 +11,9 @@
 
 enum {
 	SOCKETS_AT_ONCE = 64,
-	TURN_US = 2000,      /* answers are handed over for so long before others have their turn */
-	KEPT_PER_CLIENT = 4, /* connections */
+	/* the longest time in which answers are delivered in a turn of the main loop */
+	TURN_US = 2000,
+	KEPT_PER_CLIENT = 4, /* number of idle connections */
 };
 
 struct http_multi {
@@ -20,9 +21,9 @@ struct http_multi {
 	uint32_t clients;
 	CURLM *curl;
 	int epoll;
-	gpointer polled; /* the source's tag of that */
-	gint64 timer_us; /* when libcurl wants to be called, monotonic; -1: not */
-	GQueue finished; /* struct http_multi_transfer, to be handed over in this order */
+	gpointer polled; /* the source's tag of the epoll descriptor */
+	gint64 timer_us; /* when libcurl wants to be called, monotonic; -1: never */
+	GQueue finished; /* struct http_multi_transfer elements in the order of delivery */
 };
 
 static void finish(struct http_multi *multi, struct http_multi_transfer *transfer, CURLcode result)
@@ -33,7 +34,7 @@ static void finish(struct http_multi *multi, struct http_multi_transfer *transfe
 	g_source_set_ready_time(&multi->source, 0);
 }
 
-/* Moves what libcurl is done with to the finished ones. */
+/* Moves the transfers that libcurl has finished to multi->finished. */
 static void collect_finished(struct http_multi *multi)
 {
 	struct http_multi_transfer *transfer;
@@ -52,10 +53,11 @@ static void collect_finished(struct http_multi *multi)
 	}
 }
 
-/* When there is something to do without anything to read or write. */
+/* Sets the time of the next dispatch without socket activity. */
 static void set_alarm(struct http_multi *multi)
 {
-	g_source_set_ready_time(&multi->source, g_queue_is_empty(&multi->finished) ? multi->timer_us : 0);
+	g_source_set_ready_time(&multi->source,
+				g_queue_is_empty(&multi->finished) ? multi->timer_us : 0);
 }
 
 static int on_timer_wanted(CURLM *curl, long timeout_ms, void *data)
@@ -98,7 +100,7 @@ static void run_sockets(struct http_multi *multi)
 	collect_finished(multi);
 }
 
-/* libcurl wants `fd` watched for `what`; `socket_data` is set where it is watched already. */
+/* libcurl wants `fd` watched for `what`; `socket_data` is set if it is watched already. */
 static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, void *socket_data)
 {
 	struct http_multi *multi = data;
@@ -112,7 +114,10 @@ static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, 
 		event.events |= EPOLLIN;
 	if (what & CURL_POLL_OUT)
 		event.events |= EPOLLOUT;
-	/* One that was closed meanwhile is not watched any more. To say -1 would end all that is under way. */
+	/*
+	 * A descriptor that was closed meanwhile is not watched any more. Returning -1 would end
+	 * all transfers.
+	 */
 	if ((!socket_data || epoll_ctl(multi->epoll, EPOLL_CTL_MOD, fd, &event) != 0) &&
 	    epoll_ctl(multi->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
 		log_error("a connection cannot be watched, and will time out: %s", strerror(errno));
@@ -130,7 +135,7 @@ static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer data)
 		run_sockets(multi);
 	run_timer(multi);
 	while ((transfer = g_queue_pop_head(&multi->finished))) {
-		set_alarm(multi); /* for a loop inside */
+		set_alarm(multi); /* for a recursive main loop */
 		transfer->done(transfer);
 		if (g_get_monotonic_time() >= until_us)
 			break;
@@ -154,7 +159,8 @@ static struct http_multi *hub_new(GMainContext *context)
 	multi->curl = curl_multi_init();
 	multi->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (!multi->curl || multi->epoll < 0)
-		g_error("libcurl cannot be set up: %s", multi->curl ? strerror(errno) : "no memory");
+		g_error("libcurl cannot be set up: %s",
+			multi->curl ? strerror(errno) : "no memory");
 	multi->timer_us = -1;
 	g_queue_init(&multi->finished);
 	curl_multi_setopt(multi->curl, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
@@ -162,22 +168,28 @@ static struct http_multi *hub_new(GMainContext *context)
 	curl_multi_setopt(multi->curl, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
 	curl_multi_setopt(multi->curl, CURLMOPT_TIMERDATA, multi);
 	multi->polled = g_source_add_unix_fd(source, multi->epoll, G_IO_IN);
-	g_source_set_callback(source, nothing, NULL, NULL); /* only those with one are found */
+	/* a source without a callback is not found */
+	g_source_set_callback(source, nothing, NULL, NULL);
 	g_source_set_can_recurse(source, TRUE);
 	g_source_attach(source, context);
 	return multi;
 }
 
-/* Left to itself libcurl keeps four connections for each request under way, so none for clients that ask in turn. */
+/*
+ * By default libcurl keeps four connections per transfer under way, and so none for clients that
+ * make one request after another.
+ */
 static void set_kept(struct http_multi *multi)
 {
-	curl_multi_setopt(multi->curl, CURLMOPT_MAXCONNECTS, (long)multi->clients * KEPT_PER_CLIENT);
+	curl_multi_setopt(multi->curl, CURLMOPT_MAXCONNECTS,
+			  (long)multi->clients * KEPT_PER_CLIENT);
 }
 
 struct http_multi *http_multi_join(GMainContext *context)
 {
 	struct http_multi *multi =
-		(struct http_multi *)g_main_context_find_source_by_funcs_user_data(context, &hub_funcs, NULL);
+		(struct http_multi *)g_main_context_find_source_by_funcs_user_data(
+			context, &hub_funcs, NULL);
 
 	if (multi)
 		g_source_ref(&multi->source);

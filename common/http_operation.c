@@ -9,7 +9,7 @@
 
 #define JSON_TYPE "application/json"
 
-/* The parts of a path, without what follows "?". */
+/* The parts of a path, without the query. */
 static char **split(const char *path)
 {
 	g_autofree char *bare = g_strndup(path, strcspn(path, "?"));
@@ -17,12 +17,14 @@ static char **split(const char *path)
 	return g_strsplit(bare, "/", -1);
 }
 
-/* The name in "{name}", which the caller frees; NULL: another part. */
+/* The name in "{name}", which the caller frees; NULL: a literal part. */
 static char *name_of(const char *part)
 {
 	const size_t length = strlen(part);
 
-	return length >= 2 && part[0] == '{' && part[length - 1] == '}' ? g_strndup(part + 1, length - 2) : NULL;
+	return length >= 2 && part[0] == '{' && part[length - 1] == '}'
+		       ? g_strndup(part + 1, length - 2)
+		       : NULL;
 }
 
 static bool is_at(const struct http_operation *operation, char *const *parts)
@@ -37,8 +39,8 @@ static bool is_at(const struct http_operation *operation, char *const *parts)
 	return true;
 }
 
-const struct http_operation *http_operation_find(const struct http_operation *operations, const char *method,
-						 const char *path)
+const struct http_operation *http_operation_find(const struct http_operation *operations,
+						 const char *method, const char *path)
 {
 	g_auto(GStrv) parts = split(path);
 
@@ -48,12 +50,13 @@ const struct http_operation *http_operation_find(const struct http_operation *op
 	return NULL;
 }
 
-static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+static bool G_GNUC_PRINTF(2, 3) fail_shape(GError **error, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	g_propagate_error(error, g_error_new_valist(HTTP_ERROR, HTTP_ERROR_BODY, format, arguments));
+	g_propagate_error(error,
+			  g_error_new_valist(HTTP_ERROR, HTTP_ERROR_BODY, format, arguments));
 	va_end(arguments);
 	return false;
 }
@@ -61,11 +64,13 @@ static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
 /* Whether a Content-Type says JSON, whatever its parameters. */
 static bool is_json(const char *content_type)
 {
-	return content_type && g_ascii_strncasecmp(content_type, JSON_TYPE, strlen(JSON_TYPE)) == 0 &&
-	       (content_type[strlen(JSON_TYPE)] == '\0' || strchr("; \t", content_type[strlen(JSON_TYPE)]));
+	return content_type &&
+	       g_ascii_strncasecmp(content_type, JSON_TYPE, strlen(JSON_TYPE)) == 0 &&
+	       (content_type[strlen(JSON_TYPE)] == '\0' ||
+		strchr("; \t", content_type[strlen(JSON_TYPE)]));
 }
 
-/* The value of a part of a path, as that is written; NULL: it cannot stand in one. The caller frees. */
+/* A value as it is written in a path; NULL: its type is impossible there. The caller frees. */
 static char *as_part(const json_t *value)
 {
 	if (json_is_integer(value))
@@ -73,8 +78,9 @@ static char *as_part(const json_t *value)
 	return json_is_string(value) ? g_strdup(json_string_value(value)) : NULL;
 }
 
-/* Whether it is about what the path names. */
-static bool is_about(const struct http_operation *operation, const char *path, const json_t *body, GError **error)
+/* Whether the body is about what the path names. */
+static bool is_about(const struct http_operation *operation, const char *path, const json_t *body,
+		     GError **error)
 {
 	g_auto(GStrv) pattern = split(operation->path);
 	g_auto(GStrv) parts = split(path);
@@ -86,7 +92,8 @@ static bool is_about(const struct http_operation *operation, const char *path, c
 		g_autofree char *part = as_part(value);
 
 		if (value && g_strcmp0(part, wanted) != 0)
-			return refuse(error, "asked about %s %s it answers about %s", name, wanted, part ?: "none");
+			return fail_shape(error, "asked about %s %s it answers about %s", name,
+					  wanted, part ?: "none");
 	}
 	return true;
 }
@@ -97,13 +104,14 @@ bool http_operation_check(const struct http_operation *operation, const char *pa
 	g_autoptr(GError) reason = NULL;
 
 	if (status != operation->status && (status != operation->other_status || !status))
-		return refuse(error, "status %d instead of %d", status, operation->status);
+		return fail_shape(error, "status %d instead of %d", status, operation->status);
 	if (!body)
-		return refuse(error, "status %d and an empty answer", status);
+		return fail_shape(error, "status %d and an empty answer", status);
 	if (!is_json(content_type))
-		return refuse(error, "the answer's content type is %s%s%s, not " JSON_TYPE, content_type ? "\"" : "",
-			      content_type ?: "not told", content_type ? "\"" : "");
+		return fail_shape(error, "the answer's content type is %s%s%s, not " JSON_TYPE,
+				  content_type ? "\"" : "", content_type ?: "not told",
+				  content_type ? "\"" : "");
 	if (!json_shape_check(operation->shape, body, &reason))
-		return refuse(error, "the answer has another shape: %s", reason->message);
+		return fail_shape(error, "the answer has another shape: %s", reason->message);
 	return is_about(operation, path, body, error);
 }

@@ -7,8 +7,9 @@
 #include "common/http_server.h"
 
 /*
- * What http_server.c (requests as they come), http_guard.c (whether they may), http_route.c (whose
- * they are), http_framing.c (where they end), http_query.c (what they ask for) and http_request.c (their answers) have in common.
+ * What http_server.c (incoming requests), http_guard.c (authentication and limits), http_route.c
+ * (handlers), http_framing.c (framing), http_query.c (query parameters) and http_request.c
+ * (answers) share.
  */
 
 struct http_server {
@@ -20,8 +21,8 @@ struct http_server {
 	void *guard_data;
 	struct http_rate *rate; /* or NULL */
 	GMainContext *context;
-	GQueue open; /* struct http_request, unanswered */
-	GQueue unread; /* struct unread_answer of http_guard.c */
+	GQueue open; /* struct http_request elements without an answer */
+	GQueue unread; /* struct unread_answer elements of http_guard.c */
 };
 
 struct http_request {
@@ -37,46 +38,55 @@ struct http_request {
 	void *cancelled_data;
 };
 
-/* Messages, whether they have become a request or not. */
+/* Messages, before or after they have become a request. */
 
-/* The socket of a message, or NULL: its peer is gone. */
+/* The socket of a message; NULL if its peer is gone. */
 GSocket *http_message_socket(SoupServerMessage *message);
 
 /* Answers it with {"error": reason}. */
 void http_message_fail(SoupServerMessage *message, int status, const char *reason);
 
 /*
- * What is wrong with where a request ends, and with headers that it has more than once (RFC 9112, 6.3; freed by the
- * caller). NULL: nothing. Nobody knows what follows such headers.
+ * The fault in a message's framing, or in headers that it has more than once (RFC 9112, 6.3); the
+ * caller frees. NULL: none. What follows such headers is ambiguous.
  */
 char *http_framing_fault(SoupServerMessage *message);
 
-/* Who asks, and whether that one may. */
+/* Authentication and limits. */
 
-/* NULL: there is no guard. */
+/* The identity that the guard gave the sender; NULL: there is no guard. */
 const struct http_identity *http_guard_identity(SoupServerMessage *message);
 
 /*
- * Asks the guard when the headers are there, and looks again when the body is. Returns whether the
- * request may go on; it is refused otherwise.
+ * http_guard_ask() asks the guard when the headers have arrived, http_guard_admit() checks again
+ * when the body has. Both return whether the request may continue; otherwise they have refused it.
  */
 bool http_guard_ask(struct http_server *server, SoupServerMessage *message);
 bool http_guard_admit(struct http_server *server, SoupServerMessage *message);
 
-/* The answer of a message is on its way: it counts as its user's until it was read, or the connection has ended. */
+/*
+ * An answer is being sent: it counts as unread for its user until it was read, or the connection
+ * has ended.
+ */
 void http_guard_answered(struct http_server *server, SoupServerMessage *message);
 
-/* The server goes before its messages. */
+/* Drops this count; the server is freed before its messages. */
 void http_guard_forget_unread(struct http_server *server);
 
-/* Whether a route lets who asks through to what its arguments name. Answers it otherwise. */
+/*
+ * Whether a route gives the sender access to what its arguments name. Refuses the message
+ * otherwise.
+ */
 bool http_guard_opens(const struct http_server *server, SoupServerMessage *message,
 		      const struct http_route *route, const char *const *arguments);
 
-/* Whether who sent a message some time ago is still who that was. Answers it otherwise. */
+/*
+ * Whether the sender of a delayed message still has the same identity. Refuses the message
+ * otherwise.
+ */
 bool http_guard_still_knows(const struct http_server *server, SoupServerMessage *message);
 
-/* Whether a browser asks for another site's page. */
+/* Whether a browser sent the request for another site's page. */
 bool http_guard_is_foreign(const struct http_server *server, SoupServerMessage *message);
 
 /* Routes. */
@@ -90,12 +100,12 @@ const struct http_route *http_route_find(const struct http_route *routes, const 
 					 char **ret_allowed);
 
 /*
- * What is wrong with a query, of a route that knows these parameters (as struct http_route has them); freed by the
- * caller. NULL: nothing.
+ * The fault of a query, for a route with the parameters `known` (as in struct http_route); the
+ * caller frees. NULL: none.
  */
 char *http_query_fault(const char *query, const char *known);
 
-/* Says that there is none. */
+/* Refuses a message without a route. */
 void http_route_refuse(SoupServerMessage *message, const char *method, const char *path,
 		       const char *allowed);
 
@@ -106,5 +116,5 @@ void http_request_handle(struct http_server *server, SoupServerMessage *message,
 			 const struct http_route *route, char **arguments, GHashTable *query,
 			 json_t *body);
 
-/* The peer is gone, or the server goes. */
+/* Cancels a request: the peer is gone, or the server is being freed. */
 void http_request_cancel(struct http_request *request);

@@ -5,7 +5,7 @@
 
 struct http_rate {
 	double per_s;
-	GHashTable *buckets; /* int64_t -> struct bucket, which begins with it */
+	GHashTable *buckets; /* int64_t -> struct bucket; the key is its first member */
 };
 
 struct bucket {
@@ -31,7 +31,7 @@ void http_rate_free(struct http_rate *rate)
 	g_free(rate);
 }
 
-static struct bucket *find(struct http_rate *rate, int64_t key, int64_t now_ns)
+static struct bucket *find_bucket(struct http_rate *rate, int64_t key, int64_t now_ns)
 {
 	struct bucket *bucket = g_hash_table_lookup(rate->buckets, &key);
 
@@ -45,7 +45,7 @@ static struct bucket *find(struct http_rate *rate, int64_t key, int64_t now_ns)
 
 bool http_rate_take(struct http_rate *rate, int64_t key, int64_t now_ns)
 {
-	struct bucket *bucket = find(rate, key, now_ns);
+	struct bucket *bucket = find_bucket(rate, key, now_ns);
 	const double gained = clock_elapsed_s(bucket->last_ns, now_ns) * rate->per_s;
 
 	bucket->left = MIN(bucket->left + gained, MAX(HTTP_RATE_BURST_S * rate->per_s, 1));

@@ -6,21 +6,21 @@
 #include <stdint.h>
 
 /*
- * How often each of several peers may do something: so many times a second, and a few seconds' worth at once
- * after a rest (a token bucket for each). There are as many buckets as there are different keys: these must
- * come from us, such as user ids, not from what peers can choose.
+ * Limits the rate of several peers: a number of actions per second each, with a burst of a few
+ * seconds' worth after a rest (one token bucket per peer). There are as many buckets as different
+ * keys, so keys must be limited in number, such as user ids, and not chosen by peers.
  */
 struct http_rate;
 typedef struct http_rate http_rate_t;
 
-/* Seconds' worth that a peer who has rested may take at once. */
+/* The burst after a rest, in seconds of the rate. */
 #define HTTP_RATE_BURST_S 5.0
 
-/* `per_s` is above 0. */
+/* `per_s`: actions per second of each peer, above 0. */
 struct http_rate *http_rate_new(double per_s);
 /* NULL is allowed. */
 void http_rate_free(struct http_rate *rate);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(http_rate_t, http_rate_free)
 
-/* Whether the peer `key` may once more, at `now_ns` (clock_now_ns()); if so it counts. */
+/* Whether the peer `key` may act at `now_ns` (clock_now_ns()); if so, the action is counted. */
 bool http_rate_take(struct http_rate *rate, int64_t key, int64_t now_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A request is a struct http_request from the moment its body is there until it is answered or its
- * peer is gone. While its handler takes its time the message is paused; libsoup does not look at
- * the socket then, so a source of ours does, to notice a peer that hung up.
+ * A struct http_request lives from the arrival of the body until the request is answered or its
+ * peer is gone. While an answer is delayed the message is paused. libsoup does not watch the socket
+ * then, so a source of ours does, to notice a peer that hangs up.
  */
 #include <glib-unix.h>
 #include <libsoup/soup.h>
@@ -14,12 +14,12 @@
 #include "common/http_private.h"
 #include "common/json.h"
 
-/* How long a peer may take to read its answer. */
+/* How long a peer may take to read its answer, seconds. */
 #define ANSWER_S 120.0
 
-/* Waiting. */
+/* Delayed answers. */
 
-/* Forgets the request; its message is on its own from here. */
+/* Frees the request; its message lives on without it. */
 static void request_free(struct http_request *request)
 {
 	g_queue_remove(&request->server->open, request);
@@ -44,7 +44,7 @@ void http_request_cancel(struct http_request *request)
 	if (request->cancelled)
 		request->cancelled(request, request->cancelled_data);
 	request_free(request);
-	/* Lets libsoup find out that nobody reads the answer, and clean up. */
+	/* libsoup notices that the answer cannot be delivered, and frees the message. */
 	soup_server_message_set_status(message, SOUP_STATUS_SERVICE_UNAVAILABLE, NULL);
 	if (paused)
 		soup_server_message_unpause(message);
@@ -70,9 +70,9 @@ GSocket *http_message_socket(SoupServerMessage *message)
 }
 
 /*
- * Pauses a request that its handler left open, and watches its peer. Not for what can be read: a next request may be
- * there already, or the close_notify of TLS, and the two look alike. So a peer is gone when its side of the TCP
- * connection is, not when TLS says so.
+ * Pauses a request that its handler did not answer, and watches its peer. Readable input is
+ * ignored: it may be the next request or the close_notify of TLS, which look alike. So a peer
+ * counts as gone when its side of the TCP connection is closed, not when TLS is.
  */
 static void request_wait(struct http_request *request)
 {
@@ -134,7 +134,7 @@ void http_request_set_header(struct http_request *request, const char *name, con
 
 /* Answering. */
 
-/* Nothing is the message's answer but what is put into it now: libsoup adds up. */
+/* Clears the answer first, since libsoup appends. */
 static void begin_answer(SoupServerMessage *message, int status)
 {
 	soup_server_message_set_status(message, (guint)status, NULL);
@@ -162,7 +162,7 @@ void http_message_fail(SoupServerMessage *message, int status, const char *reaso
 	set_answer(message, status, body);
 }
 
-/* The request is answered: frees it and lets `message`, which outlives it, go on. */
+/* The request is answered: frees it and unpauses `message`, which outlives it. */
 static void request_finish(struct http_request *request)
 {
 	g_autoptr(SoupServerMessage) message = g_object_ref(request->message);

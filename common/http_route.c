@@ -4,7 +4,7 @@
 
 #include "common/http_private.h"
 
-/* Whether `path` is one of `pattern`, whose `*` is any part that is not empty. */
+/* Whether `path` matches `pattern`, in which `*` matches any part that is not empty. */
 static bool matches(const char *pattern, const char *path)
 {
 	while (true) {
@@ -23,7 +23,7 @@ static bool matches(const char *pattern, const char *path)
 	}
 }
 
-/* What the `*` of `pattern` match in `path`, which is one of it. */
+/* The parts of `path` that the `*` of `pattern` match; `path` matches `pattern`. */
 static char **arguments_of(const char *pattern, const char *path)
 {
 	g_auto(GStrv) wanted = g_strsplit(pattern, "/", -1);

@@ -11,16 +11,22 @@
 
 enum {
 	BODY_MAX = 1 << 20,
-	/* A body that is refused is read up to here, then it is answered. Of strangers that is BODY_MAX. */
+	/*
+	 * A refused body is read up to this size before the answer; for unknown senders up to
+	 * BODY_MAX.
+	 */
 	REFUSED_MAX = 64 << 20,
 };
 
-/* What is answered where libsoup cannot read a request, which it tells nobody: whoever answers replaces it. */
+/*
+ * The default answer, for requests that libsoup cannot parse, which it does not report; all other
+ * answers replace it.
+ */
 static const char unreadable[] = "{\"error\":\"the headers are no request that can be read\"}";
 
 /* Bodies. */
 
-/* Refuses a body: what came is dropped, and so is what still comes. */
+/* Refuses a body: discards what has arrived and what follows. */
 static void refuse_body(SoupServerMessage *message)
 {
 	SoupMessageBody *body = soup_server_message_get_request_body(message);
@@ -59,7 +65,7 @@ static json_t *parse_body(SoupServerMessage *message, GError **error)
 
 /* Headers. */
 
-/* What every answer tells browsers (the head of http_server.h). */
+/* The headers of every answer for browsers (see the head of http_server.h). */
 static const struct {
 	const char *name;
 	const char *value;
@@ -72,8 +78,8 @@ static const struct {
 };
 
 /*
- * libsoup ends every connection that it has not accepted itself after one answer; a peer has to know, or its
- * next request meets a closed one.
+ * libsoup ends every connection that it has not accepted itself after one answer. The header tells
+ * the peer so; otherwise its next request would meet a closed connection.
  */
 static void set_answer_headers(SoupServerMessage *message)
 {
@@ -86,8 +92,8 @@ static void set_answer_headers(SoupServerMessage *message)
 }
 
 /*
- * Looks at a request whose headers are there, and in which `fault` (or NULL) is wrong. Its status is set if it is
- * refused.
+ * Checks a request whose headers have arrived; `fault` is a known fault of them or NULL. Sets the
+ * message's status if it is refused.
  */
 static void check_headers(struct http_server *server, SoupServerMessage *message, const char *fault)
 {
@@ -98,7 +104,7 @@ static void check_headers(struct http_server *server, SoupServerMessage *message
 		return;
 	if (fault)
 		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, fault);
-	else if (odd) /* libsoup's word, which says no more */
+	else if (odd) /* a refusal by libsoup, which gives no reason */
 		http_message_fail(message, (int)odd, "that is no target of this server");
 	else if (http_guard_is_foreign(server, message))
 		http_message_fail(message, SOUP_STATUS_FORBIDDEN,
@@ -111,33 +117,37 @@ static void on_headers(SoupServerMessage *message, gpointer data)
 {
 	g_autofree char *fault = http_framing_fault(message);
 
-	/* libsoup would answer parts of what a handler answers. */
+	/* libsoup would answer with parts of a handler's answer. */
 	soup_message_headers_remove(soup_server_message_get_request_headers(message), "Range");
 	check_headers(data, message, fault);
 	if (soup_server_message_get_status(message))
 		soup_message_body_set_accumulate(soup_server_message_get_request_body(message),
 						 FALSE);
-	if (fault) /* no body that could be read */
+	if (fault) /* the end of the body is unknown */
 		http_early_reject_begin(message);
 }
 
 /* Requests. */
 
 /*
- * A request begins to come. Its headers are looked at by their signal and not by an early handler: libsoup calls none
- * for "*", nor for a target that it refuses itself ("/x%2f../y", another scheme), and keeps the body all the same.
+ * A request begins. Its headers are checked by a signal and not by an early handler, since libsoup
+ * calls none for "*", or for a target that it refuses itself ("/x%2f../y", another scheme), and
+ * still keeps the body.
  */
 static void on_started(SoupServer *soup, SoupServerMessage *message, gpointer data)
 {
 	set_answer_headers(message);
-	soup_server_message_set_response(message, "application/json", SOUP_MEMORY_STATIC, unreadable,
-					 strlen(unreadable));
+	soup_server_message_set_response(message, "application/json", SOUP_MEMORY_STATIC,
+					 unreadable, strlen(unreadable));
 	g_signal_connect(message, "got-headers", G_CALLBACK(on_headers), data);
 	g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_chunk), g_new0(gsize, 1),
 			      (GClosureNotify)(void (*)(void))g_free, 0);
 }
 
-/* A request is there, its handler was not called. "100 Continue" took the headers of its answer away. */
+/*
+ * The request has arrived, its handler was not called yet. "100 Continue" has removed the headers
+ * of its answer.
+ */
 static void on_read(SoupServer *soup, SoupServerMessage *message, gpointer data)
 {
 	set_answer_headers(message);
@@ -165,7 +175,8 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 	}
 	if (!http_guard_opens(server, message, route, (const char *const *)arguments))
 		return;
-	fault = http_query_fault(g_uri_get_query(soup_server_message_get_uri(message)), route->query);
+	fault = http_query_fault(g_uri_get_query(soup_server_message_get_uri(message)),
+				 route->query);
 	if (fault) {
 		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, fault);
 		return;
@@ -176,14 +187,15 @@ static void on_request(SoupServer *soup, SoupServerMessage *message, const char 
 		return;
 	}
 	if (body && !route->takes_body && !(json_is_object(body) && json_object_size(body) == 0)) {
-		http_message_fail(message, SOUP_STATUS_BAD_REQUEST, "request body: this takes none; leave it out");
+		http_message_fail(message, SOUP_STATUS_BAD_REQUEST,
+				  "request body: this takes none; leave it out");
 		return;
 	}
 	http_request_handle(server, message, route, g_steal_pointer(&arguments), query,
 			    g_steal_pointer(&body));
 }
 
-/* Life. */
+/* Life cycle. */
 
 /* A server that does not listen yet. */
 static struct http_server *create(const struct http_route *routes, void *data)
@@ -197,11 +209,12 @@ static struct http_server *create(const struct http_route *routes, void *data)
 	g_signal_connect(server->soup, "request-started", G_CALLBACK(on_started), server);
 	g_signal_connect(server->soup, "request-read", G_CALLBACK(on_read), server);
 	soup_server_add_handler(server->soup, NULL, on_request, server, NULL);
-	soup_server_add_handler(server->soup, "*", on_request, server, NULL); /* NULL is not for it */
+	/* NULL would leave out "*" */
+	soup_server_add_handler(server->soup, "*", on_request, server, NULL);
 	return server;
 }
 
-/* Somebody connected; of a stream that libsoup does not want nothing more is heard. */
+/* Passes a connection to libsoup; a connection that libsoup refuses is dropped. */
 static void on_accepted(GIOStream *stream, GSocketAddress *local, GSocketAddress *remote,
 			void *data)
 {

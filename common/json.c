@@ -32,7 +32,7 @@ static size_t string_end(const char *text, size_t length, size_t at)
 	return MIN(at + 1, length);
 }
 
-/* Words outside strings that are no JSON are put in quotes. */
+/* Quotes words outside strings that are not JSON. */
 json_t *json_parse_mended(const char *text, size_t length)
 {
 	g_autoptr(GString) mended = g_string_sized_new(length);

@@ -24,18 +24,19 @@ enum json_error_kind {
 json_t *json_parse(const char *text, size_t length, const char *what, GError **error);
 
 /*
- * The same of a text that is no JSON because of numbers that JSON has no words for, or that are too large: NaN,
- * -Infinity, 1e999, 0x10 become texts. NULL: it is none even so. A new reference.
+ * Parses a text that is not JSON only because of numbers that JSON cannot represent, or that are
+ * too large: NaN, -Infinity, 1e999, 0x10 become strings. NULL if it is not JSON even so. A new
+ * reference.
  */
 json_t *json_parse_mended(const char *text, size_t length);
 
 /* Serialises compactly (sorted keys, 17 digits); the caller frees the text with g_free(). */
 char *json_text(const json_t *value);
 
-/* The same, indented by two, for people. */
+/* As json_text(), indented by two, for people. */
 char *json_pretty(const json_t *value);
 
-/* What JSON has no word for (NaN, infinities), and NULL, becomes null. New references. */
+/* The value as JSON; null for NaN, infinities and NULL. New references. */
 json_t *json_number_or_null(double value);
 json_t *json_string_or_null(const char *text);
 

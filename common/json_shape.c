@@ -12,7 +12,7 @@
 
 static const struct {
 	const char *name;
-	guint types; /* of jansson's, as bits */
+	guint types; /* bits of jansson's types */
 } words[] = {
 	{"integer", BIT(JSON_INTEGER)},
 	{"number", NUMBERS},
@@ -23,14 +23,16 @@ static const struct {
 	{"any", ~0U},
 };
 
-/* A shape on its way. */
+/* A shape while it is parsed. */
 struct reader {
 	const char *at;
-	GString *place; /* in the document */
+	GString *place; /* path in the document */
 	GError **error;
 };
 
-/* Whose value is looked at; `checks` false: there is none, the shape is passed over. */
+/*
+ * Parses a type and checks `value`; `checks` false: there is no value, the shape is only skipped.
+ */
 static bool read_type(struct reader *reader, const json_t *value, bool checks);
 
 static const char *type_name(const json_t *value)
@@ -44,7 +46,7 @@ static const char *type_name(const json_t *value)
 	return value ? names[json_typeof(value)] : "nothing";
 }
 
-static bool refuse(const struct reader *reader, const char *expected, const json_t *value)
+static bool fail_shape(const struct reader *reader, const char *expected, const json_t *value)
 {
 	g_set_error(reader->error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected %s, got %s",
 		    reader->place->len > 0 ? reader->place->str : "it", expected, type_name(value));
@@ -74,11 +76,12 @@ static bool read_word(struct reader *reader, const json_t *value, bool checks)
 	const size_t length = word_length(reader);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(words); i++) {
-		if (strlen(words[i].name) != length || strncmp(words[i].name, reader->at, length) != 0)
+		if (strlen(words[i].name) != length ||
+		    strncmp(words[i].name, reader->at, length) != 0)
 			continue;
 		reader->at += length;
 		return !checks || (value && (words[i].types & BIT(json_typeof(value)))) ||
-		       refuse(reader, words[i].name, value);
+		       fail_shape(reader, words[i].name, value);
 	}
 	g_assert_not_reached();
 }
@@ -90,7 +93,7 @@ static bool read_array(struct reader *reader, const json_t *value, bool checks)
 	const gsize place = reader->place->len;
 
 	if (checks && !json_is_array(value))
-		return refuse(reader, "array", value);
+		return fail_shape(reader, "array", value);
 	for (size_t i = 0; i < MAX(count, 1); i++) {
 		reader->at = element;
 		g_string_append_printf(reader->place, "[%zu]", i);
@@ -107,7 +110,7 @@ static bool read_object(struct reader *reader, const json_t *value, bool checks)
 	const gsize place = reader->place->len;
 
 	if (checks && !json_is_object(value))
-		return refuse(reader, "object", value);
+		return fail_shape(reader, "object", value);
 	do {
 		const size_t length = word_length(reader);
 		g_autofree char *key = g_strndup(reader->at, length);

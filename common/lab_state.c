@@ -40,7 +40,8 @@ char *lab_state_file(const char *name)
 
 bool lab_state_read_metronome(const char *lab, struct lab_state_metronome *ret_metronome)
 {
-	g_autofree char *path = g_build_filename(LAB_STATE_ROOT, lab, LAB_STATE_METRONOME_FILE, NULL);
+	g_autofree char *path =
+		g_build_filename(LAB_STATE_ROOT, lab, LAB_STATE_METRONOME_FILE, NULL);
 	g_autofree char *text = NULL;
 	const char *after;
 	uint64_t rounds;
@@ -48,15 +49,16 @@ bool lab_state_read_metronome(const char *lab, struct lab_state_metronome *ret_m
 	if (!g_file_get_contents(path, &text, NULL, NULL))
 		return false;
 	after = read_number_front_unsigned(text, &rounds);
-	if (!after || *after != ' ' || !read_number_front_unsigned(after + 1, &ret_metronome->cpu_ns))
+	if (!after || *after != ' ' ||
+	    !read_number_front_unsigned(after + 1, &ret_metronome->cpu_ns))
 		return false;
 	ret_metronome->rounds = (uint32_t)rounds;
 	return true;
 }
 
 /*
- * Reads a process's state (a letter, proc_pid_stat(5)) and start; false if there is none. The
- * second field is the program's name in brackets, which may hold anything.
+ * Reads a process's state (a letter, proc_pid_stat(5)) and start; false if there is no process. The
+ * second field is the program's name in brackets, which may hold any character.
  */
 static bool read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
 {
@@ -68,7 +70,8 @@ static bool read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
 	if (pid <= 0 || !g_file_get_contents(path, &text, NULL, NULL))
 		return false;
 	after = strrchr(text, ')');
-	fields = g_strsplit(after ? after + 1 : "", " ", 22); /* [1] is field 3; [20] is field 22 */
+	/* element 1 is field 3, element 20 field 22 */
+	fields = g_strsplit(after ? after + 1 : "", " ", 22);
 	if (g_strv_length(fields) < 21)
 		return false;
 	*ret_state = fields[1][0];
@@ -140,7 +143,7 @@ static bool parse_meter(const json_t *bmc, const char *what, struct blade *blade
 static bool parse_blade(const json_t *object, const char *what, struct blade *ret_blade,
 			GError **error)
 {
-	/* A lab that an earlier version brought up has none. */
+	/* A lab of an earlier version has none. */
 	ret_blade->peer_uri = json_string_value(json_object_get(object, "peer_uri"));
 	return json_get_string(object, "name", what, &ret_blade->name, error) &&
 	       json_get_string(object, "uri", what, &ret_blade->uri, error) &&
@@ -211,8 +214,8 @@ static void fill_in(struct config_host *host, const struct blade *blade)
 }
 
 /*
- * Goes over the hosts that name a blade: first to see that all of them are there, then, with
- * `change`, to fill them in; so a failure changes nothing.
+ * Visits the hosts that name a blade: first to check that all blades exist, then, with `change`, to
+ * fill them in, so that a failure changes nothing.
  */
 static bool each_host(struct config *config, const GArray *blades, const char *path, bool change,
 		      GError **error)

@@ -35,28 +35,34 @@ GQuark lab_state_error_quark(void);
 enum lab_state_error {
 	LAB_STATE_ERROR_DOWN = 1, /* there is no such lab, or it is not up: `virtbed lab up` */
 	LAB_STATE_ERROR_BLADE,    /* a host names a blade that the lab does not have */
-	LAB_STATE_ERROR_BROKEN,   /* lab.json is not what it should be */
+	LAB_STATE_ERROR_BROKEN,   /* lab.json is malformed */
 };
 
 /* A supervisor as lab.json names it. pid 0: not started yet. */
 struct lab_state_process {
 	pid_t pid;
-	uint64_t start_ticks; /* field 22 of /proc/PID/stat: tells a recycled pid apart */
+	uint64_t start_ticks; /* field 22 of /proc/PID/stat: differs for a reused pid */
 };
 
-/* The counters of a steady lab's metronome (local-sched/lab/lab_metronome.h) as the lab wrote them last. */
+/*
+ * The counters of a steady lab's metronome (local-sched/lab/lab_metronome.h) as the lab last wrote
+ * them.
+ */
 struct lab_state_metronome {
 	uint32_t rounds; /* wraps around */
 	uint64_t cpu_ns;
 };
 
-/* In the lab's directory, while its metronome lives: "ROUNDS CPU_NS", decimal; rewritten every second. */
+/*
+ * A file in the lab's directory while its metronome runs: "ROUNDS CPU_NS", decimal; rewritten every
+ * second.
+ */
 #define LAB_STATE_METRONOME_FILE "metronome"
 
-/* Whether the lab is up; one that was killed is not, whatever files it left. */
+/* Whether the lab is up; a killed lab is not, whatever files it left. */
 bool lab_state_is_up(const char *lab);
 
-/* Reads them; false where there are none. */
+/* Reads the metronome's counters; false if there are none. */
 bool lab_state_read_metronome(const char *lab, struct lab_state_metronome *ret_metronome);
 
 /* Whether `name` may name a lab: 1 to 40 of [A-Za-z0-9_-], the first not a dash. */
@@ -66,14 +72,15 @@ bool lab_state_name_ok(const char *name);
 char *lab_state_file(const char *name);
 
 /*
- * When `pid` started, in clock ticks since boot; 0 if there is no such process. A process that has
- * ended and was not reaped still has its start.
+ * The start time of `pid`, in clock ticks since boot; 0 if there is no such process. A process that
+ * has ended and was not reaped still has it.
  */
 uint64_t lab_state_start_ticks(pid_t pid);
 
 /*
- * Whether the process still runs: it is there, is the same, and has not ended. One whose first
- * thread has ended counts as ended, though others of its threads may take a moment more.
+ * Whether the process still runs: its pid exists, has the same start time, and has not ended. A
+ * process whose first thread has ended counts as ended, though its other threads may take a moment
+ * more.
  */
 bool lab_state_process_alive(struct lab_state_process process);
 
@@ -85,5 +92,5 @@ bool lab_state_process_alive(struct lab_state_process process);
  */
 bool lab_state_resolve(struct config *config, const char *lab_name, GError **error);
 
-/* The same from the file `path`, without asking whether the lab still runs. For tests. */
+/* As lab_state_resolve(), from the file `path`, without checking that the lab runs. For tests. */
 bool lab_state_resolve_file(struct config *config, const char *path, GError **error);

@@ -20,11 +20,11 @@ static GSocketAddress *parse_unix(const char *address, GError **error)
 	return NULL;
 }
 
-/* What a URI of these parts looks like, if nothing else is in it. */
+/* Whether `address` is exactly the URI of these parts. */
 static bool is_plain(const char *address, const char *scheme, const char *host, int port)
 {
-	g_autofree char *plain =
-		g_strdup_printf(strchr(host, ':') ? "%s://[%s]:%d" : "%s://%s:%d", scheme, host, port);
+	g_autofree char *plain = g_strdup_printf(strchr(host, ':') ? "%s://[%s]:%d" : "%s://%s:%d",
+						 scheme, host, port);
 	g_autofree char *closed = g_strconcat(plain, "/", NULL);
 
 	return g_str_equal(address, plain) || g_str_equal(address, closed);
@@ -39,16 +39,18 @@ GSocketAddress *listen_address_parse(const char *address, bool secure, GError **
 	if (!secure && g_str_has_prefix(address, UNIX "/"))
 		return parse_unix(address, error);
 	uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
-	if (uri && g_uri_get_host(uri) && g_uri_get_port(uri) >= 0 && g_uri_get_port(uri) <= G_MAXUINT16 &&
+	if (uri && g_uri_get_host(uri) && g_uri_get_port(uri) >= 0 &&
+	    g_uri_get_port(uri) <= G_MAXUINT16 &&
 	    is_plain(address, scheme, g_uri_get_host(uri), g_uri_get_port(uri)))
 		host = g_inet_address_new_from_string(g_uri_get_host(uri));
 	if (host && (secure || g_inet_address_get_is_loopback(host)))
 		return g_inet_socket_address_new(host, (guint16)g_uri_get_port(uri));
-	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-		    secure ? "cannot listen on \"%s\": expected https://ADDRESS:PORT, with the address "
-			     "in digits"
-			   : "cannot listen on \"%s\": expected unix:/PATH or http://127.0.0.1:PORT, or "
-			     "https with a certificate and a key",
-		    address);
+	g_set_error(
+		error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+		secure ? "cannot listen on \"%s\": expected https://ADDRESS:PORT, with the address "
+			 "in digits"
+		       : "cannot listen on \"%s\": expected unix:/PATH or http://127.0.0.1:PORT, or "
+			 "https with a certificate and a key",
+		address);
 	return NULL;
 }

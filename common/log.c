@@ -22,7 +22,7 @@ static const char *const level_names[] = {
 	[LOG_LEVEL_DEBUG] = "debug",
 };
 
-/* The level that VIRTBED_LOG asks for, read once: the environment does not change under us. */
+/* The level in VIRTBED_LOG, read once, since the environment does not change. */
 static enum log_level threshold(void)
 {
 	static gsize once;
@@ -32,20 +32,23 @@ static enum log_level threshold(void)
 		gsize level = LOG_LEVEL_INFO;
 		gsize found = 0;
 
-		while (wanted && found < G_N_ELEMENTS(level_names) && strcmp(wanted, level_names[found]) != 0)
+		while (wanted && found < G_N_ELEMENTS(level_names) &&
+		       strcmp(wanted, level_names[found]) != 0)
 			found++;
 		if (wanted && found < G_N_ELEMENTS(level_names))
 			level = found;
 		else if (wanted && *wanted)
-			fprintf(stderr, "VIRTBED_LOG: '%s' is not one of %s, %s, %s, %s: %s is used\n", wanted,
-				level_names[LOG_LEVEL_ERROR], level_names[LOG_LEVEL_WARNING],
-				level_names[LOG_LEVEL_INFO], level_names[LOG_LEVEL_DEBUG], level_names[level]);
+			fprintf(stderr,
+				"VIRTBED_LOG: '%s' is not one of %s, %s, %s, %s: %s is used\n",
+				wanted, level_names[LOG_LEVEL_ERROR],
+				level_names[LOG_LEVEL_WARNING], level_names[LOG_LEVEL_INFO],
+				level_names[LOG_LEVEL_DEBUG], level_names[level]);
 		g_once_init_leave(&once, level + 1);
 	}
 	return (enum log_level)(once - 1);
 }
 
-/* Whether `text` reads as one word with nothing to take for something else. */
+/* Whether `text` is a plain word that needs no quotes. */
 static bool is_plain(const char *text)
 {
 	static const char plain[] = G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-.:/+@";
@@ -104,7 +107,7 @@ static void add_entry(GPtrArray *entries, const char *key, const char *value)
 		g_ptr_array_add(entries, g_strconcat(key, "=", value, NULL));
 }
 
-/* Returns false where the journal did not take it. */
+/* Returns false if the journal did not accept it. */
 static bool send_to_journal(enum log_level level, const char *subsystem,
 			    const struct log_about *about, const char *words)
 {
@@ -134,7 +137,7 @@ static bool is_number(const char *word)
 	return *word && strspn(word, G_CSET_DIGITS) == strlen(word);
 }
 
-/* Fills in `task` and `attempt` from a local scheduler's name, which consists of `words`. */
+/* Sets `task` and `attempt` from a local scheduler's name of a task, split into `words`. */
 static void name_task(struct log_about *about, GStrv words)
 {
 	const guint count = g_strv_length(words);
@@ -177,5 +180,5 @@ void log_line(enum log_level level, const char *subsystem, struct log_about abou
 	g_string_append_c(line, '\n');
 	/* One write, so that lines of several threads and processes do not mix. */
 	if (write(STDERR_FILENO, line->str, line->len) < 0)
-		return; /* nowhere to say so */
+		return; /* there is no place to report it */
 }

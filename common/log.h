@@ -7,25 +7,27 @@
 /*
  * Log lines of the daemons on standard error:
  *
- *   2026-01-31T23:59:59.123Z info job task=7 node=c1-n0 started after 0.123 s
+ *  2026-01-31T23:59:59.123Z info job task=7 node=c1-n0 started after 0.123 s
  *
- * UTC, level, subsystem, whom it is about if anybody, and the message. Where standard error is the
- * journal ($JOURNAL_STREAM), it gets the line without time and level, which it keeps itself, and fields:
- * PRIORITY, VIRTBED_SUBSYSTEM, VIRTBED_TASK, VIRTBED_ATTEMPT, VIRTBED_LOCAL, VIRTBED_NODE, VIRTBED_HOST.
+ * UTC, level, subsystem, the subject if there is one, and the message. If standard error is the
+ * journal ($JOURNAL_STREAM), it gets the line without time and level, which it keeps itself, and
+ * fields: PRIORITY, VIRTBED_SUBSYSTEM, VIRTBED_TASK, VIRTBED_ATTEMPT, VIRTBED_LOCAL, VIRTBED_NODE,
+ * VIRTBED_HOST.
  *
  * Levels by consequence: error = not done, warning = done otherwise, info = state change, debug =
  * the rest. The level is chosen with VIRTBED_LOG=error|warning|info|debug (default info).
  */
 enum log_level { LOG_LEVEL_ERROR = 0, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* Whom a line is about; NULL: nobody. */
+/* The subject of a line; all NULL: none. */
 struct log_about {
 	const char *task;
 	const char *attempt;
 	/*
-	 * A local scheduler's name of a task. Where it is a controller's, "EXPERIMENT-RUN-TASK-ATTEMPT" (run, task and
-	 * attempt are numbers), `task` and `attempt` are taken from it, so that the lines of all daemons about a task
-	 * say the same; otherwise it is the task.
+	 * A local scheduler's name of a task. If it is a controller's,
+	 * "EXPERIMENT-RUN-TASK-ATTEMPT" (run, task and attempt are numbers), `task` and `attempt`
+	 * are taken from it, so that the lines of all daemons about a task match; otherwise it is
+	 * used as `task`.
 	 */
 	const char *local;
 	const char *node;
@@ -40,13 +42,13 @@ struct log_about {
 	((struct log_about){.local = (task_name), .node = (node_name)})
 
 /*
- * Writes one line; newlines and control characters inside the message are escaped, and whom it is
- * about is quoted where it has characters that are not of a plain word.
+ * Writes one line. Newlines and control characters inside the message are escaped; a subject is
+ * quoted if it has characters that are not of a plain word.
  */
 void log_line(enum log_level level, const char *subsystem, struct log_about about,
 	      const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Whether our lines reach the journal, so that they need no file of their own. */
+/* Whether our log lines reach the journal, so that no log file is needed. */
 bool log_is_journal(void);
 
 /* Each file that logs defines LOG_SUBSYSTEM before it includes this header. */
@@ -55,7 +57,7 @@ bool log_is_journal(void);
 #define log_info(...) log_info_of((struct log_about){0}, __VA_ARGS__)
 #define log_debug(...) log_debug_of((struct log_about){0}, __VA_ARGS__)
 
-/* The same, about somebody: LOG_TASK(task->id) and the like. */
+/* The same macros with a subject: LOG_TASK(task->id) and the like. */
 #define log_error_of(about, ...) log_line(LOG_LEVEL_ERROR, LOG_SUBSYSTEM, about, __VA_ARGS__)
 #define log_warning_of(about, ...) log_line(LOG_LEVEL_WARNING, LOG_SUBSYSTEM, about, __VA_ARGS__)
 #define log_info_of(about, ...) log_line(LOG_LEVEL_INFO, LOG_SUBSYSTEM, about, __VA_ARGS__)

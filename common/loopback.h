@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 /*
- * Whether what is sent to `host` stays in this machine, whatever a resolver says: an address of loopback in numbers
- * (IPv6 with or without brackets), or "localhost". NULL and other names: no, however they look.
+ * Whether traffic to `host` stays on this machine, whatever a resolver says: a numeric loopback
+ * address (IPv6 with or without brackets), or "localhost". NULL and other names: no.
  */
 bool loopback_is(const char *host);

@@ -16,7 +16,8 @@ G_DEFINE_QUARK(virtbed-machine-probe, machine_probe_error)
 
 static const char *const keys[] = { "cores", "speed", "memory_mib", "disk_mib", "utc", NULL };
 
-static bool G_GNUC_PRINTF(3, 4) refuse(GError **error, const char *what, const char *format, ...)
+static bool G_GNUC_PRINTF(3, 4)
+	fail_document(GError **error, const char *what, const char *format, ...)
 {
 	g_autofree char *text = NULL;
 	va_list arguments;
@@ -37,10 +38,11 @@ static bool check_keys(const json_t *document, const char *what, GError **error)
 	json_object_foreach((json_t *)document, key, value)
 	{
 		if (!g_strv_contains(keys, key))
-			return refuse(error, what,
-				      "'%s' is not a key of a probe, which has cores, speed, memory_mib, "
-				      "disk_mib and utc",
-				      key);
+			return fail_document(
+				error, what,
+				"'%s' is not a key of a probe, which has cores, speed, memory_mib, "
+				"disk_mib and utc",
+				key);
 	}
 	return true;
 }
@@ -53,32 +55,34 @@ static bool take_number(const json_t *document, const char *key, double most, co
 	const double number = json_number_value(value);
 
 	if (!json_is_number(value) || !(number > 0 && number <= most))
-		return refuse(error, what, "'%s' is not a number above 0 and up to %g", key, most);
+		return fail_document(error, what, "'%s' is not a number above 0 and up to %g", key,
+				     most);
 	*ret_value = number;
 	return true;
 }
 
-static bool take_size(const json_t *document, const char *key, const char *what, uint64_t *ret_value,
-		      GError **error)
+static bool take_size(const json_t *document, const char *key, const char *what,
+		      uint64_t *ret_value, GError **error)
 {
 	const json_t *value = json_object_get(document, key);
 
 	if (!value)
 		return true;
 	if (!json_is_integer(value) || json_integer_value(value) < 0)
-		return refuse(error, what, "'%s' is not a whole number of MiB", key);
+		return fail_document(error, what, "'%s' is not a whole number of MiB", key);
 	*ret_value = (uint64_t)json_integer_value(value);
 	return true;
 }
 
-static bool take(const json_t *document, const char *what, struct machine_probe *probe, GError **error)
+static bool take(const json_t *document, const char *what, struct machine_probe *probe,
+		 GError **error)
 {
 	const json_t *utc = json_object_get(document, "utc");
 
 	if (!json_is_object(document))
-		return refuse(error, what, "a probe is an object");
+		return fail_document(error, what, "a probe is an object");
 	if (utc && !json_is_string(utc))
-		return refuse(error, what, "'utc' is not a text");
+		return fail_document(error, what, "'utc' is not a text");
 	probe->utc = g_strdup(json_string_value(utc));
 	probe->speed = (double)NAN;
 	return check_keys(document, what, error) &&
@@ -158,7 +162,8 @@ char *machine_probe_describe(const struct machine_probe *probe)
 	else
 		g_string_append_printf(text, "speed %.2f", probe->speed);
 	if (probe->memory_mib > 0)
-		g_string_append_printf(text, ", %.1f GiB of memory", (double)probe->memory_mib / 1024);
+		g_string_append_printf(text, ", %.1f GiB of memory",
+				       (double)probe->memory_mib / 1024);
 	if (probe->disk_mib > 0)
 		g_string_append_printf(text, ", %.1f GiB of disk", (double)probe->disk_mib / 1024);
 	return g_string_free(text, FALSE);

@@ -6,30 +6,32 @@
 #include <stdint.h>
 
 /*
- * What a lab of emulated blades can have of a machine, as measured (`virtbed lab probe`) or given (--probe FILE):
+ * The resources of a machine for a lab of emulated blades, as measured (`virtbed lab probe`) or
+ * given (--probe FILE):
  *
- *   {"cores": 1.97, "speed": 0.96, "memory_mib": 21000, "disk_mib": 80000, "utc": "2024-05-01T12:00:00Z"}
+ *  {"cores": 1.97, "speed": 0.96, "memory_mib": 21000, "disk_mib": 80000,
+ *   "utc": "2024-05-01T12:00:00Z"}
  *
- * `cores` and `speed` are needed. A configuration is fitted to it (config_fit.h).
+ * `cores` and `speed` are required. A configuration is fitted to them (config_fit.h).
  */
 struct machine_probe {
-	double cores;        /* CPU time per second that a lab gets here, (0, 4096] */
+	double cores;        /* CPU time per second that a lab gets on it, (0, 4096] */
 	/*
-	 * How fast emulated work is, per CPU time: 1 as on the machine that MACHINE_PROBE_ROUND_NS is from,
-	 * (0, 1000]; NAN: not known, null in the document.
+	 * Speed of emulated work per CPU time: 1 as on the machine of MACHINE_PROBE_ROUND_NS, (0,
+	 * 1000]; NAN: not known, null in the document.
 	 */
 	double speed;
-	uint64_t memory_mib; /* that is available; 0: not known */
-	uint64_t disk_mib;   /* that is free where labs keep their files; 0: not known */
-	char *utc;           /* when; NULL: not said */
+	uint64_t memory_mib; /* available; 0: not known */
+	uint64_t disk_mib;   /* free where labs keep their files; 0: not known */
+	char *utc;           /* time of the probe; NULL: not given */
 };
 typedef struct machine_probe machine_probe_t; /* for g_autoptr() */
 
 /*
  * The unit of speed: the CPU time, in nanoseconds, that a round of the metronome's guest
- * (local-sched/lab/metronome/guest.c) takes QEMU on a machine of speed 1 while it may use a whole CPU. By
- * definition, like a metre. It was measured with QEMU 7.2 on an AMD EPYC, in a guest of two CPUs, where the middle of
- * each of 20 probes was 24,600 to 27,200, most of them 25,000 to 25,600.
+ * (local-sched/lab/metronome/guest.c) takes QEMU on a machine of speed 1 while it may use a whole
+ * CPU. It is a definition. It was measured with QEMU 7.2 on an AMD EPYC, in a guest of two CPUs:
+ * the medians of 20 probes were 24,600 to 27,200, most of them 25,000 to 25,600.
  */
 #define MACHINE_PROBE_ROUND_NS 25000.0
 
@@ -40,18 +42,21 @@ typedef struct machine_probe machine_probe_t; /* for g_autoptr() */
 GQuark machine_probe_error_quark(void);
 enum machine_probe_error {
 	MACHINE_PROBE_ERROR_READ = 1, /* the file could not be read */
-	MACHINE_PROBE_ERROR_DOCUMENT, /* it is no probe's document */
+	MACHINE_PROBE_ERROR_DOCUMENT, /* it is not a probe's document */
 };
 
-/* Reads `length` bytes of a document; `what` names it in errors. NULL with `error`. The caller frees. */
+/*
+ * Reads `length` bytes of a document; `what` names it in errors. NULL with `error`. The caller
+ * frees.
+ */
 struct machine_probe *machine_probe_parse(const char *text, gsize length, const char *what,
 					  GError **error);
-/* The same from a file. */
+/* As machine_probe_parse(), from a file. */
 struct machine_probe *machine_probe_load(const char *path, GError **error);
 
 /* The document; the caller frees. */
 char *machine_probe_text(const struct machine_probe *probe);
-/* Writes it to a file. */
+/* Writes the document to a file. */
 bool machine_probe_save(const struct machine_probe *probe, const char *path, GError **error);
 
 /* For people: "1.97 cores for the lab, speed 0.96, ...". The caller frees. */

@@ -10,7 +10,7 @@
 #include "common/read_number.h"
 
 
-/* Whether it is us whom the service manager has started. */
+/* Whether this process, not a child of it, was started by the service manager. */
 static bool is_ours(void)
 {
 	const char *pid = g_getenv("SYSTEMD_EXEC_PID");
@@ -19,8 +19,11 @@ static bool is_ours(void)
 	return !pid || read_number_integer(pid, getpid(), getpid(), &number);
 }
 
-/* A manager that does not hear us takes us for hung: nothing better could be done about it here. */
-static void tell(const char *text)
+/*
+ * Errors are ignored: a manager without these reports takes the daemon for hung, and nothing can be
+ * done about it here.
+ */
+static void send_state(const char *text)
 {
 	if (is_ours())
 		sd_notify(0, text);
@@ -31,10 +34,10 @@ void notify_ready(const char *status)
 	g_autofree char *line = status ? g_strdup(status) : NULL;
 	g_autofree char *text = NULL;
 
-	if (line) /* each line of the datagram is a word of its own */
+	if (line) /* each line of the datagram is an assignment */
 		g_strdelimit(line, "\r\n", ' ');
 	text = g_strdup_printf("READY=1%s%s", line ? "\nSTATUS=" : "", line ? line : "");
-	tell(text);
+	send_state(text);
 }
 
 void notify_reloading(void)
@@ -42,7 +45,7 @@ void notify_reloading(void)
 	g_autofree char *text =
 		g_strdup_printf("RELOADING=1\nMONOTONIC_USEC=%" PRId64, g_get_monotonic_time());
 
-	tell(text);
+	send_state(text);
 }
 
 void notify_stopping(double longest_s)
@@ -54,12 +57,12 @@ void notify_stopping(double longest_s)
 	if (is_ours() && sd_watchdog_enabled(0, &watchdog_us) > 0)
 		text = g_strdup_printf("STOPPING=1\nWATCHDOG_USEC=%" PRIu64,
 				       MAX(longest_us, watchdog_us));
-	tell(text ? text : "STOPPING=1");
+	send_state(text ? text : "STOPPING=1");
 }
 
 static gboolean alive(gpointer data)
 {
-	tell("WATCHDOG=1");
+	send_state("WATCHDOG=1");
 	return G_SOURCE_CONTINUE;
 }
 

@@ -4,24 +4,24 @@
 #include <glib.h>
 
 /*
- * What a daemon tells the service manager that has started it (sd_notify(3)): that it is ready, reads
- * its configuration again, stops, and that its main loop still turns. Where nobody listens
- * ($NOTIFY_SOCKET), and in the children of the process that was started ($SYSTEMD_EXEC_PID),
- * whose word would not count, nothing is said.
+ * Reports a daemon's state to the service manager that has started it (sd_notify(3)): ready,
+ * reloading, stopping, and that its main loop still turns. No report is sent without
+ * $NOTIFY_SOCKET, or from a child of the started process ($SYSTEMD_EXEC_PID), whose report the
+ * manager would ignore.
  */
 
-/* It does its work. `status` is a line for `systemctl status`, or NULL. */
+/* Reports that it is ready. `status` is a line for `systemctl status`, or NULL. */
 void notify_ready(const char *status);
 
-/* It reads its configuration again; notify_ready() says that it has. */
+/* Reports that it reads its configuration again; notify_ready() reports the end of that. */
 void notify_reloading(void);
 
-/* It ends, which may take up to `longest_s` seconds more, without a word from its main loop. */
+/* Reports that it ends, which may take up to `longest_s` seconds without a watchdog report. */
 void notify_stopping(double longest_s);
 
 /*
- * Has the default main context say that it is alive, twice in the time after which the manager
- * takes it for dead ($WATCHDOG_USEC, meant for this process by $WATCHDOG_PID). Returns the source, or 0:
- * the manager does not watch. The caller removes it.
+ * Makes the default main context report that it is alive, twice within the watchdog's time
+ * ($WATCHDOG_USEC, meant for this process by $WATCHDOG_PID). Returns the source, which the caller
+ * removes, or 0: the manager has no watchdog for it.
  */
 guint notify_watchdog(void);

@@ -3,7 +3,7 @@
 
 #include "common/read_number.h"
 
-/* The start of a text, as far as a message quotes it. */
+/* The beginning of a text, for quoting in a message. */
 static char *quote(const char *text)
 {
 	g_autofree char *start = g_strndup(text, 40);
@@ -19,13 +19,13 @@ bool number_option(const char *option, const char *text, double min, double max,
 	if (!text || read_number(text, min, max, ret_value))
 		return true;
 	quoted = quote(text);
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: \"%s\" is no number from %.10g to %.10g",
-		    option, quoted, min, max);
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+		    "%s: \"%s\" is no number from %.10g to %.10g", option, quoted, min, max);
 	return false;
 }
 
-bool number_option_integer(const char *option, const char *text, int64_t min, int64_t max, int64_t *ret_value,
-			   GError **error)
+bool number_option_integer(const char *option, const char *text, int64_t min, int64_t max,
+			   int64_t *ret_value, GError **error)
 {
 	g_autofree char *quoted = NULL;
 
@@ -33,8 +33,8 @@ bool number_option_integer(const char *option, const char *text, int64_t min, in
 		return true;
 	quoted = quote(text);
 	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "%s: \"%s\" is no whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, option, quoted,
-		    min, max);
+		    "%s: \"%s\" is no whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
+		    option, quoted, min, max);
 	return false;
 }
 

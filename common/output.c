@@ -11,7 +11,10 @@
 
 static void close_output(void)
 {
-	/* A standard output that was closed from the start is no loss to who prints nothing. */
+	/*
+	 * A standard output that was closed from the start is no error for a program without
+	 * output.
+	 */
 	const bool pending = __fpending(stdout) > 0;
 	const bool failed = ferror(stdout) != 0;
 	const char *name = g_get_prgname();

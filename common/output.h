@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * What a program has printed must arrive: results that did not fit on a full disk are no results.
- * Registers a handler for exit() that closes standard output and, when anything could not be
- * written, says so in one line on standard error and makes the exit status 1. Call it once, first
- * thing in main(). Holds for every way out but _exit(), exec() and signals.
+ * Makes lost output an error: results that did not fit on a full disk are no results. Registers a
+ * handler for exit() that closes standard output and, if anything could not be written, prints one
+ * line on standard error and makes the exit status 1. To be called once, first thing in main(). It
+ * works for every way out but _exit(), exec() and signals.
  */
 void output_check_at_exit(void);
 
 /*
- * GLib's help has an ellipsis in "[OPTION...]", which it prints as "?" where the locale has none, as
- * in cron jobs and containers: from now on, g_print() writes three points for it.
+ * Makes g_print() write three points for an ellipsis. GLib's help has one in "[OPTION...]", and
+ * prints "?" for it where the locale has none, as in cron jobs and containers.
  */
 void output_plain_help(void);

@@ -10,7 +10,7 @@
 
 /* Fields of a mountinfo line. */
 enum { FIELD_ROOT = 3, FIELD_MOUNT = 4, FIELDS_FIXED = 6 };
-/* Those after the dash. */
+/* Fields after the dash. */
 enum { FIELD_TYPE = 1, FIELD_OPTIONS = 3 };
 
 enum { AFFINITY_CPUS_MAX = 1 << 16 };
@@ -51,8 +51,9 @@ static bool has_word(const char *list, const char *word)
 	return g_strv_contains((const char *const *)words, word);
 }
 
-/* The group in a line "ID:CONTROLLERS:GROUP" if it is the hierarchy's, or NULL. */
-static const char *group_in(const char *line, const struct own_cgroup_mount *mount, const char *controller)
+/* The group in a line "ID:CONTROLLERS:GROUP" of the hierarchy, else NULL. */
+static const char *group_in(const char *line, const struct own_cgroup_mount *mount,
+			    const char *controller)
 {
 	const char *controllers = strchr(line, ':');
 	const char *group = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -66,7 +67,8 @@ static const char *group_in(const char *line, const struct own_cgroup_mount *mou
 	return NULL;
 }
 
-char *own_cgroup_dir(const struct own_cgroup_mount *mount, const char *controller, const char *cgroups)
+char *own_cgroup_dir(const struct own_cgroup_mount *mount, const char *controller,
+		     const char *cgroups)
 {
 	g_auto(GStrv) lines = g_strsplit(cgroups, "\n", -1);
 	const gsize root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
@@ -92,7 +94,7 @@ static char *read_file(const char *group, const char *file)
 	return text;
 }
 
-/* Of one group alone. */
+/* The quota of a single group. */
 static double quota_of(const char *group)
 {
 	g_autofree char *both = read_file(group, "cpu.max");
@@ -108,7 +110,7 @@ static double quota_of(const char *group)
 	return (double)quota_us / (double)period_us;
 }
 
-/* The number in a group's file; NAN: there is none, or a word ("max"). */
+/* The number in a group's file; NAN: there is no file, or it has a word ("max"). */
 static double number_in(const char *group, const char *file)
 {
 	g_autofree char *text = read_file(group, file);
@@ -118,7 +120,7 @@ static double number_in(const char *group, const char *file)
 	return read_number_front_unsigned(text, &number) ? (double)number : (double)NAN;
 }
 
-/* Cached files that the group, and those below it, have not used for a while. */
+/* Cached files that the group and its descendants have not used for a while. */
 static double dropped_at_once(const char *group, const char *key)
 {
 	g_autofree char *text = read_file(group, "memory.stat");
@@ -133,7 +135,7 @@ static double dropped_at_once(const char *group, const char *key)
 	return 0;
 }
 
-/* Files of a group about memory, in each version of control groups. */
+/* Memory files of a group, in each version of control groups. */
 static const struct {
 	const char *limit, *used, *files;
 } memory_files[] = {
@@ -141,7 +143,7 @@ static const struct {
 	{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
 };
 
-/* Of one group alone, whatever is used of it. */
+/* The limit of a single group, whatever is used. */
 static double memory_limit_of(const char *group)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(memory_files); i++) {
@@ -153,7 +155,10 @@ static double memory_limit_of(const char *group)
 	return (double)INFINITY;
 }
 
-/* Of one group alone. Version 1's largest number, which stands for no limit, is far above all that there is. */
+/*
+ * The available memory of a single group. The largest number in version 1, which means no limit,
+ * exceeds any memory.
+ */
 static double memory_of(const char *group)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(memory_files); i++) {
@@ -161,12 +166,14 @@ static double memory_of(const char *group)
 		const double used = number_in(group, memory_files[i].used);
 
 		if (!isnan(limit) && !isnan(used))
-			return fmax(0, limit - fmax(0, used - dropped_at_once(group, memory_files[i].files)));
+			return fmax(0,
+				    limit - fmax(0, used - dropped_at_once(group,
+									   memory_files[i].files)));
 	}
 	return (double)INFINITY;
 }
 
-/* The least that `of` says of `group` and of those above it, up to `mount`. */
+/* The minimum of `of` over `group` and its ancestors, up to `mount`. */
 static double least_upwards(const char *mount, const char *group, double (*of)(const char *group))
 {
 	g_autofree char *at = g_strdup(group);
@@ -187,7 +194,7 @@ double own_cgroup_quota(const char *mount, const char *group)
 	return least_upwards(mount, group, quota_of);
 }
 
-/* The least that `of` says of a process's groups in the hierarchies that have `controller`. */
+/* The minimum of `of` over a process's groups in the hierarchies that have `controller`. */
 static double least_of(const char *controller, const char *mountinfo, const char *cgroups,
 		       double (*of)(const char *group))
 {
@@ -242,8 +249,9 @@ double own_cgroup_cores(void)
 	g_autofree char *mountinfo = NULL;
 	g_autofree char *cgroups = NULL;
 
-	return read_groups(&mountinfo, &cgroups) ? own_cgroup_cores_of(affinity_cpus(), mountinfo, cgroups) :
-						   affinity_cpus();
+	return read_groups(&mountinfo, &cgroups)
+		       ? own_cgroup_cores_of(affinity_cpus(), mountinfo, cgroups)
+		       : affinity_cpus();
 }
 
 double own_cgroup_memory(void)
@@ -251,7 +259,8 @@ double own_cgroup_memory(void)
 	g_autofree char *mountinfo = NULL;
 	g_autofree char *cgroups = NULL;
 
-	return read_groups(&mountinfo, &cgroups) ? own_cgroup_memory_of(mountinfo, cgroups) : (double)INFINITY;
+	return read_groups(&mountinfo, &cgroups) ? own_cgroup_memory_of(mountinfo, cgroups)
+						 : (double)INFINITY;
 }
 
 double own_cgroup_machine_memory_of(double machine, const char *mountinfo, const char *cgroups)
@@ -265,5 +274,7 @@ double own_cgroup_machine_memory(void)
 	g_autofree char *mountinfo = NULL;
 	g_autofree char *cgroups = NULL;
 
-	return read_groups(&mountinfo, &cgroups) ? own_cgroup_machine_memory_of(machine, mountinfo, cgroups) : machine;
+	return read_groups(&mountinfo, &cgroups)
+		       ? own_cgroup_machine_memory_of(machine, mountinfo, cgroups)
+		       : machine;
 }

@@ -5,57 +5,69 @@
 #include <stdbool.h>
 
 /*
- * The control groups that a process is in, and how much CPU time and memory they leave it. Version 1 has hierarchies for
- * controllers, version 2 has one for all (Linux: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
+ * The control groups that a process is in, and how much CPU time and memory they leave it. Version
+ * 1 has hierarchies for controllers, version 2 has one for all (Linux:
+ * Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
  */
 
 /* A mounted hierarchy. */
 struct own_cgroup_mount {
 	char *mount;   /* where it is mounted */
-	char *root;    /* the group that is seen there, as /proc/PID/cgroup names groups */
-	char *options; /* version 1: of its super block, "rw,cpu,cpuacct"; version 2: NULL */
+	char *root;    /* the group that is mounted there, as named in /proc/PID/cgroup */
+	/* version 1: options of its super block, "rw,cpu,cpuacct"; version 2: NULL */
+	char *options;
 };
 
-/* Takes a line of /proc/PID/mountinfo (proc_pid_mountinfo(5)). False where it is no hierarchy's. */
+/*
+ * Parses a line of /proc/PID/mountinfo (proc_pid_mountinfo(5)). False if it is no cgroup hierarchy.
+ */
 bool own_cgroup_parse_mount(const char *line, struct own_cgroup_mount *ret_mount);
-/* Frees what it points to. */
+/* Frees the members. */
 void own_cgroup_mount_clear(struct own_cgroup_mount *mount);
 
 /*
- * The directory of the group that `cgroups`, the text of /proc/PID/cgroup, names in a hierarchy; `controller` is
- * one that it has in version 1. The hierarchy's top where the group is not below what is mounted. A new string.
+ * The directory of a process's group in a hierarchy. `cgroups` is the text of /proc/PID/cgroup;
+ * `controller` is a controller that the hierarchy has in version 1. The hierarchy's top if the
+ * group is not below the mounted one. A new string.
  */
-char *own_cgroup_dir(const struct own_cgroup_mount *mount, const char *controller, const char *cgroups);
+char *own_cgroup_dir(const struct own_cgroup_mount *mount, const char *controller,
+		     const char *cgroups);
 
 /*
- * The CPU time per second that the quotas of `group` and of those above it, up to `mount`, leave it: the least of
- * them, INFINITY without any.
+ * The CPU time per second that the quotas of `group` and its ancestors, up to `mount`, allow: the
+ * least of them; INFINITY: no quota.
  */
 double own_cgroup_quota(const char *mount, const char *group);
 
 /*
- * The CPUs that this process may really use: as many as its affinity names, or what quotas of its control groups
- * leave of them, whichever is less. Above 0.
+ * The number of CPUs that this process can use: the size of its affinity mask or the quota of its
+ * control groups, whichever is less. Above 0.
  */
 double own_cgroup_cores(void);
 
-/* The same from a process's affinity, and the texts of its mountinfo and cgroup files. */
+/*
+ * As own_cgroup_cores(), from a process's affinity and the texts of its mountinfo and cgroup files.
+ */
 double own_cgroup_cores_of(double affinity, const char *mountinfo, const char *cgroups);
 
 /*
- * The bytes of memory that the limits of this process's control groups leave it: the least, over its group and those
- * above, of the limit less what is used and is not cached files that can be dropped at once. INFINITY without any.
+ * The bytes of memory that this process's control groups leave it: the least, over its group and
+ * the ancestors, of the limit minus used memory that is no cache that can be dropped at once.
+ * INFINITY: no limit.
  */
 double own_cgroup_memory(void);
 
-/* The same from the texts of its mountinfo and cgroup files. */
+/* As own_cgroup_memory(), from the texts of its mountinfo and cgroup files. */
 double own_cgroup_memory_of(const char *mountinfo, const char *cgroups);
 
 /*
- * The bytes of memory that this process could have if nothing else ran: the machine's, or the least limit of its control
- * groups, whichever is less.
+ * The bytes of memory that this process could have if no other ran: the machine's memory or the
+ * least limit of its control groups, whichever is less.
  */
 double own_cgroup_machine_memory(void);
 
-/* The same from the machine's bytes, and the texts of the process's mountinfo and cgroup files. */
+/*
+ * As own_cgroup_machine_memory(), from the machine's bytes and the texts of the process's mountinfo
+ * and cgroup files.
+ */
 double own_cgroup_machine_memory_of(double machine, const char *mountinfo, const char *cgroups);

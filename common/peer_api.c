@@ -5,9 +5,13 @@
 
 #define TASK "{id: string, state: string}"
 
-/* What is in lists their readers look at: one bad entry does not hide the good ones. */
+/*
+ * Elements of arrays are not checked here but by their readers, so that a bad element does not hide
+ * the good ones.
+ */
 const struct http_operation peer_api[] = {
-	{"GET", "/v1/capabilities", 200, 0, "{cluster: string, boot_id: string, incarnation: string, now_ns: integer}"},
+	{"GET", "/v1/capabilities", 200, 0,
+	 "{cluster: string, boot_id: string, incarnation: string, now_ns: integer}"},
 	{"GET", "/v1/nodes", 200, 0, "{nodes: array, now_ns: integer}"},
 	{"GET", "/v1/energy", 200, 0, "{hosts: array, now_ns: integer}"},
 	{"GET", "/v1/samples", 200, 0, "{samples: array, last: integer, now_ns: integer}"},
@@ -17,7 +21,8 @@ const struct http_operation peer_api[] = {
 	{"GET", "/v1/tasks/{}", 200, 0, TASK},
 	{"PUT", "/v1/tasks/{}", 201, 200, TASK},
 	{"DELETE", "/v1/tasks/{}", 200, 0, TASK},
-	{"GET", "/v1/tasks/{}/output", 200, 0, "{output: string, from: integer, next: integer, ended: boolean}"},
+	{"GET", "/v1/tasks/{}/output", 200, 0,
+	 "{output: string, from: integer, next: integer, ended: boolean}"},
 	{"GET", "/v1/tasks/{}/files", 200, 0, "{files: array, skipped: array}"},
 	{"PUT", "/v1/tasks/{}/suspensions/{}", 201, 200, TASK},
 	{"PUT", "/v1/tasks/{}/resumptions/{}", 201, 200, TASK},

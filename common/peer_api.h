@@ -3,5 +3,8 @@
 
 #include "common/http_operation.h"
 
-/* What a local scheduler answers (docs/reference/api.md), as far as its clients cannot do without. */
+/*
+ * The operations of a local scheduler's API (docs/reference/api.md) with those parts of the answers
+ * that its clients need.
+ */
 extern const struct http_operation peer_api[];

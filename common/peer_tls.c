@@ -11,7 +11,8 @@ static bool is_secure(const char *address)
 
 bool peer_tls_check(const struct config_tls *tls, GError **error)
 {
-	g_autoptr(GTlsCertificate) certificate = tls_files_certificate(tls->certificate, tls->key, error);
+	g_autoptr(GTlsCertificate) certificate =
+		tls_files_certificate(tls->certificate, tls->key, error);
 
 	return certificate && tls_files_check_ca(tls->ca, error);
 }

@@ -9,7 +9,7 @@
 #include <math.h>
 
 /* The finaliser of SplitMix64: a bijection that maps 0 to 0 and scatters every other value. */
-static uint64_t mix(uint64_t z)
+static uint64_t mix_splitmix(uint64_t z)
 {
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -24,11 +24,11 @@ static uint64_t rotate_left(uint64_t x, int bits)
 void random_stream_init(struct random_stream *random, uint64_t seed, uint64_t stream)
 {
 	/* Stream 0 is the textbook seeding; others start at a scattered distance from it. */
-	uint64_t state = seed ^ mix(stream);
+	uint64_t state = seed ^ mix_splitmix(stream);
 
 	for (int i = 0; i < 4; i++) {
 		state += UINT64_C(0x9e3779b97f4a7c15);
-		random->s[i] = mix(state);
+		random->s[i] = mix_splitmix(state);
 	}
 }
 
@@ -54,7 +54,10 @@ double random_stream_uniform(struct random_stream *random)
 
 uint64_t random_stream_below(struct random_stream *random, uint64_t n)
 {
-	/* 2^64 mod n values at the bottom would make small results likelier: draw again. */
+	/*
+	 * The lowest 2^64 mod n values would make small results more likely, so they are drawn
+	 * again.
+	 */
 	const uint64_t surplus = (0 - n) % n;
 	uint64_t bits;
 

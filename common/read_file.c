@@ -11,16 +11,19 @@
 
 static void set_errno(const char *path, int number, GError **error)
 {
-	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(number), "'%s' cannot be read: %s", path,
-		    g_strerror(number));
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(number), "'%s' cannot be read: %s",
+		    path, g_strerror(number));
 }
 
 static void set_too_large(const char *name, size_t max, GError **error)
 {
 	const int shift = max >= (size_t)1 << 20 ? 20 : max >= (size_t)1 << 10 ? 10 : 0;
 
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "'%s' cannot be read: it has more than %zu %s", name,
-		    max >> shift, shift == 20 ? "MiB" : shift == 10 ? "KiB" : "bytes");
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+		    "'%s' cannot be read: it has more than %zu %s", name, max >> shift,
+		    shift == 20   ? "MiB"
+		    : shift == 10 ? "KiB"
+				  : "bytes");
 }
 
 static bool is_too_large(const struct stat *about, size_t max)
@@ -36,7 +39,7 @@ static const char *kind_of(mode_t mode)
 				: "a device";
 }
 
-/* Linux: Documentation/admin-guide/devices.txt. It is an empty file to many. */
+/* Linux: Documentation/admin-guide/devices.txt. Users name it as an empty file. */
 static bool is_null_device(const struct stat *about)
 {
 	return S_ISCHR(about->st_mode) && about->st_rdev == makedev(1, 3);
@@ -53,7 +56,10 @@ static bool check_kind(const char *path, const struct stat *about, GError **erro
 	return false;
 }
 
-/* A device may do something when it is opened, so it is looked at before; and after, for it may be another by then. */
+/*
+ * Opening a device can have effects, so the kind is checked before, and again after, since the file
+ * may have been replaced.
+ */
 int read_file_open(const char *path, GError **error)
 {
 	struct stat about;
@@ -125,7 +131,10 @@ char *read_file(const char *path, size_t max, size_t *ret_length, GError **error
 	return text;
 }
 
-/* Not opened: to close a descriptor would drop the locks that this process has on the file (fcntl(2)). */
+/*
+ * Does not open the file: closing a descriptor would drop the locks that this process has on the
+ * file (fcntl(2)).
+ */
 bool read_file_check(const char *path, size_t max, GError **error)
 {
 	struct stat about;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* So many digits are an integer that a double holds exactly. */
+/* A double holds integers of so many digits exactly. */
 #define EXACT_DIGITS 15
 
 static const char *skip_digits(const char *at)
@@ -16,7 +16,7 @@ static const char *skip_digits(const char *at)
 	return at;
 }
 
-/* Behind the number at `text`, in decimal notation; NULL: there is none. */
+/* The end of the decimal number at `text`; NULL: there is none. */
 static const char *find_end(const char *text)
 {
 	const char *whole = text + (*text == '-');
@@ -40,7 +40,7 @@ static const char *find_end(const char *text)
 	return at;
 }
 
-/* Most numbers are short integers, which need no call of strtod(). */
+/* Fast path: most numbers are short integers, which do not need strtod(). */
 static const char *read_short(const char *text, double *ret_value)
 {
 	const bool negative = *text == '-';
@@ -69,7 +69,10 @@ const char *read_number_front(const char *text, double *ret_value)
 		return NULL;
 	errno = 0;
 	value = strtod(text, &read_to);
-	/* What is too large is infinite, and what is too small 0; the least numbers before that are some. */
+	/*
+	 * Too large numbers are infinite and too small ones 0, both refused; subnormal numbers are
+	 * accepted.
+	 */
 	if (read_to != end || !isfinite(value) || (errno == ERANGE && fpclassify(value) == FP_ZERO))
 		return NULL;
 	*ret_value = value + 0.0; /* -0 becomes 0 */

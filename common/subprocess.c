@@ -17,10 +17,10 @@
 
 enum {
 	OUTPUT_MAX = 16 << 20,
-	QUOTE_MAX = 400, /* characters of standard error that an error message quotes */
+	QUOTE_MAX = 400, /* characters of standard error in an error message */
 };
 
-/* What a child gets; all of it is prepared before the fork. */
+/* What a child gets; prepared before the fork. */
 struct launch {
 	const char *program; /* resolved path */
 	char **argv;
@@ -28,7 +28,7 @@ struct launch {
 	int fds[3];          /* become 0, 1 and 2; -1: inherited */
 	const int *kept_fds; /* inherited as they are, `kept_count` of them */
 	size_t kept_count;
-	int death_signal;    /* when the parent thread dies */
+	int death_signal;    /* sent when the parent thread dies */
 	pid_t parent;
 	int status_fd; /* close-on-exec; receives errno if the program cannot be executed */
 };
@@ -72,7 +72,7 @@ static char **merge_environment(const char *const *additions)
 	return environment;
 }
 
-/* Gives the child its signals back: blocked and ignored ones would survive the exec. */
+/* Resets the child's signals: blocked and ignored ones would survive the exec. */
 static void reset_signals(void)
 {
 	sigset_t none;
@@ -84,7 +84,7 @@ static void reset_signals(void)
 }
 
 /* Runs in the child between fork and exec: async-signal-safe calls only. */
-static _Noreturn void become(const struct launch *launch)
+static _Noreturn void exec_child(const struct launch *launch)
 {
 	int failure;
 	pid_t parent;
@@ -97,7 +97,10 @@ static _Noreturn void become(const struct launch *launch)
 	parent = getppid();
 	if (parent != launch->parent && parent != 0)
 		_exit(127);
-	/* Sources are above 2 (see spawn()), so no dup2 overwrites one that is still needed. */
+	/*
+	 * Sources are above 2 (see spawn()), so no dup2 overwrites a descriptor that is still
+	 * needed.
+	 */
 	for (int fd = 0; fd < 3; fd++)
 		if (launch->fds[fd] >= 0 && dup2(launch->fds[fd], fd) < 0)
 			goto fail;
@@ -113,7 +116,7 @@ fail:
 	_exit(127);
 }
 
-/* Waits until the child runs its program. Returns 0, or the errno of what failed. */
+/* Waits until the child has executed its program. Returns 0, or the errno of the failure. */
 static int await_exec(int status_fd, pid_t pid)
 {
 	int failure = 0;
@@ -160,7 +163,7 @@ static GPid spawn(const char *const *argv, const char *const *environment, const
 	launch.status_fd = status[1];
 	pid = fork();
 	if (pid == 0)
-		become(&launch);
+		exec_child(&launch);
 	failure = pid < 0 ? errno : 0;
 	close_fd(&status[1]);
 	if (pid > 0)
@@ -182,16 +185,19 @@ static int open_null(const char *program, GError **error)
 	return fd;
 }
 
-/* A program that is being run to its end, with what it said so far. */
+/* A program that is run to its end, with its output so far. */
 struct run {
 	GPid pid;
 	int pidfd;
 	int fds[2];          /* its standard output and error, or -1 */
-	GString *texts[2];   /* what came from them */
+	GString *texts[2];   /* their contents */
 	int64_t deadline_ns; /* clock_now_ns() */
 };
 
-/* Reads what is there from stream `i`; closes it at its end. Returns false if it is too much. */
+/*
+ * Reads available data from stream `i`; closes the stream at its end. Returns false if there is too
+ * much.
+ */
 static bool drain(struct run *run, int i)
 {
 	char buffer[65536];
@@ -215,8 +221,8 @@ static bool drain(struct run *run, int i)
 }
 
 /*
- * Collects output until the program exited: not until its pipes close, because a daemon that it
- * left behind may hold them. Returns 0, or a code of SUBPROCESS_ERROR.
+ * Collects output until the program exits: not until its pipes are closed, since a daemon that it
+ * started may hold them. Returns 0, or a code of SUBPROCESS_ERROR.
  */
 static int collect(struct run *run)
 {
@@ -267,8 +273,8 @@ static char *quote(const struct run *run)
 	return *text ? g_strconcat(": ", text, NULL) : g_strdup("");
 }
 
-/* Judges how the program ended. Returns true if well. */
-static bool judge(const struct run *run, const char *program, int failure, int status,
+/* Turns the program's end into an error. Returns true if it exited with 0. */
+static bool check_end(const struct run *run, const char *program, int failure, int status,
 		  double timeout_s, GError **error)
 {
 	g_autofree char *said = quote(run);
@@ -335,7 +341,7 @@ bool subprocess_run(const char *const *argv, const char *const *environment, dou
 			failure = collect(&run);
 		if (failure)
 			kill(-run.pid, SIGKILL);
-		good = judge(&run, argv[0], failure, reap(run.pid), timeout_s, error);
+		good = check_end(&run, argv[0], failure, reap(run.pid), timeout_s, error);
 	}
 	close_fd(&run.pidfd);
 	close_fd(&run.fds[0]);
@@ -427,7 +433,7 @@ void subprocess_stop(GPid pid, double grace_s)
 	siginfo_t info;
 	int pidfd;
 
-	/* A pid that we reaped already may be somebody else's by now. */
+	/* A pid that was reaped already may belong to another process. */
 	if (pid <= 0 || waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
 		return;
 	kill(pid, SIGTERM);

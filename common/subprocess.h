@@ -6,12 +6,13 @@
 
 /*
  * External programs as argument vectors, never a shell line: one helper with a deadline and
- * captured output, and two that spawn a child which dies with its parent.
+ * captured output, and others that spawn a child which dies with its parent.
  *
  * A child starts with standard input from /dev/null (unless piped), an empty signal mask, no file
- * descriptor but 0, 1 and 2 (and one that it is to keep), and a process group of its own, so that a Ctrl-C in our
- * terminal reaches us alone and we stop it in order. It gets PR_SET_PDEATHSIG, which the kernel ties to the THREAD that
- * spawned it: spawn from the main thread, or from one that outlives the child.
+ * descriptor but 0, 1 and 2 (and those that it is to keep), and a process group of its own, so that
+ * Ctrl-C in our terminal reaches only this process, which stops the child in order. It gets
+ * PR_SET_PDEATHSIG, which the kernel ties to the THREAD that spawned it: spawn from the main
+ * thread, or from a thread that outlives the child.
  */
 
 #define SUBPROCESS_ERROR (subprocess_error_quark())
@@ -24,11 +25,11 @@ enum subprocess_error {
 };
 
 /*
- * Runs `argv` to its end and blocks meanwhile, without iterating any main context. Waits at most
- * `timeout_s`, then kills it and its process group. `environment` is a NULL-terminated list of
- * KEY=VALUE that is added to ours, or NULL. Standard output (at most 16 MiB) goes to `ret_output`
- * if not NULL (the caller frees); the end of standard error is quoted in `error`. Returns true if
- * the program exited with 0; otherwise `ret_output` is untouched.
+ * Runs `argv` to its end; blocks without iterating any main context. Waits at most `timeout_s`,
+ * then kills it and its process group. `environment` is a NULL-terminated list of KEY=VALUE that is
+ * added to ours, or NULL. Standard output (at most 16 MiB) goes to `ret_output` if not NULL (the
+ * caller frees); `error` quotes the end of standard error. Returns true if the program exited with
+ * 0; otherwise `ret_output` is untouched.
  */
 bool subprocess_run(const char *const *argv, const char *const *environment, double timeout_s,
 		    char **ret_output, GError **error);
@@ -42,16 +43,19 @@ bool subprocess_run(const char *const *argv, const char *const *environment, dou
 GPid subprocess_spawn(const char *const *argv, const char *const *environment,
 		      const char *log_path, GError **error);
 
-/* The same, and the child holds our `kept_count` descriptors `kept_fds` (above 2) as well, such as a lock. */
+/*
+ * As subprocess_spawn(); the child also inherits the `kept_count` descriptors `kept_fds` (above 2),
+ * such as a lock.
+ */
 GPid subprocess_spawn_keeping(const char *const *argv, const char *const *environment,
 			      const char *log_path, const int *kept_fds, size_t kept_count,
 			      GError **error);
 
 /*
- * subprocess_spawn() with pipes to the child's standard input and output; standard error goes to the output
- * too if `merge`, else to ours. `ret_stdin` and `ret_stdout` are the caller's, non-blocking and
- * close-on-exec. From then on this process ignores SIGPIPE, as GLib's sockets make it do too:
- * writing to a child that is gone fails with EPIPE.
+ * subprocess_spawn() with pipes to the child's standard input and output; standard error goes to
+ * the output too if `merge`, else to ours. `ret_stdin` and `ret_stdout` are the caller's,
+ * non-blocking and close-on-exec. From then on this process ignores SIGPIPE, as GLib's sockets make
+ * it do too: writing to a child that is gone fails with EPIPE.
  */
 GPid subprocess_spawn_pipes(const char *const *argv, const char *const *environment, bool merge,
 			    int *ret_stdin, int *ret_stdout, GError **error);

@@ -9,7 +9,7 @@
 
 G_DEFINE_QUARK(virtbed-task-script, task_script_error)
 
-static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+static bool G_GNUC_PRINTF(2, 3) fail_script(GError **error, const char *format, ...)
 {
 	va_list arguments;
 
@@ -52,14 +52,16 @@ static bool check_keys(const json_t *object, const char *const *known, GError **
 	const json_t *value;
 
 	if (!json_is_object(object))
-		return refuse(error, "script: not an object");
-	json_object_foreach ((json_t *)object, key, value)
-		if (!g_strv_contains(known, key))
-			return refuse(error, "script: unknown key '%.64s'; known: %s", key, all);
+		return fail_script(error, "script: not an object");
+	json_object_foreach((json_t *)object, key, value) if (
+		!g_strv_contains(known,
+				 key)) return fail_script(error,
+							  "script: unknown key '%.64s'; known: %s",
+							  key, all);
 	return true;
 }
 
-/* A text without NUL, which could not be handed on, or NULL. */
+/* A text without NUL, which C strings cannot represent, or NULL. */
 static const char *text_of(const json_t *value)
 {
 	const char *text = json_string_value(value);
@@ -74,23 +76,24 @@ static bool parse_texts(const json_t *object, const char *key, size_t most, char
 	g_autoptr(GStrvBuilder) texts = g_strv_builder_new();
 
 	if (array && !json_is_array(array))
-		return refuse(error, "script.%s: not a list", key);
+		return fail_script(error, "script.%s: not a list", key);
 	if (json_array_size(array) > most)
-		return refuse(error, "script.%s: %zu entries; at most %zu", key,
+		return fail_script(error, "script.%s: %zu entries; at most %zu", key,
 			      json_array_size(array), most);
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		const char *text = text_of(json_array_get(array, i));
 
 		if (!text || strlen(text) > TASK_SCRIPT_ARGUMENT_MAX)
-			return refuse(error, "script.%s: entry %zu is no text of up to %d bytes",
-				      key, i, TASK_SCRIPT_ARGUMENT_MAX);
+			return fail_script(error,
+					   "script.%s: entry %zu is no text of up to %d bytes", key,
+					   i, TASK_SCRIPT_ARGUMENT_MAX);
 		g_strv_builder_add(texts, text);
 	}
 	*ret_texts = g_strv_builder_end(texts);
 	return true;
 }
 
-/* GLib's decoder passes over what is no base64: the text must be what the bytes give. */
+/* GLib's decoder skips invalid characters: the text must equal the encoding of the bytes. */
 static GBytes *decode(const char *text)
 {
 	gsize length;
@@ -113,21 +116,22 @@ static bool parse_file(struct task_script *script, const json_t *object, GError 
 	if (!check_keys(object, known, error))
 		return false;
 	if (!name || !file_name_ok(name))
-		return refuse(error, "script.files: '%.64s' is no path below the task's directory",
-			      name ?: "");
+		return fail_script(error,
+				   "script.files: '%.64s' is no path below the task's directory",
+				   name ?: "");
 	if (mode && !(json_is_integer(mode) && json_integer_value(mode) >= 0 &&
 		      json_integer_value(mode) <= 0777))
-		return refuse(error, "script.files: '%s': mode is not from 0 to 511", name);
+		return fail_script(error, "script.files: '%s': mode is not from 0 to 511", name);
 	file = g_new0(struct task_file, 1);
 	g_ptr_array_add(script->files, file);
 	file->name = g_strdup(name);
 	file->mode = mode ? (int)json_integer_value(mode) : 0644;
 	file->bytes = data ? decode(data) : NULL;
 	if (!file->bytes)
-		return refuse(error, "script.files: '%s': data is no base64", name);
+		return fail_script(error, "script.files: '%s': data is no base64", name);
 	found = g_compute_checksum_for_bytes(G_CHECKSUM_SHA256, file->bytes);
 	return !sum || g_strcmp0(json_string_value(sum), found) == 0 ||
-	       refuse(error, "script.files: '%s': the data has another sha256", name);
+	       fail_script(error, "script.files: '%s': the data has another sha256", name);
 }
 
 static bool name_is_taken(const struct task_script *script, const char *name, guint before)
@@ -143,7 +147,7 @@ static bool parse_files(struct task_script *script, const json_t *array, GError 
 	gsize sum = 0;
 
 	if (!json_is_array(array) || json_array_size(array) > TASK_SCRIPT_FILES_MAX)
-		return refuse(error, "script.files: not a list of up to %d files",
+		return fail_script(error, "script.files: not a list of up to %d files",
 			      TASK_SCRIPT_FILES_MAX);
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		const struct task_file *file;
@@ -152,11 +156,11 @@ static bool parse_files(struct task_script *script, const json_t *array, GError 
 			return false;
 		file = script->files->pdata[i];
 		if (name_is_taken(script, file->name, (guint)i))
-			return refuse(error, "script.files: '%s' appears twice", file->name);
+			return fail_script(error, "script.files: '%s' appears twice", file->name);
 		sum += g_bytes_get_size(file->bytes);
 	}
 	return sum <= TASK_SCRIPT_BYTES_MAX ||
-	       refuse(error, "script.files: they come to %zu bytes; at most %d", sum,
+	       fail_script(error, "script.files: they come to %zu bytes; at most %d", sum,
 		      TASK_SCRIPT_BYTES_MAX);
 }
 
@@ -166,10 +170,13 @@ static bool parse_names(struct task_script *script, const json_t *object, GError
 
 	for (char **result = script->results; *result; result++)
 		if (!file_name_ok(*result))
-			return refuse(error, "script.results: '%.64s' is no path below the task's "
-					     "directory", *result);
+			return fail_script(error,
+					   "script.results: '%.64s' is no path below the task's "
+					   "directory",
+					   *result);
 	if (!program || !name_is_taken(script, program, script->files->len))
-		return refuse(error, "script.program: '%.64s' is none of the files", program ?: "");
+		return fail_script(error, "script.program: '%.64s' is none of the files",
+				   program ?: "");
 	script->program = g_strdup(program);
 	return true;
 }
@@ -265,12 +272,15 @@ GBytes *task_script_bundle(const struct task_script *script)
 	return g_byte_array_free_to_bytes(stream);
 }
 
-/* What came out. */
+/* Results. */
 
-/* Takes a line of a stream: how many bytes of `rest` belong to it, or -1: the stream ends here. */
+/*
+ * Processes a line of a stream. Returns the number of bytes of `rest` that belong to it, or -1: the
+ * stream ends here.
+ */
 typedef gssize (*take_line_f)(const char *line, const char *rest, gsize length, void *data);
 
-/* Takes all lines of a guest's stream in turn; returns whether it was whole, or empty. */
+/* Processes all lines of a guest's stream in turn; returns whether it was complete, or empty. */
 static bool walk(GBytes *stream, take_line_f take, void *data)
 {
 	gsize length;
@@ -311,7 +321,7 @@ static void skip(struct results *results, const char *words)
 	json_array_append_new(results->skipped, json_string(valid));
 }
 
-/* "SIZE MODE NAME"; false: it makes no sense. */
+/* Parses "SIZE MODE NAME"; false: malformed. */
 static bool parse_line(const char *line, gsize *ret_size, int *ret_mode, const char **ret_name)
 {
 	uint64_t size;
@@ -328,7 +338,7 @@ static bool parse_line(const char *line, gsize *ret_size, int *ret_mode, const c
 	return *at == ' ';
 }
 
-/* The same for the file that `line` tells of. */
+/* Processes a "file" line; see take_line_f. */
 static gssize take_file(struct results *results, const char *line, const char *rest, gsize length)
 {
 	g_autoptr(GBytes) bytes = NULL;
@@ -351,7 +361,7 @@ static gssize take_file(struct results *results, const char *line, const char *r
 	return (gssize)size;
 }
 
-/* The same for a line of any kind; what is cut off, or no line of ours, ends it. */
+/* Processes a line of any kind; a truncated or unknown line ends the stream. */
 static gssize take_line(const char *line, const char *rest, gsize length, void *data)
 {
 	struct results *results = data;
@@ -373,11 +383,11 @@ json_t *task_script_results(GBytes *stream)
 	return json_pack("{s:o, s:o}", "files", results.files, "skipped", results.skipped);
 }
 
-/* What came out of several guests. */
+/* The joined results of several guests. */
 
 struct joint {
 	GByteArray *stream;
-	char prefix[24]; /* of the names of the guest that it is about */
+	char prefix[24]; /* of the present guest's names */
 	gsize room;
 };
 

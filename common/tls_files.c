@@ -6,8 +6,8 @@
 #include "common/http_client.h"
 #include "common/read_file.h"
 
-static bool refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool refuse(GError **error, const char *format, ...)
+static bool fail_trust(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool fail_trust(GError **error, const char *format, ...)
 {
 	va_list arguments;
 
@@ -24,10 +24,13 @@ bool tls_files_check_key(const char *key, GError **error)
 	struct stat status;
 
 	if (!read_file_check(key, READ_FILE_SMALL_MAX, &reason))
-		return refuse(error, "the key %s", reason->message);
+		return fail_trust(error, "the key %s", reason->message);
 	if (stat(key, &status) == 0 && !(status.st_mode & 0077))
 		return true;
-	return refuse(error, "others can read the key '%s'; chmod 600 it, and replace it if somebody did", key);
+	return fail_trust(
+		error,
+		"others can read the key '%s'; chmod 600 it, and replace it if they may have read it",
+		key);
 }
 
 GTlsCertificate *tls_files_certificate(const char *certificate, const char *key, GError **error)
@@ -38,13 +41,13 @@ GTlsCertificate *tls_files_certificate(const char *certificate, const char *key,
 	if (!tls_files_check_key(key, error))
 		return NULL;
 	if (!read_file_check(certificate, READ_FILE_SMALL_MAX, &reason)) {
-		refuse(error, "the certificate %s", reason->message);
+		fail_trust(error, "the certificate %s", reason->message);
 		return NULL;
 	}
 	read = g_tls_certificate_new_from_files(certificate, key, &reason);
 	if (!read)
-		refuse(error, "the certificate '%s' with the key '%s' is of no use: %s", certificate, key,
-		       reason->message);
+		fail_trust(error, "the certificate '%s' with the key '%s' is of no use: %s",
+			   certificate, key, reason->message);
 	return read;
 }
 
@@ -54,10 +57,10 @@ bool tls_files_check_ca(const char *ca, GError **error)
 	GList *list;
 
 	if (!read_file_check(ca, READ_FILE_SMALL_MAX, &reason))
-		return refuse(error, "the CA's certificates %s", reason->message);
+		return fail_trust(error, "the CA's certificates %s", reason->message);
 	list = g_tls_certificate_list_new_from_file(ca, &reason);
 	if (!list)
-		return refuse(error, "the CA's certificates '%s' are of no use: %s", ca,
+		return fail_trust(error, "the CA's certificates '%s' are of no use: %s", ca,
 			      reason ? reason->message : "there are none in it");
 	g_list_free_full(list, g_object_unref);
 	return true;

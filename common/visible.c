@@ -11,11 +11,11 @@ static bool is_control(gunichar c)
 
 static bool is_steering(gunichar c)
 {
-	return is_control(c) || c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2066 && c <= 0x206f);
+	return is_control(c) || c == 0x061c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x206f);
 }
 
-/* Most texts are. */
+/* Most texts are ASCII, which is a fast path. */
 static bool is_ascii(const char *text)
 {
 	for (; *text; text++)
@@ -36,7 +36,7 @@ bool visible_ok(const char *text)
 	return true;
 }
 
-/* `kept` are control characters that stay as they are. */
+/* Control characters in `kept` stay as they are. */
 static void append(GString *line, const char *text, const char *kept)
 {
 	g_autofree char *valid = is_ascii(text) ? NULL : g_utf8_make_valid(text, -1);
@@ -98,7 +98,7 @@ char *visible_start(const char *text, size_t most)
 
 	if (length <= most)
 		return visible_line(text);
-	while (most > 0 && ((guchar)text[most] & 0xc0) == 0x80) /* within a character of UTF-8 */
+	while (most > 0 && ((guchar)text[most] & 0xc0) == 0x80) /* within a UTF-8 character */
 		most--;
 	start = g_strndup(text, most);
 	line = visible_line(start);

@@ -5,35 +5,44 @@
 #include <stdbool.h>
 
 /*
- * What others wrote (names, reasons, words of errors), where people read it. A steering character is one that shows
- * nothing and changes how the rest is read: the control characters of C0 and C1, line and paragraph separators, and
- * those that turn the direction of text (Unicode's Bidi_Control and U+206A to U+206F): with them a name can read as another,
- * or drive a terminal. What is stored and told as JSON keeps them; what is shown has them as "\x1b" or "\u202e".
+ * Shows text from other sources (names, reasons, error messages) safely. A steering character is
+ * invisible and changes how the rest is read: the control characters of C0 and C1, line and
+ * paragraph separators, and those that change the direction of text (Unicode's Bidi_Control and
+ * U+206A to U+206F). With them a name can look like another one, or control a terminal. Stored text
+ * and JSON keep them; shown text has them as "\x1b" or "\u202e".
  */
 
-/* Whether a text, NULL too, is valid UTF-8 without a steering character: a name that can be given. */
+/*
+ * Whether a text (NULL is allowed) is valid UTF-8 without steering characters, and so usable as a
+ * name.
+ */
 bool visible_ok(const char *text);
 
 /*
- * Appends a text (not NULL) such that it stays on its line: a line end becomes "\n", a steering character its number,
- * what is no UTF-8 U+FFFD.
+ * Appends a text (not NULL) so that it stays on its line: a line end becomes "\n", a steering
+ * character its number, invalid UTF-8 U+FFFD.
  */
 void visible_append(GString *line, const char *text);
 
-/* The same as a text of its own; the caller frees. */
+/* As visible_append(), as a new text; the caller frees. */
 char *visible_text(const char *text);
 
-/* The same of lines: line ends and tabs stay. */
+/* As visible_text(), but line ends and tabs stay. */
 char *visible_lines(const char *text);
 
-/* The same of what is to be one line for people: runs of white space become one space, none is at an end. */
+/*
+ * As visible_text(), for a text to be shown on one line: runs of white space become one space, and
+ * none is at an end.
+ */
 char *visible_line(const char *text);
 
-/* The same of its first `most` bytes; "..." follows where there are more. */
+/* As visible_text(), of the first `most` bytes, followed by "..." if there are more. */
 char *visible_start(const char *text, size_t most);
 
-/* Prints lines to standard output, as visible_lines() has them. */
+/* Prints lines to standard output, as visible_lines(). */
 void visible_print(const char *text);
 
-/* Prints "NAME: MESSAGE" to standard error, the message as visible_line() has it: what a program ends with. */
+/*
+ * Prints a program's final error "NAME: MESSAGE" to standard error, the message as visible_line().
+ */
 void visible_complain(const char *name, const char *message);

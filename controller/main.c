@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * virtbed-controller: does what the plan in a run directory says (profile, runs), keeps the store,
- * and serves its state to those who watch. `virtbed run` starts it, and starts it again with
- * --continue when it died; everything that it needs to go on is in the run directory.
+ * virtbed-controller: carries out the plan of a run directory (profile, runs), writes the store,
+ * and serves its state by an API. `virtbed run` starts it, and restarts it with --continue when it
+ * died; everything that it needs to continue is in the run directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,29 +22,29 @@
 #include "controller/run/run_service.h"
 #include "controller/run/run_session.h"
 
-/* Exit statuses beside 0; `virtbed run` tells them apart. */
+/* Exit statuses beside 0, which `virtbed run` distinguishes. */
 enum { EXIT_FAILED = 1, EXIT_INPUT = 2, EXIT_STOPPED = 3 };
 
-/* How long it waits, when all is done, for somebody to ask how it went. */
+/* How long it waits at the end for a client to read the result, seconds. */
 #define LINGER_S 2.5
 
 /*
- * How long a local scheduler may be silent once the run is to end: where `virtbed run` was killed,
- * its local schedulers end as well, and take their tasks and VMs with them.
+ * How long a local scheduler may be silent once the run is to end, seconds: if `virtbed run` was
+ * killed, its local schedulers end as well, and take their tasks and VMs with them.
  */
 #define STOP_PATIENCE_S 8.0
 
 static char *run_dir;
 static char *words;
 static int words_fd = -1;
-static gboolean go_on;
+static gboolean continue_run;
 
 static const GOptionEntry entries[] = {
 	{"run", 0, 0, G_OPTION_ARG_FILENAME, &run_dir,
 	 "Run directory with plan.json and config.yaml, or wanted.yaml of a service", "DIR"},
 	{"words", 0, 0, G_OPTION_ARG_STRING, &words,
 	 "Open file for why it ends early", "DESCRIPTOR"},
-	{"continue", 0, 0, G_OPTION_ARG_NONE, &go_on, "Go on with a run that was interrupted",
+	{"continue", 0, 0, G_OPTION_ARG_NONE, &continue_run, "Continue a run that was interrupted",
 	 NULL},
 	{NULL},
 };
@@ -59,7 +59,7 @@ static gboolean stop(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* The supervisor has written another configuration. */
+/* The supervisor has written a changed configuration. */
 static gboolean reload(gpointer data)
 {
 	run_service_reload(data);
@@ -67,8 +67,9 @@ static gboolean reload(gpointer data)
 }
 
 /*
- * Until there is somebody to reload, which is told then: `how` is SIG_BLOCK or SIG_UNBLOCK. The
- * configuration may have been read already, and by default the signal would end us.
+ * Blocks SIGHUP until the session can reload, which happens when it is unblocked; `how` is
+ * SIG_BLOCK or SIG_UNBLOCK. The configuration may have been read already, and by default the signal
+ * would end the process.
  */
 static void hold_hangup(int how)
 {
@@ -92,8 +93,8 @@ static int status_of(const GError *error)
 	return EXIT_FAILED;
 }
 
-/* The last word goes to `virtbed run`: those who watch may be too late to ask the API. */
-static int fail(const GError *error)
+/* Hands the final error to `virtbed run`, since its last poll of the API may be too early. */
+static int hand_over_error(const GError *error)
 {
 	const size_t length = strlen(error->message);
 
@@ -110,7 +111,7 @@ static bool end_seen(void *data)
 	return session->progress->end_seen;
 }
 
-static int serve(struct run_session *session, GError **error)
+static int serve_and_work(struct run_session *session, GError **error)
 {
 	struct status_api *api = status_api_new(session->plan->api, session, error);
 	bool done;
@@ -126,7 +127,7 @@ static int serve(struct run_session *session, GError **error)
 	if (session->plan->serve)
 		g_unix_signal_add(SIGHUP, reload, session);
 	hold_hangup(SIG_UNBLOCK);
-	session->go_on = go_on;
+	session->go_on = continue_run;
 	done = run_session_work(session, error);
 	remote_fleet_until(session->fleet, end_seen, session, LINGER_S, !session->store_failed);
 	status_api_free(api);
@@ -146,18 +147,20 @@ int main(int argc, char **argv)
 	output_plain_help();
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error) ||
-	    !number_option_integer("--words", words, 0, INT32_MAX, &descriptor, &error) || !run_dir || argc > 1) {
-		visible_complain("virtbed-controller", error ? error->message : "--run DIR is needed, nothing else");
+	    !number_option_integer("--words", words, 0, INT32_MAX, &descriptor, &error) ||
+	    !run_dir || argc > 1) {
+		visible_complain("virtbed-controller",
+				 error ? error->message : "--run DIR is needed, nothing else");
 		return EXIT_INPUT;
 	}
 	words_fd = (int)descriptor;
 	session = run_session_open(run_dir, &error);
 	if (!session)
-		return fail(error);
-	status = serve(session, &error);
+		return hand_over_error(error);
+	status = serve_and_work(session, &error);
 	if (status != EXIT_SUCCESS)
-		status = fail(error);
-	if (status == EXIT_STOPPED && session->store_failed) /* nobody asked for that */
+		status = hand_over_error(error);
+	if (status == EXIT_STOPPED && session->store_failed) /* no user requested this end */
 		status = EXIT_FAILED;
 	run_session_close(session);
 	return status;

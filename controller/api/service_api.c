@@ -347,7 +347,7 @@ void service_api_ask(struct http_request *request, const struct run_session *ses
 	if (!service_api_is_served(request, session) || !task_api_find(request, session, number, &task))
 		return;
 	peer = service_peer_of(request);
-	good = run_service_ask(session->service, wish, task, peer.user, &error);
+	good = run_service_request(session->service, wish, task, peer.user, &error);
 	service_peer_clear(&peer);
 	if (good) {
 		service_api_answer(request, session, 202, task_api_json(session, task));

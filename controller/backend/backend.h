@@ -7,68 +7,72 @@
 #include "common/task_cause.h"
 
 /*
- * The backend seam: what carries the engine's actions out and reports events and energy back.
- * `sim` is a discrete-event simulation in virtual time, `remote` talks to local schedulers in real
- * time; the engine cannot tell which one it drives. Times are seconds since the start of the run.
+ * The seam between the engine and what carries its actions out. `sim` is a discrete-event
+ * simulation in virtual time, `remote` talks to local schedulers in real time; the engine cannot
+ * tell which one it drives. Times are seconds since the start of the run.
  *
  * A backend belongs to one run and one thread. The engine calls start(), kill(), suspend() and
- * resume() at any time between waits; what came of them arrives as events from wait(), in the order
- * of their times.
+ * resume() at any time between waits; their results arrive as events from wait(), in the order of
+ * their times.
  *
- * A task that is suspended keeps its progress and leaves its nodes (Machovec 2017, section II). Its
- * execution time is that of its stretches: from the start until it is frozen, from going on until
- * it is frozen again, and so on until its end.
+ * A suspended task keeps its progress and leaves its nodes (Machovec 2017, section II). Its
+ * execution time is the sum of its intervals: the first begins at the start, each later one at a
+ * resumption; an interval ends when the task is frozen, the last one when the task ends.
  */
 
-/* What happened. BACKEND_EVENT_NONE: the deadline of the wait came first. */
+/* The kind of an event. BACKEND_EVENT_NONE: the deadline of the wait came first. */
 enum backend_event_kind {
 	BACKEND_EVENT_NONE = 0,
 	BACKEND_EVENT_STARTED,      /* all ranks of the task run */
 	BACKEND_EVENT_ENDED,        /* the task ended; `outcome` says how */
 	BACKEND_EVENT_NODE_DOWN,    /* `cluster`, `node` cannot take tasks from now on */
-	BACKEND_EVENT_NODE_UP,      /* ... can again */
+	BACKEND_EVENT_NODE_UP,      /* `cluster`, `node` can take tasks again */
 	BACKEND_EVENT_ENERGY_LIMIT, /* dynamic energy reached the limit at `time_s` */
-	BACKEND_EVENT_ABORTED,      /* the run cannot go on; `reason` says why */
+	BACKEND_EVENT_ABORTED,      /* the run cannot continue; `reason` says why */
 	BACKEND_EVENT_SUSPENDED,    /* the task is off its nodes, which take tasks again */
-	BACKEND_EVENT_RESUMED,      /* the task goes on, all ranks, on its new nodes */
+	BACKEND_EVENT_RESUMED,      /* all ranks of the task run again, on its new nodes */
 	/*
 	 * A suspend() or resume() failed and was rolled back: the task still runs, or is still
 	 * suspended and on no nodes; `reason` says why. Where it cannot be rolled back the task
 	 * ENDED instead, as lost.
 	 */
 	BACKEND_EVENT_SUSPENSION_FAILED,
-	BACKEND_EVENT_BEGAN,        /* a task that was enqueued has its nodes now, and is started */
-	BACKEND_EVENT_MIGRATED, /* all VMs of the task are where migrate() was to bring them */
+	BACKEND_EVENT_BEGAN,        /* an enqueued task has its nodes now and is being started */
+	BACKEND_EVENT_MIGRATED, /* all VMs of the task are on the nodes that migrate() named */
 	/*
-	 * migrate() failed for one VM at least, or could not be done; the task runs on. `moves` says
-	 * where its VMs are now, or is NULL where they are all where they were; `reason` says why.
+	 * migrate() failed for at least one VM, or was refused; the task keeps running. `moves`
+	 * says where its VMs are now; NULL: all are where they were. `reason` says why.
 	 */
 	BACKEND_EVENT_MIGRATION_FAILED,
 };
 
 /*
- * What the steps of a suspension took, seconds of elapsed time, each after the one before; 0 where
- * there is no such step (nothing is saved of VMs that stay in memory), NAN where it is not known.
+ * Elapsed seconds of the steps of a suspension, each step after the one before it. 0: there is no
+ * such step (nothing is saved of VMs that stay in memory); NAN: not known.
  */
 struct backend_overhead {
-	double freeze_s;  /* from suspend() until all of its VMs are frozen; it executes meanwhile */
-	double save_s;    /* from then on until its nodes take tasks again */
+	/* from suspend() until all of its VMs are frozen; the task executes meanwhile */
+	double freeze_s;
+	double save_s;    /* from the end of freeze_s until its nodes take tasks again */
 	double restore_s; /* from resume() until its VMs are back on nodes */
-	double resume_s;  /* from then on until all of its ranks go on */
+	double resume_s;  /* from the end of restore_s until all of its ranks execute */
 	double skew_s;    /* between the first and the last VM frozen; part of freeze_s */
 };
 
-/* The same of one VM of the task; its skew_s is 0. */
+/* The overhead of one VM of the task; its skew_s is 0. */
 struct backend_vm_overhead {
-	uint32_t node; /* that it leaves (SUSPENDED) or goes to (RESUMED) */
+	uint32_t node; /* the node that it leaves (SUSPENDED) or goes to (RESUMED) */
 	struct backend_overhead overhead;
 };
 
-/* What a migration did with one VM of the task. */
+/* Where a migration took one VM of the task. */
 struct backend_vm_move {
 	uint32_t from; /* its node before */
-	uint32_t to;   /* its node now: `from` where it stayed, or could not be moved */
-	/* What moving it took, and how much of that it ran nowhere; NAN: not known, or not moved. */
+	uint32_t to;   /* its node now: `from` if it stayed or could not be moved */
+	/*
+	 * How long the move took, and for how long of that the VM executed nowhere; NAN: not known,
+	 * or not moved.
+	 */
 	double total_s;
 	double downtime_s;
 };
@@ -78,8 +82,8 @@ enum backend_outcome {
 	BACKEND_OUTCOME_NONE = 0,
 	BACKEND_OUTCOME_COMPLETED, /* ran to its end and verified */
 	BACKEND_OUTCOME_FAILED,    /* its own fault: exit status, wrong verification, deadline */
-	BACKEND_OUTCOME_KILLED,    /* as asked by kill() */
-	BACKEND_OUTCOME_LOST,      /* not its fault: VM, agent, host or local scheduler; try again */
+	BACKEND_OUTCOME_KILLED,    /* by kill() */
+	BACKEND_OUTCOME_LOST, /* not its fault: VM, agent, host or local scheduler; try again */
 };
 
 /* One event. Fields that do not belong to the kind are 0. */
@@ -90,27 +94,29 @@ struct backend_event {
 	uint32_t attempt;  /* which start() of the task, from 1 */
 	enum backend_outcome outcome;
 	enum task_cause cause; /* ENDED: what ended it; NONE where the backend does not know */
-	int64_t done, total;   /* ENDED: steps that it had done, of how many; 0 of 0: not known */
+	int64_t done, total;   /* ENDED: benchmark steps done, and of how many; 0 of 0: not known */
 	/*
-	 * ENDED: execution time, from start() to the end of the last rank, suspended stretches left
-	 * out. SUSPENDED: that of the stretch that ended: from start() or going on until frozen.
+	 * ENDED: execution time from start() to the end of the last rank, without suspensions.
+	 * SUSPENDED: length of the interval that ended, from start() or the last resumption until
+	 * frozen.
 	 */
 	double exec_s;
-	double since_s;    /* RESUMED: when it went on, at most time_s */
+	double since_s;    /* RESUMED: when the task executed again, at most time_s */
 	/*
-	 * SUSPENDED, RESUMED, STAYED: which suspension of the attempt, from 1; MIGRATED, UNMOVED: what
-	 * migrate() was called with.
+	 * SUSPENDED, RESUMED, SUSPENSION_FAILED: the number of the suspension in the attempt, from
+	 * 1; MIGRATED, MIGRATION_FAILED: the `n` of migrate().
 	 */
 	uint32_t n;
 	struct backend_overhead overhead; /* SUSPENDED: freeze and save; RESUMED: the others */
-	const struct backend_vm_overhead *vms; /* as `reason`; NULL: not known by VM */
+	const struct backend_vm_overhead *vms; /* lifetime as `reason`; NULL: not known by VM */
 	uint32_t vms_count;
-	const struct backend_vm_move *moves; /* MIGRATED, UNMOVED: one per VM; as `reason` */
+	/* MIGRATED, MIGRATION_FAILED: one per VM; lifetime as `reason` */
+	const struct backend_vm_move *moves;
 	uint32_t moves_count;
 	double energy_j;   /* ENDED: dynamic energy attributed to the task; NAN: not known */
 	uint32_t cluster;
 	uint32_t node;
-	const char *reason; /* borrowed until the next wait(); NULL: nothing to say */
+	const char *reason; /* borrowed until the next wait(); NULL: no reason is known */
 };
 
 /* A task to start now. */
@@ -120,101 +126,110 @@ struct backend_start {
 	uint32_t type;
 	uint32_t cluster;
 	uint32_t pstate;
-	/* nodes_count node indices of the cluster, on shared hosts one per VM; borrowed for the call */
+	/*
+	 * nodes_count node indices of the cluster, on shared hosts one per VM; borrowed for the
+	 * call
+	 */
 	const uint32_t *nodes;
 	uint32_t nodes_count;
-	double start_before_s; /* of enqueue(): it is not started at that time or later */
+	double start_before_s; /* enqueue() only: the task is not started at or after this time */
 };
 
 struct backend;
 
-/* Which moments meters have told of. */
+/* Which part of the run's time the meters' samples cover. */
 struct backend_watermark {
-	double from_s;  /* what they told of before that is not kept */
-	double until_s; /* all that are heard of; of others their last watts are taken to go on until they are */
-	double all_s;   /* the others, too */
+	double from_s;  /* samples older than this have been discarded */
+	/* all meters that still report; of silent ones the last watts are assumed to continue */
+	double until_s;
+	double all_s;   /* all meters, silent ones too */
 };
 
 /*
- * The table of one implementation; all operations but settle(), share(), enqueue(), migrate() and
- * wake() are required.
+ * The table of one implementation. Required are all operations but share(), enqueue(), migrate(),
+ * energy_at_j(), watermark(), wake(), cork() and settle().
  */
 struct backend_ops {
 	const char *name; /* "sim", "remote" */
 	/* Seconds since the start of the run. */
 	double (*now_s)(struct backend *backend);
-	/* Asks for a task to be started; never fails at once: failures come as ENDED events. */
+	/*
+	 * Requests the start of a task. Never fails at once: a failure arrives as an ENDED event.
+	 */
 	void (*start)(struct backend *backend, const struct backend_start *start);
-	/* Asks for a running or suspended task to be ended; no effect on one that ended. */
+	/* Requests the end of a running or suspended task; no effect on a task that has ended. */
 	void (*kill)(struct backend *backend, uint32_t task, uint32_t attempt);
 	/*
-	 * Asks for a running task to be suspended for the nth time of this attempt, n from 1 and
-	 * one more each time that SUSPENDED came of it; asking again for the same n after STAYED is
-	 * another try, otherwise it has no effect. SUSPENDED or STAYED comes of it, or ENDED where
-	 * the task ends first. No effect on one that ended.
+	 * Requests the nth suspension of a running task in this attempt: n is 1 at first and grows
+	 * by 1 after each SUSPENDED. A repeated call with the same n is another try after
+	 * SUSPENSION_FAILED and has no effect otherwise. The result is SUSPENDED or
+	 * SUSPENSION_FAILED, or ENDED if the task ends first. No effect on a task that has ended.
 	 */
 	void (*suspend)(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n);
 	/*
-	 * Asks for a suspended task to go on from its nth suspension on the nodes_count free nodes
-	 * given, of its cluster and as many as it had (ascending, borrowed for the call). RESUMED or
-	 * STAYED comes of it, or ENDED. Repeated, and on tasks that ended: as suspend().
+	 * Requests that a suspended task resumes from its nth suspension on the nodes_count free
+	 * nodes given: nodes of its cluster, as many as it had, ascending, borrowed for the call.
+	 * The result is RESUMED or SUSPENSION_FAILED, or ENDED. Repeated calls and ended tasks: as
+	 * suspend().
 	 */
 	void (*resume)(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 		       const uint32_t *nodes, uint32_t nodes_count);
 	/*
-	 * On hosts that tasks share in time (Stillwell 2010): the yield of a task, in (0, 1], from now on,
-	 * or for one that is suspended or being resumed from when it goes on. Its VMs then get that
-	 * part of their CPU needs. A task that was just started, or that this is never called for,
-	 * has 1. No effect on one that ended. NULL: the backend gives every task nodes of its own.
+	 * On hosts that tasks share in time (Stillwell 2010): sets the yield of a task, in (0, 1],
+	 * from now on; of a suspended or resuming task, from its resumption on. Its VMs get that
+	 * part of their CPU needs. The yield is 1 until the first call. No effect on a task that
+	 * has ended. NULL: the backend gives every task nodes of its own.
 	 */
 	void (*share)(struct backend *backend, uint32_t task, uint32_t attempt, double yield);
 	/*
-	 * On machines with queues (Gentry 2019): asks for a task to be started as soon as its nodes are
-	 * free, after those that were enqueued there before it. One that could not be started in time
-	 * (start_before_s) is passed by and stays until it is killed. BEGAN comes of it, then what comes of
-	 * start(), or ENDED where it is killed before that. Its execution time counts from BEGAN on.
-	 * NULL: the engine keeps the queues, and calls start() when it is a task's turn.
+	 * On queueing clusters (Gentry 2019): requests that a task is started as soon as its nodes
+	 * are free, after the tasks that were enqueued there before it. A task whose start_before_s
+	 * has passed is skipped and stays until kill(). The result is BEGAN, then the events of
+	 * start(), or ENDED if kill() comes before BEGAN. Execution time counts from BEGAN. NULL:
+	 * the engine keeps the queues and calls start() when a task's turn comes.
 	 */
 	void (*enqueue)(struct backend *backend, const struct backend_start *start);
 	/*
-	 * Asks for the VMs of a running task to be brought to other nodes of its cluster while it runs,
-	 * for the nth time of this attempt, n above that of any call before. Free nodes, or its own: as
-	 * many as it has (borrowed for the call; on shared hosts one for each VM). MIGRATED or UNMOVED
-	 * comes of it, or ENDED where the task ends first. Repeated, and on tasks that ended: as
-	 * suspend(). NULL: the backend cannot, and a task has to be suspended and resumed instead.
+	 * Requests that the VMs of a running task are moved to other nodes of its cluster while it
+	 * executes: the nth migration of this attempt, n above that of any earlier call. `nodes`
+	 * are free nodes or its own, as many as it has, on shared hosts one per VM; borrowed for
+	 * the call. The result is MIGRATED or MIGRATION_FAILED, or ENDED if the task ends first.
+	 * Repeated calls and ended tasks: as suspend(). NULL: the backend cannot migrate; the
+	 * engine suspends and resumes instead.
 	 */
 	void (*migrate)(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			const uint32_t *nodes, uint32_t nodes_count);
 	/* Dynamic energy (total less idle baseline) consumed since the start of the run, joules. */
 	double (*energy_j)(struct backend *backend);
 	/*
-	 * What energy_j() was at `time_s` by what is known now: meters tell of a moment when it is over. And
-	 * what they have told of. Both NULL: energy_j() is right at once.
+	 * energy_at_j(): the value of energy_j() at `time_s`, by the samples received so far, since
+	 * meters report with a delay. watermark(): what these samples cover. Both NULL: energy_j()
+	 * is exact at once.
 	 */
 	double (*energy_at_j)(struct backend *backend, double time_s);
 	struct backend_watermark (*watermark)(struct backend *backend);
 	/* ENERGY_LIMIT is reported once when energy_j() reaches `limit_j`; 0: never. */
 	void (*set_limit)(struct backend *backend, double limit_j);
 	/*
-	 * Waits for the next event, at most until `until_s` (inclusive for events at that very
-	 * time: they come before NONE). Sets *ret_event; that of NONE has until_s for its time, or an
-	 * earlier one after wake().
+	 * Waits for the next event until `until_s` at the latest; events at until_s itself come
+	 * before NONE. Sets *ret_event; the time of NONE is until_s, or earlier after wake().
 	 */
 	void (*wait)(struct backend *backend, double until_s, struct backend_event *ret_event);
 	/*
-	 * The wait() that is under way, or the next one, is to return soon, with NONE if there is nothing
-	 * else. NULL: nothing is called while the backend waits.
+	 * Makes the wait() under way, or else the next one, return soon, with NONE if there is no
+	 * event. NULL: no code of the caller runs while the backend waits.
 	 */
 	void (*wake)(struct backend *backend);
 	/*
-	 * While it is held, nothing that is asked for need be sent on: more is to come at once, and those who would
-	 * carry it out want the same processors. NULL: it is all the same.
+	 * While `held`, requests may be queued instead of sent: more follow at once, and the
+	 * processes that carry them out compete for the same processors. NULL: batching makes no
+	 * difference.
 	 */
 	void (*cork)(struct backend *backend, bool held);
 	/*
-	 * At the end of a run, after kill() of what still runs: waits, for some seconds at most,
-	 * until it is known how each attempt ended. wait() then gives the ENDED events of those
-	 * that were over before the kill came. NULL: events are never late.
+	 * At the end of a run, after kill() of what still runs: waits, some seconds at most, until
+	 * the end of each attempt is known. wait() then returns the ENDED events of attempts that
+	 * ended before the kill. NULL: events are never late.
 	 */
 	void (*settle)(struct backend *backend);
 	/* Ends what still runs and frees the backend. */
@@ -259,7 +274,7 @@ static inline bool backend_migrates(const struct backend *backend)
 	return backend->ops->migrate;
 }
 
-/* Only where the backend has it. */
+/* Only if backend_migrates(). */
 static inline void backend_migrate(struct backend *backend, uint32_t task, uint32_t attempt,
 				   uint32_t n, const uint32_t *nodes, uint32_t nodes_count)
 {
@@ -294,7 +309,7 @@ static inline void backend_cork(struct backend *backend, bool held)
 		backend->ops->cork(backend, held);
 }
 
-/* Returns whether there may be events that were late. */
+/* Returns whether late events may have arrived. */
 static inline bool backend_settle(struct backend *backend)
 {
 	if (!backend->ops->settle)
@@ -303,20 +318,20 @@ static inline bool backend_settle(struct backend *backend)
 	return true;
 }
 
-/* Only where the backend has it. */
+/* Only if the backend has share(). */
 static inline void backend_share(struct backend *backend, uint32_t task, uint32_t attempt,
 				 double yield)
 {
 	backend->ops->share(backend, task, attempt, yield);
 }
 
-/* Whether machines keep their queues themselves. */
+/* Whether clusters keep their queues themselves. */
 static inline bool backend_keeps_queues(const struct backend *backend)
 {
 	return backend->ops->enqueue;
 }
 
-/* Only where machines keep their queues themselves. */
+/* Only if backend_keeps_queues(). */
 static inline void backend_enqueue(struct backend *backend, const struct backend_start *start)
 {
 	backend->ops->enqueue(backend, start);

@@ -7,12 +7,15 @@
 
 #define DEADLINE_X_ETC 10.0
 
-/* Of a task that nothing is known of, a day: one that makes no progress is ended long before by its local scheduler. */
+/*
+ * Deadline of a task without an estimate: a day. A task without progress is ended long before by
+ * its local scheduler.
+ */
 #define DEADLINE_UNKNOWN_S 86400.0
 
 #define GUARD_INTERVAL_S 2
 
-/* How long the end of a run waits for what its tasks have come to. */
+/* How long the end of a run waits for the results of its tasks. */
 #define SETTLE_S 5.0
 
 double remote_run_s(const struct remote_backend *remote, int64_t t_ns)
@@ -72,13 +75,13 @@ void remote_push(struct remote_backend *remote, const struct backend_event *even
 	g_main_context_wakeup(NULL);
 }
 
-/* What the links tell. */
+/* Callbacks of the links. */
 
 /*
- * The attempt that the link tells of. Where the start of one was forgotten with the record (a loss of power), another
- * cluster may have one of the same name: what its end is says nothing of this one.
+ * The attempt that a link reports about. If the record of its start was lost (a loss of power),
+ * another cluster may have an attempt with the same id, whose end does not concern this one.
  */
-static struct remote_attempt *find_told(struct remote_backend *remote, struct remote_link *link,
+static struct remote_attempt *find_reported(struct remote_backend *remote, struct remote_link *link,
 				      const char *id)
 {
 	struct remote_attempt *entry = g_hash_table_lookup(remote->entries, id);
@@ -89,42 +92,43 @@ static struct remote_attempt *find_told(struct remote_backend *remote, struct re
 static void on_task(struct remote_link *link, const struct remote_task *task, void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_attempt *entry = find_told(remote, link, task->id);
+	struct remote_attempt *entry = find_reported(remote, link, task->id);
 
 	if (entry)
 		remote_attempt_take(entry, task);
 }
 
-static void on_stayed(struct remote_link *link, const char *id, bool resume, int64_t t_ns,
-		      const char *reason, void *data)
+static void on_suspension_failed(struct remote_link *link, const char *id, bool resume,
+				 int64_t t_ns, const char *reason, void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_attempt *entry = find_told(remote, link, id);
+	struct remote_attempt *entry = find_reported(remote, link, id);
 
 	if (entry)
-		remote_suspend_ctl_stayed(entry, resume, reason);
+		remote_suspend_ctl_failed(entry, resume, reason);
 }
 
-static void on_unmoved(struct remote_link *link, const char *id, int64_t t_ns, const char *reason,
-		       void *data)
+static void on_migration_failed(struct remote_link *link, const char *id, int64_t t_ns,
+				const char *reason, void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_attempt *entry = find_told(remote, link, id);
+	struct remote_attempt *entry = find_reported(remote, link, id);
 
 	if (entry)
-		remote_migrate_ctl_stayed(entry, reason);
+		remote_migrate_ctl_failed(entry, reason);
 }
 
-static void on_unshared(struct remote_link *link, const char *id, const char *reason, void *data)
+static void on_share_failed(struct remote_link *link, const char *id, const char *reason,
+			    void *data)
 {
 	struct remote_backend *remote = data;
-	struct remote_attempt *entry = find_told(remote, link, id);
+	struct remote_attempt *entry = find_reported(remote, link, id);
 
 	if (entry && !entry->ended)
 		remote_share_ctl_failed(entry, reason);
 }
 
-/* Whether any place of the host of a node is up; without shared hosts, whether the node is. */
+/* Whether any node of the host of `node` is up; without shared hosts, whether `node` is. */
 static bool host_up(const struct remote_link *link, uint32_t node)
 {
 	const struct config_cluster *cluster = remote_link_cluster(link);
@@ -173,7 +177,7 @@ static void on_usage(struct remote_link *link, const char *stream, const GPtrArr
 		remote->run.usage(remote_link_index(link), stream, intervals, remote->run.data);
 }
 
-static void doubt_entry(struct remote_attempt *entry, bool away)
+static void resync_attempt(struct remote_attempt *entry, bool away)
 {
 	if (away && !entry->ended)
 		remote_attempt_abandon(entry, "its local scheduler went away");
@@ -183,7 +187,7 @@ static void doubt_entry(struct remote_attempt *entry, bool away)
 		remote_attempt_check(entry);
 }
 
-static void on_doubt(struct remote_link *link, void *data)
+static void on_resync(struct remote_link *link, void *data)
 {
 	struct remote_backend *remote = data;
 	GHashTableIter iter;
@@ -194,10 +198,10 @@ static void on_doubt(struct remote_link *link, void *data)
 		struct remote_attempt *entry = value;
 
 		if (entry->cluster == remote_link_index(link))
-			doubt_entry(entry, remote_link_away(link));
+			resync_attempt(entry, remote_link_away(link));
 	}
 	if (!remote_link_away(link))
-		remote_orphans_look(remote, remote_link_index(link));
+		remote_orphans_search(remote, remote_link_index(link));
 }
 
 static void on_note(struct remote_link *link, const char *kind, const char *text, void *data)
@@ -205,8 +209,11 @@ static void on_note(struct remote_link *link, const char *kind, const char *text
 	remote_note(data, kind, "%s", text);
 }
 
-/* A task that outlives every promise of its local scheduler is killed, then given up. */
-static void guard_entry(struct remote_attempt *entry, int64_t now_ns)
+/*
+ * An attempt that outlives its deadline and the grace period is killed, and abandoned if no end is
+ * reported.
+ */
+static void guard_attempt(struct remote_attempt *entry, int64_t now_ns)
 {
 	const double grace_s = config_patience(entry->remote->config, REMOTE_GRACE_S);
 	double age_s = remote_suspend_ctl_executed_s(entry, now_ns);
@@ -214,11 +221,11 @@ static void guard_entry(struct remote_attempt *entry, int64_t now_ns)
 	if (!remote_attempt_guard(entry, now_ns) || !entry->asked)
 		return;
 	if (!entry->killed_ns && entry->queued && !entry->begun)
-		return; /* its time has not begun */
+		return; /* its deadline counts from BEGAN */
 	if (entry->killed_ns) {
 		if (clock_elapsed_s(entry->killed_ns, now_ns) > grace_s)
-			remote_attempt_abandon(entry,
-					     "killed, but its local scheduler never said so");
+			remote_attempt_abandon(
+				entry, "killed, but its local scheduler never reported its end");
 		else
 			remote_attempt_check(entry);
 	} else if (age_s > entry->deadline_s + grace_s) {
@@ -230,7 +237,7 @@ static void guard_entry(struct remote_attempt *entry, int64_t now_ns)
 		remote_suspend_ctl_guard(entry, now_ns);
 		remote_migrate_ctl_guard(entry, now_ns);
 		if (remote_slots_shared(entry) && entry->started && entry->step == REMOTE_STEP_NONE)
-			remote_attempt_check(entry); /* what its share comes to */
+			remote_attempt_check(entry); /* for the CPU that it gets of its share */
 	}
 }
 
@@ -243,31 +250,34 @@ static gboolean guard(gpointer data)
 
 	g_hash_table_iter_init(&iter, remote->entries);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
-		guard_entry(value, now_ns);
+		guard_attempt(value, now_ns);
 	remote_orphans_guard(remote, now_ns);
 	return G_SOURCE_CONTINUE;
 }
 
 /* Operations. */
 
-static struct remote_backend *of(struct backend *backend)
+static struct remote_backend *remote_of(struct backend *backend)
 {
 	return (struct remote_backend *)backend;
 }
 
 static double remote_now_s(struct backend *backend)
 {
-	return remote_run_s(of(backend), clock_now_ns());
+	return remote_run_s(remote_of(backend), clock_now_ns());
 }
 
-static char *entry_id(const struct remote_backend *remote, uint32_t task, uint32_t attempt)
+static char *attempt_id(const struct remote_backend *remote, uint32_t task, uint32_t attempt)
 {
 	return g_strdup_printf("%s-%" PRId64 "-%" PRIu32 "-%" PRIu32, remote->run.experiment,
 			       remote->run.run, task, attempt);
 }
 
-/* Where it is to go. VMs of policies that do not share have all that they need. */
-static void set_places(struct remote_attempt *entry, const struct backend_start *start)
+/*
+ * Sets the attempt's nodes. Under policies that do not share, its VMs get all the CPU that they
+ * need.
+ */
+static void set_nodes(struct remote_attempt *entry, const struct backend_start *start)
 {
 	const struct config *config = entry->remote->config;
 	const struct config_type *type = &config->types[entry->type];
@@ -283,40 +293,40 @@ static void set_places(struct remote_attempt *entry, const struct backend_start 
 	entry->share_wanted = type->cpu_need;
 }
 
-static struct remote_attempt *entry_new(struct remote_backend *remote,
+static struct remote_attempt *attempt_new(struct remote_backend *remote,
 				      const struct backend_start *start)
 {
 	struct remote_attempt *entry = g_new0(struct remote_attempt, 1);
 
 	entry->remote = remote;
-	entry->id = entry_id(remote, start->task, start->attempt);
+	entry->id = attempt_id(remote, start->task, start->attempt);
 	entry->task = start->task;
 	entry->attempt = start->attempt;
 	entry->type = start->type;
 	entry->cluster = start->cluster;
 	entry->share_wanted = entry->share_sent = entry->share_given = 1;
-	set_places(entry, start);
+	set_nodes(entry, start);
 	entry->deadline_s = remote_deadline_s(remote->config, start->type, start->cluster,
 					      remote->run.profile);
 	entry->start_ns = clock_now_ns();
 	return entry;
 }
 
-static struct remote_attempt *find_entry(struct backend *backend, uint32_t task, uint32_t attempt)
+static struct remote_attempt *find_attempt(struct backend *backend, uint32_t task, uint32_t attempt)
 {
-	g_autofree char *id = entry_id(of(backend), task, attempt);
+	g_autofree char *id = attempt_id(remote_of(backend), task, attempt);
 
-	return g_hash_table_lookup(of(backend)->entries, id);
+	return g_hash_table_lookup(remote_of(backend)->entries, id);
 }
 
 static void remote_start(struct backend *backend, const struct backend_start *start)
 {
 	struct remote_attempt *entry;
 
-	if (find_entry(backend, start->task, start->attempt))
+	if (find_attempt(backend, start->task, start->attempt))
 		return;
-	entry = entry_new(of(backend), start);
-	g_hash_table_insert(of(backend)->entries, entry->id, entry);
+	entry = attempt_new(remote_of(backend), start);
+	g_hash_table_insert(remote_of(backend)->entries, entry->id, entry);
 	remote_attempt_start(entry);
 }
 
@@ -324,28 +334,30 @@ static void remote_enqueue(struct backend *backend, const struct backend_start *
 {
 	struct remote_attempt *entry;
 
-	if (find_entry(backend, start->task, start->attempt))
+	if (find_attempt(backend, start->task, start->attempt))
 		return;
-	entry = entry_new(of(backend), start);
+	entry = attempt_new(remote_of(backend), start);
 	entry->queued = true;
 	entry->start_before_s = start->start_before_s;
-	g_hash_table_insert(of(backend)->entries, entry->id, entry);
+	g_hash_table_insert(remote_of(backend)->entries, entry->id, entry);
 	remote_attempt_start(entry);
 }
 
-/* Where it was suspended before its nodes are others than it was started on: it is not asked for
- * again, but about. */
+/*
+ * After a suspension or a migration the nodes differ from those of the start, so the start is not
+ * repeated; the attempt's state is requested instead.
+ */
 void remote_backend_adopt(struct backend *backend, const struct backend_start *start,
 			  const struct remote_past *past)
 {
 	struct remote_attempt *entry;
 
-	if (find_entry(backend, start->task, start->attempt))
+	if (find_attempt(backend, start->task, start->attempt))
 		return;
-	entry = entry_new(of(backend), start);
+	entry = attempt_new(remote_of(backend), start);
 	entry->adopted = true;
 	entry->queued = entry->begun = past->queued;
-	g_hash_table_insert(of(backend)->entries, entry->id, entry);
+	g_hash_table_insert(remote_of(backend)->entries, entry->id, entry);
 	remote_suspend_ctl_adopt(entry, past);
 	if (past->suspended || past->migrated || entry->hosts)
 		remote_attempt_check(entry);
@@ -355,7 +367,7 @@ void remote_backend_adopt(struct backend *backend, const struct backend_start *s
 
 static void remote_kill(struct backend *backend, uint32_t task, uint32_t attempt)
 {
-	struct remote_attempt *entry = find_entry(backend, task, attempt);
+	struct remote_attempt *entry = find_attempt(backend, task, attempt);
 
 	if (entry)
 		remote_attempt_kill(entry);
@@ -369,7 +381,7 @@ static void remote_suspend(struct backend *backend, uint32_t task, uint32_t atte
 void remote_backend_suspend(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			    const char *keep)
 {
-	struct remote_attempt *entry = find_entry(backend, task, attempt);
+	struct remote_attempt *entry = find_attempt(backend, task, attempt);
 
 	if (entry)
 		remote_suspend_ctl_suspend(entry, n, keep);
@@ -378,7 +390,7 @@ void remote_backend_suspend(struct backend *backend, uint32_t task, uint32_t att
 static void remote_resume(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			  const uint32_t *nodes, uint32_t nodes_count)
 {
-	struct remote_attempt *entry = find_entry(backend, task, attempt);
+	struct remote_attempt *entry = find_attempt(backend, task, attempt);
 
 	if (entry)
 		remote_suspend_ctl_resume(entry, n, nodes, nodes_count);
@@ -387,7 +399,7 @@ static void remote_resume(struct backend *backend, uint32_t task, uint32_t attem
 static void remote_migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			   const uint32_t *nodes, uint32_t nodes_count)
 {
-	struct remote_attempt *entry = find_entry(backend, task, attempt);
+	struct remote_attempt *entry = find_attempt(backend, task, attempt);
 
 	if (entry)
 		remote_migrate_ctl_migrate(entry, n, nodes, nodes_count);
@@ -395,7 +407,7 @@ static void remote_migrate(struct backend *backend, uint32_t task, uint32_t atte
 
 static void remote_share(struct backend *backend, uint32_t task, uint32_t attempt, double yield)
 {
-	struct remote_attempt *entry = find_entry(backend, task, attempt);
+	struct remote_attempt *entry = find_attempt(backend, task, attempt);
 
 	if (entry && !entry->ended)
 		remote_share_ctl_want(entry, yield);
@@ -403,18 +415,19 @@ static void remote_share(struct backend *backend, uint32_t task, uint32_t attemp
 
 static double remote_energy_j(struct backend *backend)
 {
-	return remote_meters_dynamic_j(remote_fleet_meters(of(backend)->fleet), clock_now_ns());
+	return remote_meters_dynamic_j(remote_fleet_meters(remote_of(backend)->fleet),
+				       clock_now_ns());
 }
 
 static double remote_energy_at_j(struct backend *backend, double time_s)
 {
-	return remote_meters_dynamic_j(remote_fleet_meters(of(backend)->fleet),
-				       of(backend)->run.t0_ns + (int64_t)(time_s * 1e9));
+	return remote_meters_dynamic_j(remote_fleet_meters(remote_of(backend)->fleet),
+				       remote_of(backend)->run.t0_ns + (int64_t)(time_s * 1e9));
 }
 
 static struct backend_watermark remote_watermark(struct backend *backend)
 {
-	const struct remote_backend *remote = of(backend);
+	const struct remote_backend *remote = remote_of(backend);
 	GPtrArray *meters = remote_fleet_meters(remote->fleet);
 	const int64_t now_ns = clock_now_ns();
 
@@ -427,8 +440,8 @@ static struct backend_watermark remote_watermark(struct backend *backend)
 
 static void remote_set_limit(struct backend *backend, double limit_j)
 {
-	of(backend)->limit_j = limit_j;
-	of(backend)->limit_reported = false;
+	remote_of(backend)->limit_j = limit_j;
+	remote_of(backend)->limit_reported = false;
 }
 
 static void check_limit(struct remote_backend *remote)
@@ -482,11 +495,13 @@ static gboolean time_is_up(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* A task's end and the sample that shows the limit can be in one iteration: the limit is checked
- * first. */
+/*
+ * The end of a task and the sample that shows the limit can arrive in one iteration, so the limit
+ * is checked first.
+ */
 static void remote_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
-	struct remote_backend *remote = of(backend);
+	struct remote_backend *remote = remote_of(backend);
 	double left_s = until_s - remote_now_s(backend);
 	bool up = left_s <= 0;
 	guint source = 0;
@@ -494,7 +509,7 @@ static void remote_wait(struct backend *backend, double until_s, struct backend_
 	if (!up)
 		source = g_timeout_add((guint)fmin(ceil(left_s * 1000), 1e9), time_is_up, &up);
 	while (true) {
-		/* Who woke us has more to do than what is ready now. */
+		/* The caller of wake() has more to do than what is ready now. */
 		while (g_main_context_iteration(NULL, FALSE) && !remote->woken)
 			;
 		check_limit(remote);
@@ -521,15 +536,15 @@ bool remote_backend_is_drained(const struct backend *backend)
 
 static void remote_wake(struct backend *backend)
 {
-	of(backend)->woken = true;
+	remote_of(backend)->woken = true;
 }
 
-static void remote_hold(struct backend *backend, bool held)
+static void remote_cork(struct backend *backend, bool held)
 {
-	const struct remote_backend *remote = of(backend);
+	const struct remote_backend *remote = remote_of(backend);
 
 	for (uint32_t i = 0; i < remote->config->clusters_count; i++)
-		remote_link_hold(remote_fleet_link(remote->fleet, i), held);
+		remote_link_cork(remote_fleet_link(remote->fleet, i), held);
 }
 
 static bool is_ended(const struct remote_attempt *entry)
@@ -566,16 +581,18 @@ static bool all_asked(void *data)
 
 void remote_backend_wait_asked(struct backend *backend, double timeout_s)
 {
-	remote_fleet_until(of(backend)->fleet, all_asked, of(backend), timeout_s, true);
+	remote_fleet_until(remote_of(backend)->fleet, all_asked, remote_of(backend), timeout_s,
+			   true);
 }
 
 /*
- * A local scheduler does not kill a task whose ranks have all ended: what it tells after a kill is
- * the truth, whatever was still under way (fetching the output, say) when the kill came.
+ * A local scheduler does not kill a task whose ranks have all ended: its report after a kill is
+ * right, whatever was still under way (fetching the output, for example) when the kill arrived.
  */
 static void remote_settle(struct backend *backend)
 {
-	remote_fleet_until(of(backend)->fleet, all_ended, of(backend), SETTLE_S, false);
+	remote_fleet_until(remote_of(backend)->fleet, all_ended, remote_of(backend), SETTLE_S,
+			   false);
 }
 
 static void kill_all(struct remote_backend *remote)
@@ -590,12 +607,12 @@ static void kill_all(struct remote_backend *remote)
 
 static void remote_destroy(struct backend *backend)
 {
-	struct remote_backend *remote = of(backend);
+	struct remote_backend *remote = remote_of(backend);
 
 	remote_orphans_free(remote);
 	kill_all(remote);
-	remote_fleet_until(remote->fleet, all_ended, remote, config_patience(remote->config, REMOTE_GRACE_S) + 5,
-			   false);
+	remote_fleet_until(remote->fleet, all_ended, remote,
+			   config_patience(remote->config, REMOTE_GRACE_S) + 5, false);
 	remote_fleet_listen(remote->fleet, NULL);
 	g_source_remove(remote->guard_source);
 	g_hash_table_unref(remote->entries);
@@ -620,7 +637,7 @@ static const struct backend_ops remote_ops = {
 	.set_limit = remote_set_limit,
 	.wait = remote_wait,
 	.wake = remote_wake,
-	.cork = remote_hold,
+	.cork = remote_cork,
 	.settle = remote_settle,
 	.destroy = remote_destroy,
 };
@@ -636,10 +653,11 @@ double remote_deadline_s(const struct config *config, uint32_t type, uint32_t cl
 	estimate = profile ? NULL
 			   : config_estimate(config, config->types[type].name,
 					     config->clusters[cluster].name);
-	return estimate ? DEADLINE_X_ETC * estimate->etc_s : config_patience(config, DEADLINE_UNKNOWN_S);
+	return estimate ? DEADLINE_X_ETC * estimate->etc_s
+			: config_patience(config, DEADLINE_UNKNOWN_S);
 }
 
-/* A run takes all nodes to be up until it is told otherwise. */
+/* A run assumes that all nodes are up until it gets an event. */
 static void report_down_nodes(struct remote_backend *remote)
 {
 	for (uint32_t i = 0; i < remote->config->clusters_count; i++) {
@@ -663,13 +681,13 @@ struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remo
 	remote->entries = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, remote_attempt_free);
 	remote->listener = (struct remote_listener){
 		.task = on_task,
-		.stayed = on_stayed,
-		.unmoved = on_unmoved,
-		.unshared = on_unshared,
+		.suspension_failed = on_suspension_failed,
+		.migration_failed = on_migration_failed,
+		.share_failed = on_share_failed,
 		.node = on_node,
 		.sample = on_sample,
 		.usage = on_usage,
-		.doubt = on_doubt,
+		.resync = on_resync,
 		.note = on_note,
 		.data = remote,
 	};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * One attempt of a task: what is asked of its local scheduler and what becomes of it.
- */
+/* One attempt of a task: the requests to its local scheduler and their results. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -15,8 +13,8 @@ struct remote_link *remote_attempt_link(const struct remote_attempt *entry)
 	return remote_fleet_link(entry->remote->fleet, entry->cluster);
 }
 
-struct backend_event remote_attempt_event(struct remote_attempt *entry, enum backend_event_kind kind,
-					int64_t t_ns)
+struct backend_event remote_attempt_event(struct remote_attempt *entry,
+					  enum backend_event_kind kind, int64_t t_ns)
 {
 	struct backend_event event = {
 		.kind = kind,
@@ -32,7 +30,10 @@ struct backend_event remote_attempt_event(struct remote_attempt *entry, enum bac
 	return event;
 }
 
-/* Its turn has come: its time counts from then on. One that was killed before has none. */
+/*
+ * The attempt's turn has come: its execution time counts from here. An attempt that was killed
+ * before has none.
+ */
 static void report_begun(struct remote_attempt *entry, const struct remote_task *task)
 {
 	struct backend_event event;
@@ -63,7 +64,8 @@ static void report_started(struct remote_attempt *entry, int64_t t_ns)
 	remote_migrate_ctl_continue(entry);
 }
 
-void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outcome, const char *reason)
+void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outcome,
+			const char *reason)
 {
 	int64_t now_ns = clock_now_ns();
 	struct backend_event event;
@@ -85,16 +87,16 @@ void remote_attempt_abandon(struct remote_attempt *entry, const char *reason)
 	remote_attempt_end(entry, BACKEND_OUTCOME_LOST, reason);
 }
 
-/* What the hosts of the task would have used idle, in its stretches. */
+/* The energy that the hosts of the task would have used idle, in its intervals. */
 static double idle_j(const struct remote_attempt *entry, const struct remote_task *task)
 {
-	g_autoptr(GArray) stretches = remote_suspensions_stretches(
+	g_autoptr(GArray) intervals = remote_suspensions_intervals(
 		task->suspensions, task->requested_ns, task->ended_ns);
 	double sum_j = 0;
 
-	for (guint i = 0; i < stretches->len; i++) {
-		const struct remote_stretch *one =
-			&g_array_index(stretches, struct remote_stretch, i);
+	for (guint i = 0; i < intervals->len; i++) {
+		const struct remote_interval *one =
+			&g_array_index(intervals, struct remote_interval, i);
 		const GArray *nodes = one->nodes;
 		double idle_w = nodes ? remote_link_idle_w(remote_attempt_link(entry),
 							   (const uint32_t *)(void *)nodes->data,
@@ -127,20 +129,24 @@ static void report_task_end(struct remote_attempt *entry, const struct remote_ta
 	remote_push(entry->remote, &event);
 }
 
-/* Once for what does not change from answer to answer, and once for the end. */
+/* At most one note for values that are wrong in every answer, and one for the end. */
 static void note_doubts(struct remote_attempt *entry, const struct remote_task *task)
 {
 	if (!task->doubts || (entry->doubted && task->state != REMOTE_TASK_ENDED))
 		return;
 	entry->doubted = true;
 	remote_note(entry->remote, "scheduler-rubbish",
-		    "local scheduler of cluster '%s' says of task %" PRIu32
-		    " what cannot be, and is taken as not known: %s",
-		    remote_link_cluster(remote_attempt_link(entry))->name, entry->task, task->doubts);
+		    "local scheduler of cluster '%s' reports impossible values of task %" PRIu32
+		    ", which are taken as not known: %s",
+		    remote_link_cluster(remote_attempt_link(entry))->name, entry->task,
+		    task->doubts);
 }
 
-/* What an earlier controller asked for on shared hosts: the local scheduler knows the nodes. */
-static void take_places(struct remote_attempt *entry, const struct remote_task *task)
+/*
+ * Adopted attempts on shared hosts: the local scheduler knows the nodes that an earlier controller
+ * chose.
+ */
+static void take_nodes(struct remote_attempt *entry, const struct remote_task *task)
 {
 	if (entry->adopted && !entry->described && task->nodes && entry->step == REMOTE_STEP_NONE &&
 	    task->nodes->len == entry->nodes_count)
@@ -154,11 +160,11 @@ void remote_attempt_take(struct remote_attempt *entry, const struct remote_task 
 	note_doubts(entry, task);
 	if (entry->adopted && task->requested_ns)
 		entry->start_ns = task->requested_ns;
-	/* It waited for VMs that were booted anew for its user: that is none of its time. */
+	/* The time in which it waited for VMs that were rebooted for its user does not count. */
 	if (!entry->queued && !entry->started && task->queued_ns &&
 	    task->requested_ns > entry->start_ns)
 		entry->start_ns = task->requested_ns;
-	take_places(entry, task);
+	take_nodes(entry, task);
 	report_begun(entry, task);
 	if (task->started_ns && task->state != REMOTE_TASK_STARTING)
 		report_started(entry, task->started_ns);
@@ -180,7 +186,7 @@ char *remote_attempt_path(const struct remote_attempt *entry)
 	return g_strdup_printf("/v1/tasks/%s", entry->id);
 }
 
-/* What is left for its start; a moment where that is over. */
+/* Seconds left until start_before_s; a millisecond if that has passed. */
 static double start_within_s(const struct remote_attempt *entry)
 {
 	const double now_s = remote_run_s(entry->remote, clock_now_ns());
@@ -204,10 +210,11 @@ static json_t *task_body(const struct remote_attempt *entry)
 
 	for (uint32_t i = 0; i < entry->nodes_count; i++)
 		json_array_append_new(nodes, json_integer(entry->nodes[i]));
-	json_t *body = json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name,
-				 "benchmark", type->benchmark, "class", type->class_ ?: "S", "ranks",
-				 (int)config_type_cores(type, cluster), "repetitions", (int)type->repetitions, "nodes",
-				 nodes, "deadline_s", entry->deadline_s);
+	json_t *body =
+		json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name, "benchmark",
+			  type->benchmark, "class", type->class_ ?: "S", "ranks",
+			  (int)config_type_cores(type, cluster), "repetitions",
+			  (int)type->repetitions, "nodes", nodes, "deadline_s", entry->deadline_s);
 
 	if (!entry->queued)
 		return body;
@@ -245,7 +252,8 @@ static void put_refused(struct remote_attempt *entry, int status, const GError *
 		    entry->task, remote_link_cluster(remote_attempt_link(entry))->name, reason);
 	if (status == 409) {
 		remote_slots_give_up(entry, entry->nodes);
-		remote_attempt_abandon(entry, reason); /* one of its name may be there that was forgotten */
+		/* an attempt with its id, whose record was lost, may be there */
+		remote_attempt_abandon(entry, reason);
 	} else if (status >= 400 && status < 500) {
 		remote_attempt_end(entry, BACKEND_OUTCOME_FAILED, reason);
 	} else {
@@ -275,7 +283,7 @@ bool remote_attempt_read(struct remote_attempt *entry, const json_t *body,
 void remote_attempt_note_protocol_error(struct remote_attempt *entry, const GError *wrong)
 {
 	remote_note(entry->remote, "scheduler-rubbish",
-		    "local scheduler of cluster '%s' answers rubbish: %s",
+		    "local scheduler of cluster '%s' sends malformed answers: %s",
 		    remote_link_cluster(remote_attempt_link(entry))->name, wrong->message);
 }
 
@@ -293,11 +301,14 @@ static void put_done(int status, json_t *body, const GError *error, void *data)
 	entry->asked = true;
 	if (!remote_attempt_read(entry, body, NULL, &wrong)) {
 		remote_attempt_note_protocol_error(entry, wrong);
-		remote_attempt_abandon(entry, "the local scheduler answered rubbish");
+		remote_attempt_abandon(entry, "the local scheduler sent a malformed answer");
 		remote_attempt_delete(entry);
 		return;
 	}
-	/* What was given up while nobody answered may have arrived after what was to undo it. */
+	/*
+	 * The request may have arrived after the DELETE of an attempt that was abandoned while the
+	 * local scheduler was silent.
+	 */
 	if (entry->abandoned || (entry->kill_wanted && !entry->ended))
 		remote_attempt_delete(entry);
 }
@@ -327,7 +338,8 @@ static void delete_done(int status, json_t *body, const GError *error, void *dat
 
 	entry->undeleted = !unknown && (error || !json_is_object(body));
 	if (unknown)
-		remote_attempt_end(entry, BACKEND_OUTCOME_KILLED, "not known to the local scheduler");
+		remote_attempt_end(entry, BACKEND_OUTCOME_KILLED,
+				   "not known to the local scheduler");
 }
 
 void remote_attempt_delete(struct remote_attempt *entry)
@@ -343,14 +355,14 @@ bool remote_attempt_unknown(struct remote_attempt *entry, int status, const GErr
 {
 	if (status == 404)
 		remote_attempt_end(entry, BACKEND_OUTCOME_LOST,
-				 "the local scheduler has no memory of it");
-	else if (status == 410) /* it was on record once; to start it anew would be twice */
+				 "the local scheduler has no record of it");
+	else if (status == 410) /* it was there once; another start could execute it twice */
 		remote_attempt_end(entry, BACKEND_OUTCOME_FAILED, error->message);
 	return status == 404 || status == 410;
 }
 
-/* Of one that was given up meanwhile nobody wants to know. */
-static void be_unclear(struct remote_attempt *entry, const GError *error)
+/* Makes a note that the attempt's state is unknown; none if the attempt has ended meanwhile. */
+static void note_unclear(struct remote_attempt *entry, const GError *error)
 {
 	struct remote_link *link = remote_attempt_link(entry);
 
@@ -358,8 +370,8 @@ static void be_unclear(struct remote_attempt *entry, const GError *error)
 		return;
 	entry->unclear_ns = clock_now_ns();
 	remote_note(entry->remote, "task-unclear",
-		    "local scheduler of cluster '%s' does not say how task %" PRIu32
-		    " is: %s; it is asked again, and the task is given up after %.0f s",
+		    "local scheduler of cluster '%s' does not report the state of task %" PRIu32
+		    ": %s; it is asked again, and the task is given up after %.0f s",
 		    remote_link_cluster(link)->name, entry->task, error->message,
 		    remote_link_patience_s(link));
 }
@@ -374,13 +386,13 @@ static void check_done(int status, json_t *body, const GError *error, void *data
 	if (remote_attempt_unknown(entry, status, error))
 		return;
 	if (error || !remote_attempt_read(entry, body, &state, &wrong)) {
-		be_unclear(entry, error ?: wrong);
+		note_unclear(entry, error ?: wrong);
 		return;
 	}
 	entry->unclear_ns = 0;
 	if (!entry->asked && entry->kill_wanted && !entry->ended)
 		remote_attempt_delete(entry);
-	entry->asked = true; /* adopted */
+	entry->asked = true; /* an adopted attempt */
 	remote_suspend_ctl_checked(entry, state);
 	remote_migrate_ctl_checked(entry);
 }
@@ -395,7 +407,7 @@ void remote_attempt_check(struct remote_attempt *entry)
 	remote_link_send(remote_attempt_link(entry), "GET", path, NULL, check_done, entry);
 }
 
-/* It would keep its nodes until its deadline. */
+/* Without this the task would keep its nodes until its deadline. */
 static void delete_again(struct remote_attempt *entry, int64_t now_ns)
 {
 	const struct remote_link *link = remote_attempt_link(entry);
@@ -406,8 +418,8 @@ static void delete_again(struct remote_attempt *entry, int64_t now_ns)
 }
 
 /*
- * A start that waits is sent no more. One that is under way may be carried out, or wait later, when "not now" was the
- * answer.
+ * Withdraws a start that waits. A start under way may be carried out, or be put off by a 503; it is
+ * killed when it is answered.
  */
 static void end_if_asked(struct remote_attempt *entry)
 {
@@ -429,7 +441,7 @@ bool remote_attempt_guard(struct remote_attempt *entry, int64_t now_ns)
 		return true;
 	if (clock_elapsed_s(entry->unclear_ns, now_ns) >
 	    remote_link_patience_s(remote_attempt_link(entry))) {
-		remote_attempt_abandon(entry, "its local scheduler does not say how it is");
+		remote_attempt_abandon(entry, "its local scheduler does not report its state");
 		remote_attempt_delete(entry);
 	} else {
 		remote_attempt_check(entry);
@@ -442,7 +454,7 @@ void remote_attempt_kill(struct remote_attempt *entry)
 	if (entry->ended || entry->kill_wanted)
 		return;
 	entry->kill_wanted = true;
-	if (entry->retry_source) { /* refused so far: it never ran */
+	if (entry->retry_source) { /* refused so far, so it never ran */
 		g_source_remove(entry->retry_source);
 		entry->retry_source = 0;
 		remote_attempt_end(entry, BACKEND_OUTCOME_KILLED, NULL);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Moments are multiples of a step, which is twice as long whenever there would be too many of them; all are looked up
- * anew then, and whenever a meter that had fallen silent tells again: in between its counter was taken to have risen at
- * its last watts, which it now says better.
+ * Moments are multiples of a step, which doubles whenever there would be too many of them; all
+ * points are then computed again. So they are when a silent meter reports again: meanwhile its
+ * counter was extrapolated from its last watts.
  */
 #include "controller/backend/remote_curve.h"
 
-/* Shorter than any sampling interval. */
+/* shorter than any sampling interval */
 #define STEP_MIN_NS INT64_C(1000000)
 
 struct remote_curve {
 	GArray *points;    /* struct remote_curve_point; the last one may be between two steps */
-	guint settled;     /* of them: those that all meters have told of */
+	guint settled;     /* number of points at the start that samples of all meters cover */
 	int64_t step_ns;
-	int64_t silent_ns; /* the sum of the last times of the meters that were silent; 0: none was */
+	/* sum of the times of the last samples of silent meters; 0: no meter is silent */
+	int64_t silent_ns;
 };
 
 struct remote_curve *remote_curve_new(void)
@@ -50,7 +51,7 @@ static int64_t silent_since_ns(GPtrArray *meters, int64_t now_ns)
 	return sum_ns;
 }
 
-static void look_up(struct remote_curve *curve, GPtrArray *meters, int64_t t_ns)
+static void add_point(struct remote_curve *curve, GPtrArray *meters, int64_t t_ns)
 {
 	struct remote_curve_point point = {.t_ns = t_ns};
 
@@ -59,8 +60,9 @@ static void look_up(struct remote_curve *curve, GPtrArray *meters, int64_t t_ns)
 	g_array_append_val(curve->points, point);
 }
 
-/* Leaves what holds still. */
-static void forget(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns, int64_t now_ns)
+/* Drops the points that may change. */
+static void drop_unsettled(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns,
+			   int64_t now_ns)
 {
 	const int64_t silent_ns = silent_since_ns(meters, now_ns);
 	int64_t step_ns = STEP_MIN_NS;
@@ -79,19 +81,20 @@ static void forget(struct remote_curve *curve, GPtrArray *meters, int64_t from_n
 	curve->silent_ns = silent_ns;
 }
 
-const GArray *remote_curve_read(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns, int64_t now_ns)
+const GArray *remote_curve_read(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns,
+				int64_t now_ns)
 {
-	const int64_t told_ns = remote_meters_covered_ns(meters, now_ns);
+	const int64_t covered_ns = remote_meters_covered_ns(meters, now_ns);
 	int64_t t_ns;
 
-	forget(curve, meters, from_ns, now_ns);
+	drop_unsettled(curve, meters, from_ns, now_ns);
 	t_ns = curve->points->len ? time_of(curve, curve->points->len - 1) : from_ns;
 	for (t_ns += curve->step_ns - t_ns % curve->step_ns; t_ns < now_ns; t_ns += curve->step_ns)
-		look_up(curve, meters, t_ns);
+		add_point(curve, meters, t_ns);
 	curve->settled = curve->points->len;
-	while (curve->settled > 0 && time_of(curve, curve->settled - 1) > told_ns)
+	while (curve->settled > 0 && time_of(curve, curve->settled - 1) > covered_ns)
 		curve->settled--;
 	if (from_ns < now_ns)
-		look_up(curve, meters, now_ns);
+		add_point(curve, meters, now_ns);
 	return curve->points;
 }

@@ -4,12 +4,13 @@
 #include "controller/backend/remote_meter.h"
 
 /*
- * What the counters of a set of meters were together over time, at evenly spaced moments: what a curve of energy is
- * drawn from. A moment up to which all meters have told is looked up once and kept; those after it are looked up anew.
+ * The sum of the counters of a set of meters over time, at evenly spaced moments, for drawing a
+ * curve of energy. Moments that the samples of all meters cover are computed once and kept; later
+ * ones are computed at each read.
  */
 struct remote_curve;
 
-/* As many points at most, and no fewer than half as many once the meters have told for a while. */
+/* The maximum number of points; at least half as many once the meters have reported for a while. */
 #define REMOTE_CURVE_POINTS 200
 
 struct remote_curve_point {
@@ -22,8 +23,9 @@ struct remote_curve *remote_curve_new(void);
 void remote_curve_free(struct remote_curve *curve);
 
 /*
- * The points after `from_ns` (not before any meter's first sample) and not after `now_ns`, the last one at `now_ns`: an
- * array of struct remote_curve_point by time, borrowed until the next call. Every meter has a sample; none where
- * from_ns is not before now_ns.
+ * The points after `from_ns` (not before any meter's first sample) up to `now_ns`, the last one at
+ * `now_ns`: an array of struct remote_curve_point by time, borrowed until the next call. Every
+ * meter must have a sample. Empty if from_ns is not before now_ns.
  */
-const GArray *remote_curve_read(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns, int64_t now_ns);
+const GArray *remote_curve_read(struct remote_curve *curve, GPtrArray *meters, int64_t from_ns,
+				int64_t now_ns);

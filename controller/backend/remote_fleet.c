@@ -8,7 +8,9 @@
 
 #define WAKE_MS 50
 #define BASELINE_INTERVALS 3.5
-/* A meter that gives no two samples in so many intervals is broken; a busy machine holds them up for less. */
+/*
+ * A meter without two samples in so many intervals is broken; a busy machine delays them for less.
+ */
 #define BASELINE_SILENCE_INTERVALS 30.0
 #define BOOT_TIMEOUT_MAX_S 86400.0
 
@@ -17,7 +19,7 @@ G_DEFINE_QUARK(virtbed - remote, remote_error)
 struct remote_fleet {
 	const struct config *config;
 	struct remote_link **links; /* one per cluster */
-	GPtrArray *meters;          /* of all links, not owned */
+	GPtrArray *meters;          /* of all links; not owned */
 	char *stopped;
 };
 
@@ -37,8 +39,8 @@ struct remote_fleet *remote_fleet_new(const struct config *config, const char *c
 	fleet->links = g_new0(struct remote_link *, config->clusters_count);
 	fleet->meters = g_ptr_array_new();
 	for (uint32_t i = 0; i < config->clusters_count; i++) {
-		struct remote_link *link =
-			remote_link_new(&config->clusters[i], i, addresses[i], config->tls, &reason);
+		struct remote_link *link = remote_link_new(&config->clusters[i], i, addresses[i],
+							   config->tls, &reason);
 
 		if (!link) {
 			g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_ADDRESS,
@@ -138,11 +140,12 @@ char *remote_fleet_missing(const struct remote_fleet *fleet)
 	return NULL;
 }
 
-/* What is waited for. */
+/* Progress of remote_fleet_wait_ready(). */
 struct readiness {
 	const struct remote_fleet *fleet;
 	bool ready;
-	uint64_t unready; /* the fewest so far: what comes and goes does not hold up the end */
+	/* the fewest so far, so that nodes that go down and up do not prolong the wait */
+	uint64_t unready;
 };
 
 static bool got_further(void *data)
@@ -168,7 +171,9 @@ double remote_fleet_boot_timeout_s(const struct remote_fleet *fleet)
 	for (uint32_t i = 0; i < fleet->config->clusters_count; i++) {
 		const json_t *capabilities = remote_link_capabilities(fleet->links[i]);
 
-		longest_s = fmax(longest_s, json_number_value(json_object_get(capabilities, "boot_timeout_s")));
+		longest_s =
+			fmax(longest_s,
+			     json_number_value(json_object_get(capabilities, "boot_timeout_s")));
 	}
 	return fmin(longest_s, BOOT_TIMEOUT_MAX_S);
 }
@@ -180,7 +185,8 @@ bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GErro
 
 	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
 		remote_link_refresh(fleet->links[i]);
-	while (!readiness.ready && remote_fleet_until(fleet, got_further, &readiness, timeout_s, true))
+	while (!readiness.ready &&
+	       remote_fleet_until(fleet, got_further, &readiness, timeout_s, true))
 		;
 	for (uint32_t i = 0; i < fleet->config->clusters_count; i++)
 		remote_link_unwait(fleet->links[i]);
@@ -189,9 +195,10 @@ bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GErro
 	if (refuse_stopped(fleet, error))
 		return false;
 	missing = remote_fleet_missing(fleet);
-	g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
-		    "nothing more got ready for %.0f s: %s; look into the logs of the local schedulers",
-		    timeout_s, missing ?: "nodes");
+	g_set_error(
+		error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
+		"no further node got ready for %.0f s: %s; look into the logs of the local schedulers",
+		timeout_s, missing ?: "nodes");
 	return false;
 }
 
@@ -226,7 +233,7 @@ static bool is_known(void *data)
 	return true;
 }
 
-/* Why the first that is not known is not (the caller frees). */
+/* Why the first link that is not known is not (the caller frees). */
 static char *unknown_why(const struct remote_fleet *fleet)
 {
 	char *why;
@@ -352,7 +359,8 @@ bool remote_fleet_baseline(struct remote_fleet *fleet, double duration_s,
 		return false;
 	to_ns = clock_now_ns();
 	remote_fleet_wait_covered(fleet, to_ns, least_s);
-	remote_fleet_until(fleet, has_samples, &wait, config_patience(fleet->config, silence_s), true);
+	remote_fleet_until(fleet, has_samples, &wait, config_patience(fleet->config, silence_s),
+			   true);
 	if (refuse_stopped(fleet, error))
 		return false;
 	baseline.idle_w = g_new0(double, MAX(baseline.count, 1));
@@ -364,7 +372,7 @@ bool remote_fleet_baseline(struct remote_fleet *fleet, double duration_s,
 	return true;
 }
 
-/* Leftovers. */
+/* Leftovers of a crash. */
 
 uint32_t remote_fleet_kill_listed(struct remote_link *link, const json_t *body,
 				  bool (*wanted)(const char *id, void *data), void *data)

@@ -13,15 +13,17 @@
 #define TICK_MIN_S 0.25
 
 /*
- * Local schedulers keep whose CPU time it was until somebody asks. An answer that tells of five seconds (sooner, of
- * meters that are read faster) costs little more than one that tells of one, and whoever dies before it is asked takes
- * no more along than that.
+ * Local schedulers keep usage until it is requested. An answer with five seconds' intervals (fewer
+ * seconds for meters that are read faster) costs little more than an answer with one second's, and
+ * a local scheduler that dies loses no more than that.
  */
 #define USAGE_TICKS 5
 #define UNREADY_UNKNOWN (1 << 20)
 #define GOLDEN_SECTION 0.6180339887498949
 
-/* Often while somebody waits for nodes; events tell of changes in the meantime. */
+/*
+ * Polls often while nodes are not up or a caller waits for them; otherwise events report changes.
+ */
 static double nodes_interval_s(const struct remote_link *link)
 {
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
@@ -30,7 +32,7 @@ static double nodes_interval_s(const struct remote_link *link)
 	return link->waited_for ? NODES_WAITING_S : NODES_INTERVAL_S;
 }
 
-/* What it can do is not all known before its nodes were up: how their VMs run, for one. */
+/* Some capabilities are known only after its nodes were up, for example how VMs are virtualized. */
 static bool has_said_all(const struct remote_link *link)
 {
 	return json_is_true(json_object_get(link->capabilities, "ready"));
@@ -42,10 +44,10 @@ static double identify_interval_s(const struct remote_link *link)
 }
 
 /*
- * How long ago the link's own moment in each interval of that length was. Links are made all at once, and after the
- * main loop was busy for long all are due at once. If they asked all at once from then on, those who ask the controller
- * would wait behind the answers of them all, every second. Multiples of the golden section are apart, however many
- * there are.
+ * Time since the link's own moment in the present interval of that length. All links are made at
+ * once, and after the main loop was busy all are due at once. If all then polled at the same
+ * moments, requests to the controller would wait for all their answers every second. Multiples of
+ * the golden section lie apart, however many there are.
  */
 static int64_t since_moment_ns(const struct remote_link *link, int64_t interval_ns)
 {
@@ -55,7 +57,7 @@ static int64_t since_moment_ns(const struct remote_link *link, int64_t interval_
 	return (clock_now_ns() - moment_ns) % interval_ns;
 }
 
-/* Whether there was a moment since `then_ns`. */
+/* Whether the link's moment has passed since `then_ns`. */
 static bool is_due(const struct remote_link *link, int64_t then_ns, double interval_s)
 {
 	return clock_now_ns() - then_ns > since_moment_ns(link, (int64_t)(interval_s * 1e9));
@@ -73,20 +75,23 @@ static guint tick_ms(const struct remote_link *link)
 	return (guint)(MAX(interval_s, TICK_MIN_S) * 1000);
 }
 
-static void ask(struct remote_link *link)
+static void poll_due(struct remote_link *link)
 {
 	if (!link->identified) {
 		remote_link_identify(link);
 		return;
 	}
-	remote_link_ask_events(link);
-	remote_link_ask_samples(link);
+	remote_link_poll_events(link);
+	remote_link_poll_samples(link);
 	if (is_due(link, link->usage_read_ns, USAGE_TICKS * tick_ms(link) * 1e-3))
-		remote_link_ask_usage(link);
-	/* Not just after it was asked: whoever begins to wait wants what is said from then on. */
+		remote_link_poll_usage(link);
+	/*
+	 * Not directly after the last request: a caller that begins to wait needs states reported
+	 * after that.
+	 */
 	if (remote_link_seconds_since(link->nodes_asked_ns) >= NODES_WAITING_S &&
 	    is_due(link, link->nodes_asked_ns, nodes_interval_s(link)))
-		remote_link_ask_nodes(link);
+		remote_link_poll_nodes(link);
 	if (is_due(link, link->identified_ns, identify_interval_s(link)))
 		remote_link_identify(link);
 }
@@ -115,7 +120,7 @@ static gboolean tick(gpointer data)
 	struct remote_link *link = data;
 
 	link->tick_source = g_timeout_add(next_tick_ms(link), tick, link);
-	ask(link);
+	poll_due(link);
 	return G_SOURCE_REMOVE;
 }
 
@@ -230,16 +235,16 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why)
 		return false;
 	}
 	if (!has_said_all(link)) {
-		*ret_why = g_strdup_printf("local scheduler of cluster '%s' has not said all that it "
-					   "can do",
+		*ret_why = g_strdup_printf("local scheduler of cluster '%s' has not reported all of "
+					   "its capabilities",
 					   link->cluster->name);
 		return false;
 	}
 	if (link->spares_booting > 0) {
-		*ret_why = g_strdup_printf("%" JSON_INTEGER_FORMAT " spare VM%s of cluster '%s' %s",
-					   link->spares_booting,
-					   link->spares_booting == 1 ? "" : "s", link->cluster->name,
-					   link->spares_booting == 1 ? "boots" : "boot");
+		*ret_why = g_strdup_printf(
+			"%" JSON_INTEGER_FORMAT " spare VM%s of cluster '%s' %s",
+			link->spares_booting, link->spares_booting == 1 ? "" : "s",
+			link->cluster->name, link->spares_booting == 1 ? "boots" : "boot");
 		return false;
 	}
 	for (guint i = 0; i < link->meters->len; i++) {
@@ -280,7 +285,7 @@ void remote_link_refresh(struct remote_link *link)
 	link->nodes_outdated = link->nodes_pending;
 	link->waited_for = true;
 	if (link->identified)
-		remote_link_ask_nodes(link);
+		remote_link_poll_nodes(link);
 }
 
 struct remote_node_report remote_link_node(const struct remote_link *link, uint32_t node)
@@ -401,5 +406,5 @@ void remote_link_translate(const struct remote_link *link, struct remote_task *t
 		translate(link, &one->requested_ns);
 		translate(link, &one->settled_ns);
 	}
-	remote_task_resync_times(task, now_ns);
+	remote_task_sanitize_times(task, now_ns);
 }

@@ -12,33 +12,37 @@
 #include "controller/backend/remote_usage.h"
 
 /*
- * One local scheduler as the controller sees it (docs/reference/api.md): who it is, its nodes, its meters,
- * its stream of events, and requests that are repeated until they are answered. A link lives as
- * long as the controller; runs come and go and listen to it. Everything happens on the default main
- * context.
+ * One local scheduler as the controller sees it (docs/reference/api.md): its identity, nodes,
+ * meters and stream of events, and requests that are repeated until they are answered. A link lives
+ * as long as the controller; each run sets its own listener. All callbacks come from the default
+ * main context.
  *
- * A local scheduler that does not answer, or answers rubbish, for REMOTE_LINK_AWAY_S is "away": its
- * nodes are down and what is asked of it fails, until it answers again.
+ * A local scheduler that does not answer for REMOTE_LINK_AWAY_S, or only with malformed answers, is
+ * "away": its nodes are down and requests to it fail until it answers again.
  */
 struct remote_link;
 
 #define REMOTE_LINK_AWAY_S 30.0
 
-/* What a link tells its listener. All but `usage` are required. Times are on our clock. */
+/* Callbacks for what a link learns. All but `usage` are required. Times are on our clock. */
 struct remote_listener {
-	/* A task was said to be in this state; may be said again. */
+	/* A description of a task; may repeat what is known. */
 	void (*task)(struct remote_link *link, const struct remote_task *task, void *data);
 	/*
-	 * Its suspension, or resumption (`resume`), failed at t_ns and was rolled back. `reason` may
-	 * be NULL.
+	 * A suspension, or resumption (`resume`), of the task failed at t_ns and was rolled back.
+	 * `reason` may be NULL.
 	 */
-	void (*stayed)(struct remote_link *link, const char *id, bool resume, int64_t t_ns,
-		       const char *reason, void *data);
-	/* Its migration failed: where its VMs are was told before. `reason` may be NULL. */
-	void (*unmoved)(struct remote_link *link, const char *id, int64_t t_ns, const char *reason,
-			void *data);
-	/* Its share was not given to all of its VMs. `reason` may be NULL. */
-	void (*unshared)(struct remote_link *link, const char *id, const char *reason, void *data);
+	void (*suspension_failed)(struct remote_link *link, const char *id, bool resume,
+				  int64_t t_ns, const char *reason, void *data);
+	/*
+	 * A migration of the task failed; task() has reported where its VMs are. `reason` may be
+	 * NULL.
+	 */
+	void (*migration_failed)(struct remote_link *link, const char *id, int64_t t_ns,
+				 const char *reason, void *data);
+	/* At least one VM of the task did not get its share. `reason` may be NULL. */
+	void (*share_failed)(struct remote_link *link, const char *id, const char *reason,
+			     void *data);
 	/* A node can take tasks from now on, or cannot. */
 	void (*node)(struct remote_link *link, uint32_t node, bool up, int64_t t_ns,
 		     const char *reason, void *data);
@@ -46,33 +50,37 @@ struct remote_listener {
 	void (*sample)(struct remote_link *link, const struct remote_meter *meter,
 		       const struct remote_sample *sample, void *data);
 	/*
-	 * Intervals of its hosts' meters (struct remote_usage, oldest first), numbered in `stream`; after
-	 * remote_link_usage_from(). May be NULL.
+	 * Intervals of its hosts' meters (struct remote_usage, oldest first), numbered in `stream`;
+	 * only after remote_link_usage_from(). May be NULL.
 	 */
 	void (*usage)(struct remote_link *link, const char *stream, const GPtrArray *intervals,
 		      void *data);
-	/* Its tasks may be gone: it was away, or has lost its state. To be asked one by one. */
-	void (*doubt)(struct remote_link *link, void *data);
-	/* Something worth recording: `kind` is a word (docs/how-to/run.md), `text` one line. */
+	/*
+	 * Its tasks may be gone, since it was away or has lost its state. The listener should check
+	 * each of them.
+	 */
+	void (*resync)(struct remote_link *link, void *data);
+	/* Something to record: `kind` is a word (docs/how-to/run.md), `text` one line. */
 	void (*note)(struct remote_link *link, const char *kind, const char *text, void *data);
 	void *data;
 };
 
 /*
- * Starts to talk to the local scheduler of `cluster` (borrowed, like `listener`, which may be
- * changed at any time through remote_link_listen()) at `address`, as whom `tls` says (borrowed, may be
- * NULL). Returns NULL with `error` for a bad address, or a key that is no secret.
+ * Starts to talk to the local scheduler of `cluster` (borrowed, as is `listener`, which
+ * remote_link_listen() may change at any time) at `address`, with the identity that `tls` describes
+ * (borrowed, may be NULL). Returns NULL with `error` for a bad address, or a key file that others
+ * can read.
  */
 struct remote_link *remote_link_new(const struct config_cluster *cluster, uint32_t index,
 				    const char *address, const struct config_tls *tls,
 				    GError **error);
-/* Drops what is under way. NULL is allowed. */
+/* Drops the requests under way. NULL is allowed. */
 void remote_link_free(struct remote_link *link);
 
-/* Sets who listens; NULL: nobody. Borrowed. */
+/* Sets the listener (borrowed); NULL: none. */
 void remote_link_listen(struct remote_link *link, const struct remote_listener *listener);
 
-/* The index and the configuration of the cluster. */
+/* The index of the cluster. */
 uint32_t remote_link_index(const struct remote_link *link);
 /* The configuration of the cluster, as it was given (borrowed). */
 const struct config_cluster *remote_link_cluster(const struct remote_link *link);
@@ -81,29 +89,35 @@ const struct config_cluster *remote_link_cluster(const struct remote_link *link)
 const json_t *remote_link_capabilities(const struct remote_link *link);
 
 /*
- * Whether it answers, has said all that its cluster can do, all its nodes are ready for a task and no spare VM
- * boots beside them; else *ret_why (the caller frees) says what is missing.
+ * Whether it answers, has reported all capabilities of its cluster, all its nodes are ready for a
+ * task and no spare VM boots beside them; else *ret_why (the caller frees) says what is missing.
  */
 bool remote_link_ready(const struct remote_link *link, char **ret_why);
 
 /*
- * Whether its nodes are needed, as they are at first: of one that is excused remote_link_ready() holds, whatever
- * state it is in.
+ * Sets whether its nodes are needed; they are at first. For an excused link remote_link_ready() is
+ * true in every state.
  */
 void remote_link_excuse(struct remote_link *link, bool excused);
 
-/* How many nodes and spare VMs are still to get ready; before it has told, more than there can be. */
+/*
+ * How many nodes and spare VMs still have to get ready; before the first report, more than there
+ * can be.
+ */
 uint32_t remote_link_unready(const struct remote_link *link);
 
 /*
- * Somebody waits for remote_link_ready(): forgets what it knows of the nodes' states until it has
- * asked anew, and asks often until remote_link_unwait().
+ * The caller begins to wait for remote_link_ready(): forgets the nodes' states until they are
+ * reported again, and polls often until remote_link_unwait().
  */
 void remote_link_refresh(struct remote_link *link);
-/* Nobody waits any more: asks at the usual interval again. */
+/* Ends the wait: polls at the usual interval again. */
 void remote_link_unwait(struct remote_link *link);
 
-/* What was said of a node last; texts and `caps` (docs/reference/api.md) are borrowed, NULL: not known. */
+/*
+ * The last report about a node; texts and `caps` (docs/reference/api.md) are borrowed; NULL: not
+ * known.
+ */
 struct remote_node_report {
 	const char *host;
 	const char *state;
@@ -111,102 +125,110 @@ struct remote_node_report {
 	const json_t *caps;
 };
 
-/* Of node `node`, until the main loop runs again. */
+/* The report about node `node`; its pointers are valid until the main loop runs again. */
 struct remote_node_report remote_link_node(const struct remote_link *link, uint32_t node);
 
 /* Whether node `node` can take a task. */
 bool remote_link_node_up(const struct remote_link *link, uint32_t node);
 
-/* Takes it to be away after `away_s` seconds of silence instead of REMOTE_LINK_AWAY_S. */
+/*
+ * Takes the local scheduler to be away after `away_s` seconds of silence instead of
+ * REMOTE_LINK_AWAY_S.
+ */
 void remote_link_set_patience(struct remote_link *link, double away_s);
 
-/* How long that is, in seconds. */
+/* That length of silence, in seconds. */
 double remote_link_patience_s(const struct remote_link *link);
 
-/* Whether it has been silent for so long. */
+/* Whether it is away. */
 bool remote_link_away(const struct remote_link *link);
 
 /* Meters of the cluster's hosts: GPtrArray of struct remote_meter, owned by the link. */
 GPtrArray *remote_link_meters(const struct remote_link *link);
 
-/* Idle watts of the hosts that `nodes` are on, each host once. */
+/* Sum of the idle watts of the hosts that `nodes` are on, each host once. */
 double remote_link_idle_w(const struct remote_link *link, const uint32_t *nodes, uint32_t count);
 
-/* Whether it has answered and said which of its nodes are up. */
+/* Whether it has answered and reported which of its nodes are up. */
 bool remote_link_known(const struct remote_link *link);
 
-/* Asks again for samples above `seq`: after a restart of the controller. */
+/* Requests samples above `seq`, which an earlier controller has read already. */
 void remote_link_samples_from(struct remote_link *link, int64_t seq);
 /* The number of the last sample that was read; 0: none. */
 int64_t remote_link_samples_seq(const struct remote_link *link);
 
 /*
- * For a local scheduler to forget in time what nobody will ask for: notes how far its events were read, when all
- * that was read is recorded, and tells it that what was noted last is on record for good. It takes two notes: nothing
- * is said of events before all that had been asked when the first was made is answered.
+ * Acknowledges events, so that the local scheduler may forget tasks that ended. Two phases:
+ * note_read(), to be called when all events read so far are recorded, marks them; acknowledge()
+ * acknowledges the previous mark, to be called when it is committed. A mark is acknowledged only
+ * once all requests made before it are answered, so it takes two calls of note_read().
  */
 void remote_link_note_read(struct remote_link *link);
-void remote_link_tell_taken(struct remote_link *link);
+void remote_link_acknowledge(struct remote_link *link);
 
 /*
- * From now on asks whose CPU time it was between samples: above number `seq` of `stream`, or all that
- * there is (NULL).
+ * From now on polls which tasks used the CPU between samples: intervals above number `seq` of
+ * `stream`, or all that there are (NULL).
  */
 void remote_link_usage_from(struct remote_link *link, const char *stream, int64_t seq);
 
 /*
- * Whether all of that was told since `since_ns` of our clock, and the samples that it ends with, or nothing can be
- * expected: nobody asks, or nobody answers. Asks for it otherwise.
+ * Whether all intervals up to `since_ns` of our clock, and the samples that end them, were
+ * reported, or none can be expected, since usage is not polled or the local scheduler does not
+ * answer. Otherwise polls for them.
  */
-bool remote_link_usage_told(struct remote_link *link, int64_t since_ns);
+bool remote_link_usage_complete(struct remote_link *link, int64_t since_ns);
 
 /*
- * The answer to a request: `body` (borrowed, may be NULL), or `error` after it was given up:
- * HTTP_ERROR_STATUS with `status`, HTTP_ERROR_BODY, or HTTP_ERROR_TRANSPORT when it went away.
+ * The answer to a request: `body` (borrowed, may be NULL), or `error` after the request was given
+ * up: HTTP_ERROR_STATUS with `status`, HTTP_ERROR_BODY, or HTTP_ERROR_TRANSPORT if the local
+ * scheduler went away.
  */
 typedef void (*remote_link_done_f)(int status, json_t *body, const GError *error, void *data);
 
 /*
- * Sends an idempotent request when its turn has come, and repeats it until it is answered or the local scheduler is
- * away: of one that is away nothing is asked. It is given up where it alone is not answered for as long, or all answers
- * are without use: rubbish, or, but for a PUT, which is given up at once, a status of 500 or above. Only "not now"
- * (503), which people are told of, is repeated as long as it is said. `body` is borrowed. `done` is called once, from
- * the main loop, unless the link is freed before or remote_link_forget() was called.
+ * Sends an idempotent request when its turn comes, and repeats it until it is answered or the local
+ * scheduler is away; none is sent while it is away. The request is also given up if it alone is not
+ * answered for as long, or if all its answers are unusable: malformed, or a status of 500 or above
+ * (a PUT is given up at the first of these). Only "not now" (503), of which a note is made, is
+ * repeated without limit. `body` is borrowed. The main loop calls `done` once, unless the link is
+ * freed before or remote_link_forget() was called.
  */
 void remote_link_send(struct remote_link *link, const char *method, const char *path, json_t *body,
 		      remote_link_done_f done, void *data);
 
 /*
- * Makes the body of a request when its turn has come; NULL with `error`: it is not sent, and done() is told so with
- * status 400.
+ * Makes the body of a request when its turn comes; NULL with `error`: the request is not sent, and
+ * done() gets status 400 and this error.
  */
 typedef json_t *(*remote_link_make_f)(void *data, GError **error);
 
-/* The same with a body that is made then, by `make` with `data`. */
+/* As remote_link_send(), with a body that `make` makes from `data` at that time. */
 void remote_link_send_made(struct remote_link *link, const char *method, const char *path,
 			   remote_link_make_f make, remote_link_done_f done, void *data);
 
 /*
- * A GET that the local scheduler may hold until there is something to say: it takes no turn from others, nor is it
- * held.
+ * Sends a GET whose answer the local scheduler may delay until there is something to report. It
+ * takes no turn from other requests, and remote_link_cork() does not stop it.
  */
-void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done, void *data);
+void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done,
+		      void *data);
 
-/* While it is held, requests wait for their turn, however few they are. */
-void remote_link_hold(struct remote_link *link, bool held);
+/* While held, requests wait for their turn, however few are under way. */
+void remote_link_cork(struct remote_link *link, bool held);
 
 /*
- * Does not call back any request that was sent with `data`. A DELETE goes on to an answer, a GET is
- * not repeated, and a PUT, whether it arrived or not, is followed by a DELETE of its task: what is
- * made for nobody must not stay.
+ * Drops the callbacks of all requests that were sent with `data`. A DELETE is still repeated until
+ * it is answered, a GET is not, and a PUT, whether it arrived or not, is followed by a DELETE of
+ * its task: a task without an owner must not remain.
  */
 void remote_link_forget(struct remote_link *link, const void *data);
 
 /*
- * A PUT with `data` that waits, for its first turn or since "not now" was the answer, is sent no more, and not called
- * back. Returns whether there was one. An earlier try that was not answered may have arrived.
+ * Withdraws a PUT with `data` that waits, for its first turn or after a 503; its callback is
+ * dropped. Returns whether there was one. An earlier try without an answer may have arrived.
  */
 bool remote_link_withdraw(struct remote_link *link, const void *data);
 
-/* Translates the task's times to our clock. */
+/* Converts the task's times to our clock. */
 void remote_link_translate(const struct remote_link *link, struct remote_task *task);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The stream of events: a long poll whose numbers go on over a restart of the local scheduler.
+ * The stream of events: a long poll whose numbers continue after a restart of the local scheduler.
  */
 #include <inttypes.h>
 
@@ -50,7 +50,7 @@ static bool event_task(struct remote_link *link, const json_t *event, const char
 	return true;
 }
 
-static bool event_stayed(struct remote_link *link, const json_t *event, const char *kind,
+static bool event_suspension_failed(struct remote_link *link, const json_t *event, const char *kind,
 			 int64_t t_ns, GError **error)
 {
 	json_t *detail = json_object_get(event, "detail");
@@ -59,7 +59,7 @@ static bool event_stayed(struct remote_link *link, const json_t *event, const ch
 	if (!json_get_string(event, "task", "event", &id, error))
 		return false;
 	if (link->listener)
-		link->listener->stayed(link, id, g_str_equal(kind, "task-resume-failed"),
+		link->listener->suspension_failed(link, id, g_str_equal(kind, "task-resume-failed"),
 				       remote_clock_ours_ns(&link->clock, t_ns),
 				       json_string_value(json_object_get(detail, "reason")),
 				       link->listener->data);
@@ -71,8 +71,8 @@ static const char *reason_of(const json_t *event)
 	return json_string_value(json_object_get(json_object_get(event, "detail"), "reason"));
 }
 
-/* What moved before that is in its description. */
-static bool event_unmoved(struct remote_link *link, const json_t *event, const char *kind,
+/* VMs that were moved before the failure are in the description. */
+static bool event_migration_failed(struct remote_link *link, const json_t *event, const char *kind,
 			  int64_t t_ns, GError **error)
 {
 	const char *id;
@@ -81,19 +81,19 @@ static bool event_unmoved(struct remote_link *link, const json_t *event, const c
 	    !json_get_string(event, "task", "event", &id, error))
 		return false;
 	if (link->listener)
-		link->listener->unmoved(link, id, remote_clock_ours_ns(&link->clock, t_ns),
+		link->listener->migration_failed(link, id, remote_clock_ours_ns(&link->clock, t_ns),
 					reason_of(event), link->listener->data);
 	return true;
 }
 
-static bool event_unshared(struct remote_link *link, const json_t *event, GError **error)
+static bool event_share_failed(struct remote_link *link, const json_t *event, GError **error)
 {
 	const char *id;
 
 	if (!json_get_string(event, "task", "event", &id, error))
 		return false;
 	if (link->listener)
-		link->listener->unshared(link, id, reason_of(event), link->listener->data);
+		link->listener->share_failed(link, id, reason_of(event), link->listener->data);
 	return true;
 }
 
@@ -111,22 +111,24 @@ static const char *const task_kinds[] = {
 	"task-begun", "task-started",  "task-suspended", "task-resumed",
 	"task-ended", "task-migrated", "task-shared",	 NULL,
 };
-static const char *const stayed_kinds[] = {"task-suspend-failed", "task-resume-failed", NULL};
+static const char *const suspension_failed_kinds[] = {"task-suspend-failed", "task-resume-failed",
+						      NULL};
 
-/* By the peer's clock; one that cannot be is now, and told of. */
+/* The time of an event on the peer's clock; now, with a note, if it is impossible. */
 static int64_t event_time(struct remote_link *link, const json_t *event)
 {
 	const int64_t now_ns = clock_now_ns() - remote_clock_ours_ns(&link->clock, 0);
 	g_autoptr(GError) wrong = NULL;
 	int64_t t_ns;
 
-	if (json_get_integer(event, "t_ns", "event", 0, now_ns + REMOTE_CLOCK_AHEAD_MAX_NS, &t_ns, &wrong))
+	if (json_get_integer(event, "t_ns", "event", 0, now_ns + REMOTE_CLOCK_AHEAD_MAX_NS, &t_ns,
+			     &wrong))
 		return t_ns;
 	remote_link_note_protocol_error(link, wrong);
 	return now_ns;
 }
 
-/* One without a number that can be is read all the same. */
+/* An event without a valid number is read as well. */
 static bool read_event(struct remote_link *link, const json_t *event, GError **error)
 {
 	const char *kind;
@@ -137,7 +139,7 @@ static bool read_event(struct remote_link *link, const json_t *event, GError **e
 		if (seq <= link->events_after)
 			return true;
 		link->events_after = seq;
-	} else { /* they ascend one by one */
+	} else { /* numbers ascend by one */
 		link->events_after++;
 	}
 	if (!json_get_string(event, "kind", "event", &kind, error))
@@ -147,18 +149,18 @@ static bool read_event(struct remote_link *link, const json_t *event, GError **e
 		event_node(link, event, kind, t_ns);
 	else if (g_strv_contains(task_kinds, kind))
 		return event_task(link, event, kind, t_ns, error);
-	else if (g_strv_contains(stayed_kinds, kind))
-		return event_stayed(link, event, kind, t_ns, error);
+	else if (g_strv_contains(suspension_failed_kinds, kind))
+		return event_suspension_failed(link, event, kind, t_ns, error);
 	else if (g_str_equal(kind, "task-migrate-failed"))
-		return event_unmoved(link, event, kind, t_ns, error);
+		return event_migration_failed(link, event, kind, t_ns, error);
 	else if (g_str_equal(kind, "task-share-failed"))
-		return event_unshared(link, event, error);
+		return event_share_failed(link, event, error);
 	else
 		event_other(link, event, kind);
 	return true;
 }
 
-/* One bad event does not hide the good ones after it. */
+/* A malformed event does not hide the good events after it. */
 static bool read_events(struct remote_link *link, json_t *body, GError **error)
 {
 	json_t *events;
@@ -169,7 +171,10 @@ static bool read_events(struct remote_link *link, json_t *body, GError **error)
 		return false;
 	if (link->events_after < 0) {
 		link->events_after = last;
-		/* What happened before that, and after somebody asked about a task, nobody was told of. */
+		/*
+		 * Events before `last` are not read; they may have happened after a task's state
+		 * was requested.
+		 */
 		remote_link_resync(link);
 		return true;
 	}
@@ -181,7 +186,7 @@ static bool read_events(struct remote_link *link, json_t *body, GError **error)
 		return false;
 	for (size_t i = 0; i < json_array_size(events); i++)
 		good = read_event(link, json_array_get(events, i), good ? error : NULL) && good;
-	if (!good) /* it may have been about any of them */
+	if (!good) /* it may have been about any task */
 		remote_link_resync(link);
 	return good;
 }
@@ -191,7 +196,7 @@ static gboolean events_again(gpointer data)
 	struct remote_link *link = data;
 
 	link->events_source = 0;
-	remote_link_ask_events(link);
+	remote_link_poll_events(link);
 	return G_SOURCE_REMOVE;
 }
 
@@ -207,15 +212,15 @@ static void events_done(int status, json_t *body, const GError *error, void *dat
 		remote_link_settle(link, good, wrong);
 	}
 	if (good)
-		remote_link_ask_events(link);
+		remote_link_poll_events(link);
 	else if (!link->events_source)
 		link->events_source = g_timeout_add(RETRY_MS, events_again, link);
 }
 
 /*
- * Of events that nobody read, those before the first question, the tasks are asked about instead: they are on
- * record when the answers are. So an event counts as read when it was so one time before, and all that had been
- * asked by then is answered.
+ * Events before the first poll are not read; their tasks are checked instead, and are recorded when
+ * the answers are. So an event counts as read when it was read at the previous call, and all
+ * requests made before that call are answered.
  */
 void remote_link_note_read(struct remote_link *link)
 {
@@ -226,13 +231,13 @@ void remote_link_note_read(struct remote_link *link)
 	link->events_seen_at = link->requests_made;
 }
 
-/* With the next question. */
-void remote_link_tell_taken(struct remote_link *link)
+/* Sent with the next poll. */
+void remote_link_acknowledge(struct remote_link *link)
 {
 	link->events_taken = link->events_read;
 }
 
-void remote_link_ask_events(struct remote_link *link)
+void remote_link_poll_events(struct remote_link *link)
 {
 	g_autoptr(GString) path = g_string_new("/v1/events?after=");
 

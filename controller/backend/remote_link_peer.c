@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Who is on the other side, and is it there?
- */
+/* Identity and availability of the local scheduler. */
 #include "common/clock.h"
 #include "common/http_client.h"
 #include "common/json.h"
@@ -37,8 +35,8 @@ void remote_link_note_protocol_error(struct remote_link *link, const GError *err
 		return;
 	link->last_protocol_note_ns = now_ns;
 	remote_link_note(link, "scheduler-rubbish",
-			 "local scheduler of cluster '%s' answers rubbish: %s", link->cluster->name,
-			 error->message);
+			 "local scheduler of cluster '%s' sends malformed answers: %s",
+			 link->cluster->name, error->message);
 }
 
 void remote_link_set_node(struct remote_link *link, uint32_t index, bool up, int64_t theirs_ns,
@@ -59,10 +57,10 @@ void remote_link_resync(struct remote_link *link)
 {
 	link->events_seen = link->events_read;
 	if (link->listener)
-		link->listener->doubt(link, link->listener->data);
+		link->listener->resync(link, link->listener->data);
 }
 
-/* An answer that made sense: it is there. */
+/* Counts a valid answer: the peer is available. */
 static void answered(struct remote_link *link)
 {
 	link->last_good_ns = clock_now_ns();
@@ -76,10 +74,11 @@ static void answered(struct remote_link *link)
 	}
 	if (link->silent) {
 		link->silent = false;
-		link->usage_read_ns = 0; /* one that was started anew keeps it from when it is asked */
+		/* a restarted peer keeps usage only from the first request on */
+		link->usage_read_ns = 0;
 		remote_link_identify(link);
 	}
-	/* One good answer among bad ones does not make it well. */
+	/* A single valid answer among malformed ones does not clear the trouble. */
 	if (remote_link_known(link))
 		g_clear_pointer(&link->trouble, g_free);
 }
@@ -97,7 +96,7 @@ void remote_link_silence(struct remote_link *link, const GError *error)
 	link->silent = true;
 	g_free(link->trouble);
 	link->trouble = g_strdup_printf(
-		"%s: %s", is_transport(error) ? "does not answer" : "answers rubbish", why);
+		"%s: %s", is_transport(error) ? "does not answer" : "sends malformed answers", why);
 	if (link->away || remote_link_seconds_since(link->last_good_ns) < link->away_s)
 		return;
 	link->away = true;
@@ -121,8 +120,8 @@ bool remote_link_usable(struct remote_link *link, json_t *body, const GError *er
 		remote_link_silence(link, error);
 		return false;
 	}
-	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0, REMOTE_CLOCK_MAX_NS,
-			      &now_ns, &wrong)) {
+	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0,
+			      REMOTE_CLOCK_MAX_NS, &now_ns, &wrong)) {
 		remote_link_note_protocol_error(link, wrong);
 		remote_link_silence(link, wrong);
 		return false;
@@ -131,7 +130,6 @@ bool remote_link_usable(struct remote_link *link, json_t *body, const GError *er
 	return true;
 }
 
-/* After remote_link_usable(): the rest of the body made sense, or not. */
 void remote_link_settle(struct remote_link *link, bool good, const GError *wrong)
 {
 	if (good) {
@@ -148,7 +146,8 @@ static bool same_text(const json_t *a, const json_t *b, const char *key)
 			 json_string_value(json_object_get(b, key))) == 0;
 }
 
-struct http_client *remote_link_client(const struct config_tls *tls, const char *address, GError **error)
+struct http_client *remote_link_client(const struct config_tls *tls, const char *address,
+				       GError **error)
 {
 	struct http_client *client = peer_tls_client(tls, address, error);
 
@@ -157,7 +156,7 @@ struct http_client *remote_link_client(const struct config_tls *tls, const char 
 	return client;
 }
 
-/* The address was good before. */
+/* The address was valid before, so this cannot fail. */
 static void drop_events(struct remote_link *link)
 {
 	http_client_free(link->events_client);
@@ -227,11 +226,11 @@ static void capabilities_done(int status, json_t *body, const GError *error, voi
 		link->identified = true;
 	remote_link_settle(link, good, wrong);
 	if (good)
-		remote_link_ask_events(link);
+		remote_link_poll_events(link);
 	if (good && !before) {
-		remote_link_ask_nodes(link);
-		remote_link_ask_samples(link);
-		remote_link_ask_usage(link);
+		remote_link_poll_nodes(link);
+		remote_link_poll_samples(link);
+		remote_link_poll_usage(link);
 	}
 }
 

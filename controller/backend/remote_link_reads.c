@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * What is asked for now and then: power samples and the states of nodes.
- */
+/* What is polled regularly: power samples, usage and the states of nodes. */
 #include <inttypes.h>
 
 #include "common/clock.h"
@@ -25,8 +23,11 @@ static struct remote_meter *find_meter(struct remote_link *link, const char *hos
 	return NULL;
 }
 
-/* On our clock: not in the future. Else people are told once, as whoever tells nonsense goes on with it. */
-static bool take_time(struct remote_link *link, struct remote_sample *sample)
+/*
+ * Converts the time to our clock. A sample in the future is skipped, with one note per peer, since
+ * such errors repeat.
+ */
+static bool convert_time(struct remote_link *link, struct remote_sample *sample)
 {
 	const int64_t now_ns = clock_now_ns();
 	const int64_t ours_ns = remote_clock_ours_ns(&link->clock,
@@ -36,11 +37,12 @@ static bool take_time(struct remote_link *link, struct remote_sample *sample)
 	if (ours_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
 		return true;
 	if (!link->sample_skipped)
-		remote_link_note(link, "sample-skipped",
-				 "local scheduler of cluster '%s' tells of samples in the future, which "
-				 "are left out: number %" PRId64 " is %.0f s from now",
-				 link->cluster->name, sample->seq,
-				 ((double)ours_ns - (double)now_ns) * 1e-9);
+		remote_link_note(
+			link, "sample-skipped",
+			"local scheduler of cluster '%s' reports samples in the future, which "
+			"are left out: number %" PRId64 " is %.0f s from now",
+			link->cluster->name, sample->seq,
+			((double)ours_ns - (double)now_ns) * 1e-9);
 	link->sample_skipped = true;
 	return false;
 }
@@ -64,7 +66,7 @@ static bool read_sample(struct remote_link *link, const json_t *object, GError *
 			    host);
 		return false;
 	}
-	if (!take_time(link, &sample))
+	if (!convert_time(link, &sample))
 		return true;
 	sample.gap = json_is_true(json_object_get(object, "gap"));
 	if (remote_meter_add(meter, &sample) && link->listener)
@@ -137,10 +139,10 @@ static void energy_done(int status, json_t *body, const GError *error, void *dat
 		return;
 	remote_link_settle(link, read_energy(link, body, &wrong), wrong);
 	if (link->samples_after >= 0)
-		remote_link_ask_samples(link);
+		remote_link_poll_samples(link);
 }
 
-static void ask_energy(struct remote_link *link)
+static void poll_energy(struct remote_link *link)
 {
 	if (link->energy_pending)
 		return;
@@ -149,14 +151,14 @@ static void ask_energy(struct remote_link *link)
 			    link);
 }
 
-void remote_link_ask_samples(struct remote_link *link)
+void remote_link_poll_samples(struct remote_link *link)
 {
 	g_autofree char *path = NULL;
 
 	if (!link->meters->len)
 		return;
 	if (link->samples_after < 0) {
-		ask_energy(link);
+		poll_energy(link);
 		return;
 	}
 	if (link->samples_pending)
@@ -169,10 +171,13 @@ void remote_link_ask_samples(struct remote_link *link)
 
 /* Usage. */
 
-/* An answer of as many intervals may have left some out (docs/reference/api.md). */
+/* An answer with this many intervals may be incomplete (docs/reference/api.md). */
 #define USAGE_ANSWER_MAX 1000
 
-/* Other numbers than those that were asked for: the answer may lack some, and all are asked for anew. */
+/*
+ * The numbering differs from that of the request: the answer may be incomplete, so all intervals
+ * are requested again.
+ */
 static bool is_other_stream(struct remote_link *link, const char *stream)
 {
 	const bool other = link->usage_after > 0 && g_strcmp0(stream, link->usage_stream) != 0;
@@ -187,8 +192,8 @@ static bool is_other_stream(struct remote_link *link, const char *stream)
 	return other;
 }
 
-/* Leaves out what is told of hosts that are none of the cluster's; *wrong says so of the first one. */
-static void drop_strangers(struct remote_link *link, GPtrArray *intervals, GError **wrong)
+/* Removes intervals of hosts that are not the cluster's; *wrong is set for the first one. */
+static void drop_unknown_hosts(struct remote_link *link, GPtrArray *intervals, GError **wrong)
 {
 	for (guint i = 0; i < intervals->len;) {
 		const struct remote_usage *usage = g_ptr_array_index(intervals, i);
@@ -198,20 +203,21 @@ static void drop_strangers(struct remote_link *link, GPtrArray *intervals, GErro
 			continue;
 		}
 		if (!*wrong)
-			g_set_error(wrong, JSON_ERROR, JSON_ERROR_KEY, "usage: unknown host '%.64s'",
-				    usage->host);
+			g_set_error(wrong, JSON_ERROR, JSON_ERROR_KEY,
+				    "usage: unknown host '%.64s'", usage->host);
 		g_ptr_array_remove_index(intervals, i);
 	}
 }
 
-/* Once for each stream: whoever tells nonsense goes on with it. */
+/* One note per stream, since such errors repeat. */
 static void note_skipped(struct remote_link *link, const GError *wrong)
 {
 	if (!link->usage_skipped)
-		remote_link_note(link, "usage-skipped",
-				 "local scheduler of cluster '%s' tells what makes no sense of its hosts' "
-				 "energy, which is nobody's then: %s",
-				 link->cluster->name, wrong->message);
+		remote_link_note(
+			link, "usage-skipped",
+			"local scheduler of cluster '%s' reports impossible intervals of its hosts' "
+			"energy, which stays unattributed: %s",
+			link->cluster->name, wrong->message);
 	link->usage_skipped = true;
 }
 
@@ -232,11 +238,11 @@ static bool read_usage(struct remote_link *link, const json_t *body, GError **er
 	}
 	more = json_array_size(json_object_get(body, "intervals")) >= USAGE_ANSWER_MAX;
 	link->usage_read_ns = more ? 0 : link->usage_asked_ns;
-	link->usage_told_ns = clock_now_ns();
+	link->usage_answered_ns = clock_now_ns();
 	if (last == 0)
 		return true;
 	link->usage_after = last;
-	drop_strangers(link, intervals, &wrong);
+	drop_unknown_hosts(link, intervals, &wrong);
 	if (wrong)
 		note_skipped(link, wrong);
 	if (intervals->len && link->listener && link->listener->usage)
@@ -254,7 +260,7 @@ static void usage_done(int status, json_t *body, const GError *error, void *data
 		remote_link_settle(link, read_usage(link, body, &wrong), wrong);
 }
 
-void remote_link_ask_usage(struct remote_link *link)
+void remote_link_poll_usage(struct remote_link *link)
 {
 	g_autofree char *path = NULL;
 
@@ -266,17 +272,17 @@ void remote_link_ask_usage(struct remote_link *link)
 	http_client_request(link->client, "GET", path, NULL, REQUEST_TIMEOUT_S, usage_done, link);
 }
 
-bool remote_link_usage_told(struct remote_link *link, int64_t since_ns)
+bool remote_link_usage_complete(struct remote_link *link, int64_t since_ns)
 {
 	if (!link->usage_wanted || !link->meters->len || !link->identified || link->silent)
 		return true;
 	if (link->usage_read_ns < since_ns) {
-		remote_link_ask_usage(link);
+		remote_link_poll_usage(link);
 		return false;
 	}
-	if (link->samples_read_ns >= link->usage_told_ns)
+	if (link->samples_read_ns >= link->usage_answered_ns)
 		return true;
-	remote_link_ask_samples(link);
+	remote_link_poll_samples(link);
 	return false;
 }
 
@@ -321,7 +327,7 @@ static void nodes_done(int status, json_t *body, const GError *error, void *data
 	if (!remote_link_usable(link, body, error))
 		return;
 	if (outdated) {
-		remote_link_ask_nodes(link);
+		remote_link_poll_nodes(link);
 		return;
 	}
 	good = json_get_array(body, "nodes", "nodes", &nodes, &wrong);
@@ -332,7 +338,7 @@ static void nodes_done(int status, json_t *body, const GError *error, void *data
 	remote_link_settle(link, good, wrong);
 }
 
-void remote_link_ask_nodes(struct remote_link *link)
+void remote_link_poll_nodes(struct remote_link *link)
 {
 	if (link->nodes_pending)
 		return;

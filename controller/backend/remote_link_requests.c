@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Idempotent requests that are repeated until they are answered. A plan that fills an empty cluster asks for all its
- * tasks at once: requests take turns, so many at a time as UNDER_WAY_MAX says, in the order in which they were made.
- * Each that is under way has a socket of its own, and with hundreds of clusters those would be thousands, which the
- * main loop goes through at every turn while people wait for it.
+ * Idempotent requests that are repeated until they are answered. A plan that fills an empty cluster
+ * makes requests for all its tasks at once, so they take turns: at most UNDER_WAY_MAX at a time, in
+ * the order in which they were made. Each request under way has its own socket; with hundreds of
+ * clusters there would be thousands, which the main loop would check in every turn while users
+ * wait.
  */
 #include <math.h>
 
@@ -16,7 +17,7 @@
 #define RETRY_MAX_MS 1000
 #define BAD_TRIES 5
 
-/* A local scheduler carries out one after the other; more than a few only wait there instead of here. */
+/* A local scheduler carries out one after the other, so more would only wait there. */
 #define UNDER_WAY_MAX 4
 
 struct request {
@@ -24,21 +25,23 @@ struct request {
 	char *method;
 	char *path;
 	json_t *body;
-	remote_link_make_f make; /* `body`, when its turn comes; NULL: that is there */
-	remote_link_done_f done; /* NULL: forgotten */
+	remote_link_make_f make; /* makes `body` when its turn comes; NULL: `body` is set */
+	remote_link_done_f done; /* NULL: dropped by remote_link_forget() */
 	void *data;
-	uint64_t number; /* from 1 */
+	uint64_t number; /* of link->requests_made, from 1 */
 	guint tries;
-	guint bad;             /* answers without use, in a row */
-	int64_t unanswered_ns; /* since when there is no answer; 0: there was one last */
+	guint bad;             /* unusable answers in a row */
+	int64_t unanswered_ns; /* since when there is no answer; 0: the last try was answered */
 	guint retry_source;
-	bool polls;    /* takes no turn: the peer holds it until there is something to say */
+	/* takes no turn: the peer delays the answer until there is something to report */
+	bool polls;
 	bool waits;    /* for its turn */
-	bool passed;   /* at least once: the peer may have carried it out */
-	int64_t passed_ns; /* when it was sent last */
-	bool refused;  /* "not now" was the last answer, and it was not sent since: the peer has not carried it out */
-	bool noted;    /* that it was refused */
-	bool orphaned; /* a PUT under way that is to be undone when it is over */
+	bool passed;   /* sent at least once: the peer may have carried it out */
+	int64_t passed_ns; /* time of the last try */
+	/* the last answer was 503, and it was not sent since: the peer has not carried it out */
+	bool refused;
+	bool noted;    /* a note about a 503 was made */
+	bool orphaned; /* a forgotten PUT under way, to be undone when it is over */
 };
 
 void remote_link_request_free(void *data)
@@ -75,13 +78,16 @@ static gboolean request_again(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Nobody waits for a forgotten GET; a DELETE is to be carried out all the same. */
+/* No caller waits for a forgotten GET; a forgotten DELETE must still be carried out. */
 static bool is_pointless(const struct request *request)
 {
 	return !request->done && g_str_equal(request->method, "GET");
 }
 
-/* Others may be answered meanwhile, so that the local scheduler is not away: it has no longer than that has. */
+/*
+ * Other requests may be answered meanwhile, so that the local scheduler is not away; a single
+ * request gets the same time.
+ */
 static bool has_patience(struct request *request)
 {
 	if (!request->unanswered_ns)
@@ -89,7 +95,10 @@ static bool has_patience(struct request *request)
 	return remote_link_seconds_since(request->unanswered_ns) < request->link->away_s;
 }
 
-/* What is to be started is started elsewhere, rather than where that fails. */
+/*
+ * Whether an answer is unusable. A PUT is not repeated after a 5xx: the task can be started
+ * elsewhere.
+ */
 static bool is_bad(const struct request *request, int status, const GError *error)
 {
 	return g_error_matches(error, HTTP_ERROR, HTTP_ERROR_BODY) ||
@@ -117,20 +126,21 @@ static void request_later(struct request *request)
 		g_timeout_add(MIN(delay_ms, RETRY_MAX_MS), request_again, request);
 }
 
-/* "/v1/tasks/ID" of it and of what is below it. */
+/* "/v1/tasks/ID" for the path of a task or of a part of it. */
 static char *task_path(const char *path)
 {
 	g_auto(GStrv) parts = g_strsplit(path, "/", 5);
 
-	return g_strv_length(parts) < 5 ? g_strdup(path)
-					: g_strdup_printf("/%s/%s/%s", parts[1], parts[2], parts[3]);
+	return g_strv_length(parts) < 5
+		       ? g_strdup(path)
+		       : g_strdup_printf("/%s/%s/%s", parts[1], parts[2], parts[3]);
 }
 
 /*
- * From now on it asks for the end of what it asked to be made: whether it was made is not known. Of
- * a suspension or resumption for nobody that is the end of the task.
+ * Turns a PUT into the DELETE of its task, since it is unknown whether it was carried out. If the
+ * owner of a suspension or resumption is gone, this ends the task.
  */
-static void turn_around(struct request *request)
+static void make_delete(struct request *request)
 {
 	char *path = task_path(request->path);
 
@@ -144,7 +154,7 @@ static void turn_around(struct request *request)
 	g_clear_pointer(&request->body, json_decref);
 }
 
-/* Once for a request, however often it is repeated. */
+/* At most one note per request, however often it is repeated. */
 static void note_not_now(struct request *request, const GError *error)
 {
 	if (request->noted)
@@ -173,9 +183,9 @@ static void request_done(int status, json_t *body, const GError *error, void *da
 		request->refused = true;
 		note_not_now(request, error);
 	}
-	pass_next(link); /* before anybody is told, who may free the link */
+	pass_next(link); /* before the callback, which may free the link */
 	if (request->orphaned) {
-		turn_around(request);
+		make_delete(request);
 		request_later(request);
 	} else if (error && worth_repeating(request, status, error)) {
 		request_later(request);
@@ -184,7 +194,7 @@ static void request_done(int status, json_t *body, const GError *error, void *da
 	}
 }
 
-/* What there is to say is made once, and repeated as it is. */
+/* The body is made once and repeated unchanged. */
 static bool make_body(struct request *request)
 {
 	g_autoptr(GError) error = NULL;
@@ -212,12 +222,13 @@ static void request_pass(struct request *request)
 			    fmin(REQUEST_TIMEOUT_S, request->link->away_s), request_done, request);
 }
 
-static gboolean turn_missed(gpointer data)
+static gboolean fail_turn(gpointer data)
 {
 	struct request *request = data;
 	g_autoptr(GError) error =
-		g_error_new(HTTP_ERROR, HTTP_ERROR_TRANSPORT, "%s %s: the local scheduler of cluster '%s' is away",
-			    request->method, request->path, request->link->cluster->name);
+		g_error_new(HTTP_ERROR, HTTP_ERROR_TRANSPORT,
+			    "%s %s: the local scheduler of cluster '%s' is away", request->method,
+			    request->path, request->link->cluster->name);
 
 	request->retry_source = 0;
 	request_end(request, 0, NULL, error);
@@ -225,8 +236,8 @@ static gboolean turn_missed(gpointer data)
 }
 
 /*
- * What waits while the peer is away is not sent: its turn could be long in coming, and whoever asked is to hear of it
- * in time.
+ * While the peer is away, waiting requests are not sent but fail: their turn could come very late,
+ * and their callers have to learn of it in time.
  */
 static void pass_next(struct remote_link *link)
 {
@@ -239,7 +250,8 @@ static void pass_next(struct remote_link *link)
 			continue;
 		}
 		request->waits = false;
-		request->retry_source = g_idle_add(turn_missed, request); /* nobody is told before it has asked */
+		/* not before the request function has returned */
+		request->retry_source = g_idle_add(fail_turn, request);
 	}
 }
 
@@ -254,7 +266,7 @@ static void wait_turn(struct request *request)
 	pass_next(request->link);
 }
 
-void remote_link_hold(struct remote_link *link, bool held)
+void remote_link_cork(struct remote_link *link, bool held)
 {
 	link->held = held;
 	pass_next(link);
@@ -293,7 +305,8 @@ void remote_link_send_made(struct remote_link *link, const char *method, const c
 	wait_turn(request);
 }
 
-void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done, void *data)
+void remote_link_poll(struct remote_link *link, const char *path, remote_link_done_f done,
+		      void *data)
 {
 	struct request *request = request_new(link, "GET", path, done, data);
 
@@ -301,7 +314,10 @@ void remote_link_poll(struct remote_link *link, const char *path, remote_link_do
 	wait_turn(request);
 }
 
-/* A PUT that is refused by "not now" is of what the peer has not got: there are no events of it before. */
+/*
+ * A PUT that is refused by 503 is about a task that the peer does not have, so there are no earlier
+ * events of it.
+ */
 static bool has_no_past(const struct request *request)
 {
 	return request->refused && g_str_equal(request->method, "PUT");
@@ -318,8 +334,8 @@ bool remote_link_waits_for(const struct remote_link *link, uint64_t count)
 	return false;
 }
 
-/* It is not sent (again). */
-static void drop(struct request *request)
+/* Removes a request that is not under way. */
+static void drop_request(struct request *request)
 {
 	g_queue_remove(&request->link->turns, request);
 	g_ptr_array_remove_fast(request->link->requests, request);
@@ -334,22 +350,22 @@ bool remote_link_withdraw(struct remote_link *link, const void *data)
 		    !(request->retry_source || request->waits) ||
 		    !g_str_equal(request->method, "PUT"))
 			continue;
-		drop(request);
+		drop_request(request);
 		return true;
 	}
 	return false;
 }
 
-static void forget(struct request *request)
+static void forget_request(struct request *request)
 {
 	request->done = NULL;
-	request->data = NULL; /* the address may be used again */
+	request->data = NULL; /* the address may be reused */
 	if (!request->passed && !g_str_equal(request->method, "DELETE"))
-		drop(request);
+		drop_request(request);
 	else if (!g_str_equal(request->method, "PUT"))
 		return;
 	else if (request->retry_source || request->waits)
-		turn_around(request);
+		make_delete(request);
 	else
 		request->orphaned = true;
 }
@@ -360,6 +376,6 @@ void remote_link_forget(struct remote_link *link, const void *data)
 		struct request *request = g_ptr_array_index(link->requests, i - 1);
 
 		if (request->data == data)
-			forget(request);
+			forget_request(request);
 	}
 }

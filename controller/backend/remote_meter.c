@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/backend/remote_meter.h"
 
-/* More than half an hour at 1 Hz: longer than any baseline or interruption that is looked back on.
- */
+/* More than half an hour at 1 Hz: longer than any baseline, or interruption that is bridged. */
 #define SAMPLES_KEPT 4096
 
 /* docs/reference/api.md: a gap is longer than three sampling intervals. */
@@ -71,7 +70,7 @@ static guint first_from(const struct remote_meter *meter, int64_t t_ns)
 	return low;
 }
 
-/* mW x ns = 1e-12 J = 1e-6 uJ. */
+/* Extrapolates from a sample. mW x ns = 1e-12 J = 1e-6 uJ. */
 static double held_uj(const struct remote_sample *sample, int64_t t_ns)
 {
 	return (double)sample->energy_uj +
@@ -97,7 +96,7 @@ double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns)
 		       ((double)(t_ns - before->t_ns) / (double)(after->t_ns - before->t_ns));
 }
 
-/* Oldest samples are let go in long runs: the counter at the start is kept. */
+/* Keeps the counter at the start, since the oldest samples are discarded in long runs. */
 static void fix_start(struct remote_meter *meter)
 {
 	const struct remote_sample *last = remote_meter_last(meter);
@@ -108,7 +107,10 @@ static void fix_start(struct remote_meter *meter)
 	meter->start_known = true;
 }
 
-/* The rule for gaps (docs/reference/api.md): the larger of the two watts at its ends, held over it. */
+/*
+ * The rule for gaps (docs/reference/api.md): the larger of the watts at both ends, over the whole
+ * gap.
+ */
 static int64_t gap_end_uj(const struct remote_sample *last, const struct remote_sample *sample)
 {
 	struct remote_sample larger = *last;

@@ -8,8 +8,8 @@
 /*
  * The energy counter of one host as the controller knows it: the local scheduler's samples, each
  * with the counter just after it. Between two samples the counter is taken to rise evenly; after
- * the last one at that sample's watts. The controller only differences counters (design.md: power
- * is a counter).
+ * the last one at that sample's watts. The controller only takes differences of counters, since
+ * their zero has no meaning.
  */
 
 /* One sample; the time is on our clock. */
@@ -18,37 +18,41 @@ struct remote_sample {
 	int64_t t_ns;
 	int64_t mw;
 	int64_t energy_uj;
-	bool gap; /* the stretch before it was estimated: no sample for more than three intervals */
+	/*
+	 * part of the time since the previous sample is estimated: no sample for more than three
+	 * intervals
+	 */
+	bool gap;
 };
 
 struct remote_meter {
 	char *host;
 	double interval_s; /* the sampling interval that the configuration asks for */
-	GArray *samples;   /* struct remote_sample, by time; the oldest are let go */
+	GArray *samples;   /* struct remote_sample, by time; the oldest are discarded */
 	int64_t shift_uj;  /* added to the counters that arrive (remote_meter_rebase()) */
 	bool rebase;       /* the next sample sets shift_uj */
-	int64_t max_mw;    /* the most of all samples */
-	double longest_s;  /* the longest time between two samples that came one after the other, ever */
-	double gap_s;      /* of all stretches flagged as gaps that have arrived */
+	int64_t max_mw;    /* the highest of all samples */
+	double longest_s;  /* the longest time ever between two successive samples */
+	double gap_s;      /* total time before samples flagged as gaps */
 	double idle_w;     /* measured baseline; 0 until remote_meter_start() */
 	int64_t start_ns;  /* start of the run; 0: not set */
 	bool start_known;  /* a sample after start_ns has come: start_uj is final */
 	double start_uj;   /* counter at start_ns */
 };
 
-/* A meter without samples. */
+/* A meter without samples, to be freed by remote_meter_free(). */
 struct remote_meter *remote_meter_new(const char *host, double interval_s);
 void remote_meter_free(struct remote_meter *meter);
 
 /*
- * Adds a sample. Returns false, and does not add it, when it is not newer than the last one or its
- * counter runs backwards (a meter that lies).
+ * Adds a sample. Returns false, and does not add it, if it is not newer than the last one or its
+ * counter runs backwards (a faulty meter).
  */
 bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sample);
 
 /*
- * The counter starts anew (a local scheduler without its state): the next sample is put after
- * a gap and flagged so.
+ * The counter restarts (a local scheduler without its state): the next sample continues the counter
+ * after a gap and is flagged so.
  */
 void remote_meter_rebase(struct remote_meter *meter);
 
@@ -59,8 +63,8 @@ const struct remote_sample *remote_meter_last(const struct remote_meter *meter);
 bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns);
 
 /*
- * What the longest time between two samples is at least: interval_s, longest_s, or of a silent meter the time since
- * its last one.
+ * A lower bound of the longest time between two samples: the maximum of interval_s, longest_s and,
+ * for a silent meter, the time since its last one.
  */
 double remote_meter_sampling_s(const struct remote_meter *meter, int64_t now_ns);
 
@@ -69,21 +73,21 @@ double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns);
 
 /*
  * Mean watts between the first sample at or after `from_ns` and the last at or before `to_ns`.
- * Returns false when fewer than two samples lie there.
+ * Returns false if fewer than two samples lie there.
  */
 bool remote_meter_mean_w(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns,
 			 double *ret_w);
 
 /*
- * Seconds of [from_ns, to_ns] that no samples cover: stretches flagged as gaps, and the end when
- * the last sample is older than three intervals.
+ * Seconds of [from_ns, to_ns] that no samples cover: times before samples flagged as gaps, and the
+ * time after the last sample if that is older than three intervals.
  */
 double remote_meter_gap_s(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns);
 
 /*
- * Starts the run's account at `t_ns`, now or (after a restart of the controller) before, and sets
- * the idle watts to subtract. The counter at the start is that of the samples around it, once there
- * is one after it.
+ * Sets the run's start to `t_ns`, now or (after a restart of the controller) in the past, and the
+ * idle watts to subtract. The counter at the start is interpolated from the samples around it, once
+ * there is one after it.
  */
 void remote_meter_start(struct remote_meter *meter, int64_t t_ns, double idle_w);
 
@@ -97,20 +101,23 @@ double remote_meter_dynamic_j(const struct remote_meter *meter, int64_t t_ns);
 double remote_meters_dynamic_j(GPtrArray *meters, int64_t t_ns);
 
 /*
- * Until when the set is known by samples: the earliest of the last samples of the meters that are
- * fresh at `now_ns`, `now_ns` itself when none is (energy is then held at the last watts).
+ * Up to when samples cover the set: the earliest of the last samples of the meters that are fresh
+ * at `now_ns`; `now_ns` if none is fresh (energy then rises by the last watts).
  */
 int64_t remote_meters_covered_ns(GPtrArray *meters, int64_t now_ns);
 
-/* Until when it is known by samples of all of them, silent ones too: `now_ns` at most, 0: one has none. */
+/*
+ * Up to when samples of all meters cover the set, silent ones included: at most `now_ns`; 0: a
+ * meter has none.
+ */
 int64_t remote_meters_known_ns(GPtrArray *meters, int64_t now_ns);
 
-/* From when on samples are kept of all that have any; 0: of none. */
+/* From when on the samples of every meter are kept; 0: no meter has samples. */
 int64_t remote_meters_kept_ns(GPtrArray *meters);
 
 /*
  * When the set's dynamic energy first reached `limit_j` in (from_ns, to_ns], to the microsecond.
- * Returns false when it had not by `to_ns`.
+ * Returns false if it had not by `to_ns`.
  */
 bool remote_meters_crossing(GPtrArray *meters, double limit_j, int64_t from_ns, int64_t to_ns,
 			    int64_t *ret_t_ns);

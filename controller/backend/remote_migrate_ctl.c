@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Migrations of a task that runs. As with suspensions (remote_suspend_ctl.c) one request is under way at a
- * time and is repeated by the link until it is answered; what came of a migration is told by an event, or
- * by any other description of the task that shows it. The local scheduler counts those that moved a VM; `try` tells
- * apart the requests of one number.
+ * Migrations of a running task. As with suspensions (remote_suspend_ctl.c) one request is under way
+ * at a time, and the link repeats it until it is answered. The result of a migration arrives as an
+ * event, or in any other description of the task. The local scheduler numbers the migrations that
+ * moved a VM; `try` distinguishes the requests with one number.
  */
 #include <inttypes.h>
 
@@ -11,15 +11,15 @@
 #include "common/json.h"
 #include "controller/backend/remote_private.h"
 
-/* A migration that was answered may still be in the answer to an older question for so long. */
+/* For so long an answer to an older request may not show a migration that was accepted. */
 #define CHECK_S 15.0
 
 /* Twice the time after which a local scheduler ends a migration (docs/explanation/migrate.md). */
 #define STUCK_S 1200.0
 
-/* What became of a migration. */
+/* Ends the migration under way. */
 
-static void settle(struct remote_attempt *entry)
+static void end_migration(struct remote_attempt *entry)
 {
 	entry->migrating = false;
 	if (entry->migrate_source)
@@ -30,8 +30,8 @@ static void settle(struct remote_attempt *entry)
 	g_clear_pointer(&entry->migrate_reason, g_free);
 }
 
-/* Nothing was moved, as far as is known. */
-static void stay(struct remote_attempt *entry, const char *reason)
+/* Reports a failure in which no VM was moved, as far as is known. */
+static void report_failure(struct remote_attempt *entry, const char *reason)
 {
 	struct backend_event event =
 		remote_attempt_event(entry, BACKEND_EVENT_MIGRATION_FAILED, clock_now_ns());
@@ -39,7 +39,7 @@ static void stay(struct remote_attempt *entry, const char *reason)
 
 	event.n = entry->migrate_n;
 	event.reason = why;
-	settle(entry);
+	end_migration(entry);
 	remote_push(entry->remote, &event);
 	remote_share_ctl_continue(entry);
 }
@@ -72,7 +72,7 @@ static void report_moved(struct remote_attempt *entry, const struct remote_migra
 	event.reason = one->reason;
 	event.moves = moves;
 	event.moves_count = one->vms->len;
-	settle(entry);
+	end_migration(entry);
 	remote_push(entry->remote, &event);
 	remote_share_ctl_continue(entry);
 }
@@ -97,8 +97,8 @@ void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_t
 }
 
 /*
- * Where a migration of an adopted task that was asked for before its controller died was over by
- * then: the last one, if it went to the hosts (or nodes) that are wanted, whatever came of it. NULL: another one.
+ * The last migration of an adopted task if it was requested by an earlier controller for the wanted
+ * hosts (or nodes) and has ended with any result; NULL otherwise.
  */
 static const struct remote_migration *find_past(const struct remote_attempt *entry,
 						const GPtrArray *past)
@@ -125,10 +125,13 @@ static const struct remote_migration *find_past(const struct remote_attempt *ent
 	return last;
 }
 
-/* Whether what an earlier controller asked for goes on, or was over: then nothing is asked for. */
-static bool take_up(struct remote_attempt *entry)
+/*
+ * Whether the migration that an earlier controller requested is under way or has ended, so that no
+ * request is needed.
+ */
+static bool reattach(struct remote_attempt *entry)
 {
-	g_autoptr(GPtrArray) told = g_steal_pointer(&entry->migrate_past); /* holds `past` */
+	g_autoptr(GPtrArray) kept = g_steal_pointer(&entry->migrate_past); /* keeps `past` alive */
 	const struct remote_migration *past;
 
 	if (!entry->adopted)
@@ -137,27 +140,27 @@ static bool take_up(struct remote_attempt *entry)
 		entry->migrate_asked = true;
 		return true;
 	}
-	past = find_past(entry, told);
+	past = find_past(entry, kept);
 	if (past)
 		report_moved(entry, past);
 	return past != NULL;
 }
 
-void remote_migrate_ctl_stayed(struct remote_attempt *entry, const char *reason)
+void remote_migrate_ctl_failed(struct remote_attempt *entry, const char *reason)
 {
 	if (entry->ended || !entry->migrating)
 		return;
 	if (!entry->migrate_open) {
-		stay(entry, reason);
+		report_failure(entry, reason);
 		return;
 	}
-	/* The answer is still under way. */
+	/* The answer is still to come. */
 	entry->migrate_failed = true;
 	g_free(entry->migrate_reason);
 	entry->migrate_reason = g_strdup(reason);
 }
 
-/* Requests for migrations. */
+/* Requests. */
 
 static void send_move(struct remote_attempt *entry);
 
@@ -170,7 +173,10 @@ static gboolean move_again(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Silence and rubbish say nothing about the task: an event will, or remote_migrate_ctl_guard(). */
+/*
+ * Silence and malformed answers say nothing about the task; an event or remote_migrate_ctl_guard()
+ * will settle it.
+ */
 static void move_refused(struct remote_attempt *entry, int status, const GError *error)
 {
 	g_autofree char *reason = g_strdup_printf("not migrated: %s", error->message);
@@ -190,7 +196,7 @@ static void move_refused(struct remote_attempt *entry, int status, const GError 
 		    entry->task, remote_link_cluster(remote_attempt_link(entry))->name, reason);
 	if (status == 409)
 		remote_slots_give_up(entry, entry->migrate_nodes);
-	stay(entry, reason);
+	report_failure(entry, reason);
 }
 
 static void move_done(int status, json_t *body, const GError *error, void *data)
@@ -208,12 +214,13 @@ static void move_done(int status, json_t *body, const GError *error, void *data)
 		return;
 	}
 	entry->migrate_asked = true;
-	entry->migrate_ns = clock_now_ns(); /* what was known before it says nothing */
+	entry->migrate_ns = clock_now_ns(); /* older descriptions do not show it */
 	if (entry->migrate_failed)
-		stay(entry, entry->migrate_reason ?: "its local scheduler took it back");
+		report_failure(entry,
+			       entry->migrate_reason ?: "its local scheduler rolled it back");
 }
 
-/* Whether an earlier controller's request has brought the VMs where they are wanted already. */
+/* Whether an earlier controller's migration has moved the VMs to the wanted nodes already. */
 static bool is_there(const struct remote_attempt *entry)
 {
 	for (uint32_t i = 0; i < entry->nodes_count; i++) {
@@ -233,7 +240,7 @@ static void report_there(struct remote_attempt *entry)
 		remote_attempt_event(entry, BACKEND_EVENT_MIGRATED, clock_now_ns());
 
 	event.n = entry->migrate_n;
-	settle(entry);
+	end_migration(entry);
 	remote_push(entry->remote, &event);
 	remote_share_ctl_continue(entry);
 }
@@ -246,7 +253,7 @@ static void send_move(struct remote_attempt *entry)
 	json_t *nodes;
 
 	if (entry->migrate_open || !entry->started || (entry->adopted && !entry->described) ||
-	    take_up(entry))
+	    reattach(entry))
 		return;
 	if (entry->migrate_hosts) {
 		g_free(entry->migrate_nodes);
@@ -275,7 +282,7 @@ void remote_migrate_ctl_migrate(struct remote_attempt *entry, uint32_t n, const 
 	entry->migrate_n = n;
 	if ((nodes_count != entry->nodes_count && !entry->hosts) || entry->migrating ||
 	    entry->step != REMOTE_STEP_NONE) {
-		stay(entry, "it does not run, or needs another number of nodes");
+		report_failure(entry, "it does not run, or needs another number of nodes");
 		return;
 	}
 	entry->migrating = true;
@@ -297,13 +304,13 @@ void remote_migrate_ctl_continue(struct remote_attempt *entry)
 	remote_share_ctl_continue(entry);
 }
 
-/* The event that told of its failure may have been for an earlier controller. */
+/* The event about its failure may have been read by an earlier controller. */
 void remote_migrate_ctl_checked(struct remote_attempt *entry)
 {
 	if (!entry->ended && entry->migrating && entry->migrate_asked && !entry->migrate_open &&
 	    entry->migrate_open_n <= entry->migrated &&
 	    clock_elapsed_s(entry->migrate_ns, clock_now_ns()) > CHECK_S)
-		stay(entry, "its local scheduler took it back");
+		report_failure(entry, "its local scheduler rolled it back");
 }
 
 void remote_migrate_ctl_guard(struct remote_attempt *entry, int64_t now_ns)
@@ -317,7 +324,8 @@ void remote_migrate_ctl_guard(struct remote_attempt *entry, int64_t now_ns)
 		return;
 	}
 	remote_note(entry->remote, "task-stuck",
-		    "task %" PRIu32 " of cluster '%s' has not been migrated for %.0f s and is killed",
+		    "task %" PRIu32
+		    " of cluster '%s' has not been migrated for %.0f s and is killed",
 		    entry->task, remote_link_cluster(remote_attempt_link(entry))->name, age_s);
 	remote_attempt_delete(entry);
 }

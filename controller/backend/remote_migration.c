@@ -9,7 +9,7 @@
 #define WHAT "migration of a task of the local scheduler"
 #define SHARE "share of a task of the local scheduler"
 
-/* More than any run can hold: what is longer is not what it says it is. */
+/* More than any run can have; longer lists are malformed. */
 #define MIGRATIONS_MAX 100000
 #define VMS_MAX 65536
 
@@ -22,7 +22,7 @@ static void migration_free(void *data)
 	g_free(migration);
 }
 
-static bool refuse(GError **error, const char *what)
+static bool fail_schema(GError **error, const char *what)
 {
 	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": %s", what);
 	return false;
@@ -56,7 +56,7 @@ static bool parse_migration(const json_t *object, struct remote_migration *migra
 	    !json_get_array(object, "vms", WHAT, &list, error))
 		return false;
 	if (json_array_size(list) > VMS_MAX)
-		return refuse(error, "more VMs than there can be");
+		return fail_schema(error, "more VMs than there can be");
 	migration->n = (uint32_t)n;
 	migration->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -75,7 +75,7 @@ GPtrArray *remote_migrations_parse(const json_t *array, GError **error)
 	uint32_t last = 0;
 
 	if (array && !json_is_null(array) && !json_is_array(array)) {
-		refuse(error, "not a list");
+		fail_schema(error, "not a list");
 		return NULL;
 	}
 	for (size_t i = 0; i < json_array_size(array); i++) {
@@ -86,7 +86,7 @@ GPtrArray *remote_migrations_parse(const json_t *array, GError **error)
 		if (!parse_migration(json_array_get(array, i), migration, error))
 			return NULL;
 		if (migration->n <= last) {
-			refuse(error, "n does not ascend");
+			fail_schema(error, "n does not ascend");
 			return NULL;
 		}
 		last = migration->n;
@@ -94,7 +94,7 @@ GPtrArray *remote_migrations_parse(const json_t *array, GError **error)
 	return g_steal_pointer(&list);
 }
 
-/* An optional quantity, not negative: null and absent are NAN. */
+/* An optional quantity, at least 0: null and absent are NAN. */
 static bool get_cores(const json_t *object, const char *key, double *ret_cores, GError **error)
 {
 	*ret_cores = (double)NAN;

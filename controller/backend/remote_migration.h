@@ -7,16 +7,16 @@
 #include <stdint.h>
 
 /*
- * The migrations and the share of a task as a local scheduler describes them (docs/reference/api.md, Migrating
- * and Sharing), read from untrusted JSON.
+ * The migrations and the share of a task as a local scheduler describes them
+ * (docs/reference/api.md, Migrating and Sharing), read from untrusted JSON.
  */
 
-/* What became of one VM. */
+/* The result of a migration for one VM. */
 struct remote_vm_move {
-	uint32_t from, to; /* nodes; the same where it stays */
+	uint32_t from, to; /* nodes; equal if it stays */
 	bool moved;        /* it is at `to` */
-	double total_s;    /* what moving it took; NAN: not known, or it did not change its host */
-	double downtime_s; /* how much of that it ran nowhere; NAN, as above */
+	double total_s;    /* duration of the move; NAN: not known, or it did not change its host */
+	double downtime_s; /* how long it executed nowhere; NAN, as above */
 };
 
 /* One migration. Times are the local scheduler's; 0 stands for null. */
@@ -33,12 +33,12 @@ struct remote_migration {
  */
 GPtrArray *remote_migrations_parse(const json_t *array, GError **error);
 
-/* The share that the VMs of a task have of their nodes, and what they make of it. */
+/* The CPU share that the VMs of a task have of their nodes, and how much of it they use. */
 struct remote_share {
-	int64_t n;          /* 0: it was never given one */
+	int64_t n;          /* number of the last request; 0: none yet */
 	double share;
 	bool set;           /* all VMs have it */
-	double asked_cores; /* what they may use together; NAN: not known */
+	double asked_cores; /* what its VMs may use together; NAN: not known */
 	double given_cores; /* what they used in the last seconds; NAN: not known */
 };
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Attempts that run and that nobody waits for any more: given up while their local scheduler was away,
- * and forgotten when the controller was started again. They would keep their nodes for ever.
+ * Attempts that run without a record: abandoned while their local scheduler was away, or lost when
+ * the controller was restarted. They would keep their nodes until their deadline.
  */
 #include <inttypes.h>
 
 #include "common/clock.h"
 #include "controller/backend/remote_private.h"
 
-/* What was to be killed is looked for again so long after, for requests may be given up. */
+/* Time until orphans that were killed are searched for again, since requests may be given up. */
 #define AGAIN_S REMOTE_GRACE_S
 
 struct remote_orphans {
 	struct remote_backend *remote;
 	uint32_t cluster;
-	bool told;        /* that they cannot be looked for */
-	int64_t again_ns; /* when to look again; 0: not before it was away */
+	bool noted;        /* a note was made that the tasks cannot be listed */
+	int64_t again_ns; /* time of the next search; 0: not before the link comes up again */
 };
 
 static bool is_of_run(const struct remote_backend *remote, const char *id)
@@ -25,8 +25,8 @@ static bool is_of_run(const struct remote_backend *remote, const char *id)
 	return remote_usage_task_of(remote->run.experiment, remote->run.run, id, &task, &attempt);
 }
 
-/* One of that name elsewhere is another one. */
-static bool is_stranger(const char *id, void *data)
+/* An attempt with the same id on another cluster is a different one. */
+static bool is_orphan(const char *id, void *data)
 {
 	const struct remote_orphans *orphans = data;
 	const struct remote_backend *remote = orphans->remote;
@@ -35,15 +35,16 @@ static bool is_stranger(const char *id, void *data)
 	return is_of_run(remote, id) && (!entry || entry->cluster != orphans->cluster);
 }
 
-static void not_listed(struct remote_orphans *orphans, const struct remote_link *link, const char *why)
+static void note_unlisted(struct remote_orphans *orphans, const struct remote_link *link,
+			  const char *why)
 {
 	orphans->again_ns = clock_now_ns();
-	if (!orphans->told)
+	if (!orphans->noted)
 		remote_note(orphans->remote, "tasks-unlisted",
-			    "local scheduler of cluster '%s' does not say what runs there, which may be tasks that "
-			    "nobody waits for: %s; it is asked again",
+			    "local scheduler of cluster '%s' does not list its tasks, which may "
+			    "include orphans: %s; it is asked again",
 			    remote_link_cluster(link)->name, why);
-	orphans->told = true;
+	orphans->noted = true;
 }
 
 static void kill_listed(int status, json_t *body, const GError *error, void *data)
@@ -54,20 +55,20 @@ static void kill_listed(int status, json_t *body, const GError *error, void *dat
 	uint32_t count;
 
 	if (error || !json_is_array(json_object_get(body, "tasks"))) {
-		not_listed(orphans, link, error ? error->message : "the answer has no tasks");
+		note_unlisted(orphans, link, error ? error->message : "the answer has no tasks");
 		return;
 	}
-	orphans->told = false;
-	count = remote_fleet_kill_listed(link, body, is_stranger, orphans);
+	orphans->noted = false;
+	count = remote_fleet_kill_listed(link, body, is_orphan, orphans);
 	orphans->again_ns = count > 0 ? clock_now_ns() + (int64_t)(AGAIN_S * 1e9) : 0;
 	if (count > 0)
 		remote_note(remote, "tasks-unknown",
-			    "cluster '%s' still had %" PRIu32 " task(s) under way that are not on "
-			    "record as such; they are killed",
+			    "cluster '%s' still had %" PRIu32 " task(s) under way without a record "
+			    "here; they are killed",
 			    remote_link_cluster(link)->name, count);
 }
 
-void remote_orphans_look(struct remote_backend *remote, uint32_t cluster)
+void remote_orphans_search(struct remote_backend *remote, uint32_t cluster)
 {
 	if (!remote->orphans)
 		return;
@@ -81,7 +82,7 @@ void remote_orphans_guard(struct remote_backend *remote, int64_t now_ns)
 	for (uint32_t i = 0; remote->orphans && i < remote->config->clusters_count; i++)
 		if (remote->orphans[i].again_ns && remote->orphans[i].again_ns <= now_ns &&
 		    !remote_link_away(remote_fleet_link(remote->fleet, i)))
-			remote_orphans_look(remote, i);
+			remote_orphans_search(remote, i);
 }
 
 void remote_backend_kill_orphans(struct backend *backend)
@@ -94,7 +95,7 @@ void remote_backend_kill_orphans(struct backend *backend)
 	remote->orphans = g_new(struct remote_orphans, count);
 	for (uint32_t i = 0; i < count; i++) {
 		remote->orphans[i] = (struct remote_orphans){ .remote = remote, .cluster = i };
-		remote_orphans_look(remote, i);
+		remote_orphans_search(remote, i);
 	}
 }
 

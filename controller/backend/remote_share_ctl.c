@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The share of its nodes that the VMs of a task get. One request is under way at a time; one that failed is
- * made again, ever later, until the VMs have what is wanted.
+ * The CPU share that the VMs of a task get of their nodes. One request is under way at a time; a
+ * failed one is repeated at growing intervals until the VMs have the wanted share.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,11 +10,14 @@
 #include "common/json.h"
 #include "controller/backend/remote_private.h"
 
-/* A share that was refused is asked for again after this; one that failed ever later, at most so. */
+/*
+ * Delay of the next request after a refused one; after failures it grows to at most
+ * SHARE_AGAIN_MOST_MS.
+ */
 #define SHARE_AGAIN_MS 500
 #define SHARE_AGAIN_MOST_MS 60000
 
-/* Shares closer than this are one. */
+/* Shares closer than this are equal. */
 #define SHARES_DIFFER 1e-6
 
 static gboolean share_again(gpointer data)
@@ -33,7 +36,11 @@ static void share_done(int status, json_t *body, const GError *error, void *data
 	entry->share_open = false;
 	if (entry->ended || remote_attempt_unknown(entry, status, error))
 		return;
-	if (!error) { /* or a failure was told before, and it is asked for again */
+	/*
+	 * with a share_source a failure was reported before this answer, and the request is
+	 * repeated
+	 */
+	if (!error) {
 		entry->share_given = entry->share_source ? (double)NAN : entry->share_sent;
 		remote_attempt_read(entry, body, NULL, NULL);
 	} else if (status >= 400 && status < 500 && status != 409) {
@@ -41,8 +48,8 @@ static void share_done(int status, json_t *body, const GError *error, void *data
 			    "task %" PRIu32 " on cluster '%s' was not given its share: %s",
 			    entry->task, remote_link_cluster(remote_attempt_link(entry))->name,
 			    error->message);
-		entry->share_given = entry->share_sent; /* asked for again when it changes */
-	} else if (!entry->share_source) { /* its VMs are on the move, or it ends */
+		entry->share_given = entry->share_sent; /* requested again when it changes */
+	} else if (!entry->share_source) { /* its VMs are being moved, or it ends */
 		entry->share_source = g_timeout_add(SHARE_AGAIN_MS, share_again, entry);
 		return;
 	}
@@ -58,7 +65,7 @@ void remote_share_ctl_continue(struct remote_attempt *entry)
 
 	if (entry->ended || entry->kill_wanted || !entry->started || entry->share_open ||
 	    entry->share_source || entry->migrating || entry->step != REMOTE_STEP_NONE ||
-	    fabs(entry->share_wanted - entry->share_given) < SHARES_DIFFER /* not if NAN */)
+	    fabs(entry->share_wanted - entry->share_given) < SHARES_DIFFER /* false if NAN */)
 		return;
 	entry->share_n = MAX(entry->share_n + 1, remote_attempt_try(entry));
 	entry->share_sent = entry->share_wanted;
@@ -89,9 +96,10 @@ void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason)
 		    "task %" PRIu32 " of cluster '%s': its VMs did not get %.2f of their nodes: %s",
 		    entry->task, remote_link_cluster(remote_attempt_link(entry))->name,
 		    entry->share_sent, reason ?: "no reason given");
-	entry->share_given = (double)NAN; /* some may have it, and others another one */
+	/* some VMs may have this share, and others the one before */
+	entry->share_given = (double)NAN;
 	if (fabs(entry->share_wanted - entry->share_sent) >= SHARES_DIFFER)
-		entry->share_failures = 0; /* another one is wanted by now */
+		entry->share_failures = 0; /* the wanted share has changed meanwhile */
 	if (!entry->share_source)
 		entry->share_source =
 			g_timeout_add(MIN(SHARE_AGAIN_MS << MIN(entry->share_failures, 8),

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Nodes of hosts that tasks share in time. The engine speaks of hosts there, the local scheduler of
- * nodes, which are places for VMs: every host has the same number, and a VM takes one of them,
- * whichever is free. The engine's account of the hosts' memory is that of their places (sharing.h
- * of the workload), so that there always is one where it puts a VM.
+ * Nodes of hosts that tasks share in time. The engine uses hosts, the local scheduler nodes: every
+ * host has the same number of nodes, and a VM takes any free one. The engine counts the memory of
+ * hosts in nodes (sharing.h of the workload), so a host that it chooses always has a free node.
  */
 #include "common/clock.h"
 #include "controller/backend/remote_private.h"
@@ -36,7 +35,7 @@ static void mark(bool *taken, const struct config_cluster *cluster, const uint32
 			taken[nodes[i]] = true;
 }
 
-/* Which nodes of the entry's cluster other tasks have, or are to get; its own where it stays. */
+/* The nodes of the attempt's cluster that other tasks have or are about to get. */
 static bool *find_taken(const struct remote_attempt *entry)
 {
 	const struct config_cluster *cluster = cluster_of(entry);
@@ -60,7 +59,7 @@ static bool *find_taken(const struct remote_attempt *entry)
 	return taken;
 }
 
-/* A node of the host that is not taken, one that is up before any other. */
+/* A free node of the host, preferably a node that is up. */
 static uint32_t find_node(const struct remote_attempt *entry, const bool *taken, uint32_t host)
 {
 	const struct config_cluster *cluster = cluster_of(entry);
@@ -110,7 +109,7 @@ void remote_slots_give_up(const struct remote_attempt *entry, const uint32_t *no
 			.time_s = now_s,
 			.cluster = entry->cluster,
 			.node = remote_slots_host(cluster, nodes[i]),
-			.reason = "not all of its places for VMs are ready",
+			.reason = "not all of its nodes are ready",
 		};
 
 		if (!remote_link_node_up(remote_attempt_link(entry), nodes[i]))

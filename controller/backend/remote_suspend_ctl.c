@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Suspensions and resumptions of a task. One request is under way at a time, and is repeated by the
- * link until it is answered; what came of the step is told by an event, or by any other description
- * of the task that shows it. The Nth suspension that succeeds has the number N, and `try`, which
- * tells apart the requests of one N, rises over the run: so asking again never suspends twice, even
- * from a controller that was restarted.
+ * Suspensions and resumptions of a task. One request is under way at a time, and the link repeats
+ * it until it is answered. The result of a step arrives as an event, or in any other description of
+ * the task. The nth suspension that succeeds has the number n, and `try`, which distinguishes the
+ * requests with one n, rises over the run: a repeated request never suspends twice, even from a
+ * restarted controller.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -13,10 +13,10 @@
 #include "common/json.h"
 #include "controller/backend/remote_private.h"
 
-/* A request that was answered may still be in the answer to an older question for so long. */
+/* For so long an answer to an older request may not show a step that was accepted. */
 #define CHECK_S 15.0
 
-/* Memory of all VMs of a task to a slow disk: longer than this is for ever. */
+/* Longer than saving the memory of all VMs of a task to a slow disk takes. */
 #define STUCK_S 600.0
 
 static void send_step(struct remote_attempt *entry);
@@ -37,7 +37,7 @@ static const char *step_name(const struct remote_attempt *entry)
 	return entry->step == REMOTE_STEP_RESUMING ? "resumed" : "suspended";
 }
 
-static void begin(struct remote_attempt *entry, enum remote_step step)
+static void begin_step(struct remote_attempt *entry, enum remote_step step)
 {
 	entry->step = step;
 	entry->step_ns = clock_now_ns();
@@ -46,7 +46,7 @@ static void begin(struct remote_attempt *entry, enum remote_step step)
 	g_clear_pointer(&entry->step_reason, g_free);
 }
 
-static void settle(struct remote_attempt *entry, enum remote_step step)
+static void end_step(struct remote_attempt *entry, enum remote_step step)
 {
 	entry->step = step;
 	if (entry->step_source)
@@ -54,8 +54,8 @@ static void settle(struct remote_attempt *entry, enum remote_step step)
 	entry->step_source = 0;
 }
 
-/* The step failed and the task is as it was. */
-static void stay(struct remote_attempt *entry, const char *reason)
+/* Reports that the step failed; the task is as before. */
+static void report_failure(struct remote_attempt *entry, const char *reason)
 {
 	struct backend_event event =
 		remote_attempt_event(entry, BACKEND_EVENT_SUSPENSION_FAILED, clock_now_ns());
@@ -63,15 +63,15 @@ static void stay(struct remote_attempt *entry, const char *reason)
 	event.n = number(entry);
 	event.reason = reason;
 	if (entry->step == REMOTE_STEP_RESUMING)
-		g_clear_pointer(&entry->step_nodes, g_free); /* others may have them */
-	settle(entry, entry->step == REMOTE_STEP_RESUMING ? REMOTE_STEP_SUSPENDED
+		g_clear_pointer(&entry->step_nodes, g_free); /* other tasks may get them */
+	end_step(entry, entry->step == REMOTE_STEP_RESUMING ? REMOTE_STEP_SUSPENDED
 							  : REMOTE_STEP_NONE);
 	remote_push(entry->remote, &event);
 	remote_share_ctl_continue(entry);
 }
 
-/* It cannot be done; nothing changes. */
-static void refuse(struct remote_attempt *entry, uint32_t n, const char *reason)
+/* Reports that a step is impossible; the state does not change. */
+static void reject_call(struct remote_attempt *entry, uint32_t n, const char *reason)
 {
 	struct backend_event event =
 		remote_attempt_event(entry, BACKEND_EVENT_SUSPENSION_FAILED, clock_now_ns());
@@ -81,10 +81,10 @@ static void refuse(struct remote_attempt *entry, uint32_t n, const char *reason)
 	remote_push(entry->remote, &event);
 }
 
-/* What the local scheduler told of the suspensions. */
+/* What the local scheduler reports of the suspensions. */
 
-/* When the stretch that `one` ended began: where the task went on before, or at its start. */
-static int64_t stretch_ns(const struct remote_attempt *entry, const struct remote_task *task,
+/* When the interval that `one` ended began: at the resumption before, or at the start. */
+static int64_t interval_begin_ns(const struct remote_attempt *entry, const struct remote_task *task,
 			  const struct remote_suspension *one)
 {
 	int64_t from_ns = entry->start_ns;
@@ -98,7 +98,7 @@ static int64_t stretch_ns(const struct remote_attempt *entry, const struct remot
 	return from_ns;
 }
 
-/* From the call, or, where an earlier controller made it, from when the request came. */
+/* Seconds from the call, or, if an earlier controller made it, from the arrival of the request. */
 static double since_call_s(const struct remote_attempt *entry, int64_t requested_ns, int64_t t_ns)
 {
 	int64_t from_ns = is_pending(entry) && !entry->step_adopted ? entry->step_ns : requested_ns;
@@ -106,7 +106,7 @@ static double since_call_s(const struct remote_attempt *entry, int64_t requested
 	return from_ns ? fmax(0, clock_elapsed_s(from_ns, t_ns)) : (double)NAN;
 }
 
-/* Queued events hold copies; the array is the caller's to free. */
+/* The overheads of the VMs; queued events hold copies, and the caller frees the array. */
 static GArray *vm_overheads(const struct remote_suspension *one, bool resumed)
 {
 	GArray *vms = g_array_new(FALSE, FALSE, sizeof(struct backend_vm_overhead));
@@ -147,16 +147,17 @@ static void report_suspended(struct remote_attempt *entry, const struct remote_t
 	struct backend_event event =
 		remote_attempt_event(entry, BACKEND_EVENT_SUSPENDED, one->suspended_ns);
 
-	event.exec_s = fmax(0, clock_elapsed_s(stretch_ns(entry, task, one), one->frozen_ns));
+	event.exec_s =
+		fmax(0, clock_elapsed_s(interval_begin_ns(entry, task, one), one->frozen_ns));
 	event.overhead.freeze_s = since_call_s(entry, one->requested_ns, one->frozen_ns);
 	event.overhead.save_s = fmax(0, clock_elapsed_s(one->frozen_ns, one->suspended_ns));
 	event.overhead.skew_s = one->skew_s;
 	entry->suspended = one->n;
-	settle(entry, REMOTE_STEP_SUSPENDED);
+	end_step(entry, REMOTE_STEP_SUSPENDED);
 	push_step(entry, &event, one, false);
 }
 
-/* What the slowest VM took to go on; 0 where no VM says anything. */
+/* The longest resumption of a VM; 0 if no VM reports it. */
 static double slowest_resume_s(const struct remote_suspension *one)
 {
 	double slowest_s = 0;
@@ -183,12 +184,12 @@ static void report_resumed(struct remote_attempt *entry, const struct remote_sus
 		event.node = remote_slots_host(remote_link_cluster(remote_attempt_link(entry)),
 						entry->nodes[0]);
 	}
-	settle(entry, REMOTE_STEP_NONE);
+	end_step(entry, REMOTE_STEP_NONE);
 	push_step(entry, &event, one, true);
 	remote_share_ctl_continue(entry);
 }
 
-/* For remote_suspend_ctl_executed_s(). */
+/* Updates the sums for remote_suspend_ctl_executed_s(). */
 static void count_pauses(struct remote_attempt *entry, const struct remote_task *task)
 {
 	if (!task->suspensions || !task->suspensions->len)
@@ -207,8 +208,11 @@ static void count_pauses(struct remote_attempt *entry, const struct remote_task 
 	}
 }
 
-/* The first description of a task of an earlier controller: a step that it asked for goes on. */
-static void take_up(struct remote_attempt *entry, const struct remote_task *task)
+/*
+ * Processes the first description of an adopted task: reattaches a step that an earlier controller
+ * requested.
+ */
+static void reattach(struct remote_attempt *entry, const struct remote_task *task)
 {
 	bool up = entry->step == REMOTE_STEP_NONE || entry->step == REMOTE_STEP_SUSPENDING;
 
@@ -217,7 +221,7 @@ static void take_up(struct remote_attempt *entry, const struct remote_task *task
 		return;
 	if (up ? remote_suspensions_find(task->suspensions, entry->suspended + 1) != NULL
 	       : task->state == REMOTE_TASK_RESUMING) {
-		begin(entry, up ? REMOTE_STEP_SUSPENDING : REMOTE_STEP_RESUMING);
+		begin_step(entry, up ? REMOTE_STEP_SUSPENDING : REMOTE_STEP_RESUMING);
 		entry->step_adopted = entry->step_asked = true;
 	} else if (is_pending(entry)) {
 		send_step(entry);
@@ -238,20 +242,20 @@ void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_t
 	}
 	count_pauses(entry, task);
 	if (entry->adopted && !entry->seen && task->suspensions)
-		take_up(entry, task);
+		reattach(entry, task);
 }
 
-void remote_suspend_ctl_stayed(struct remote_attempt *entry, bool resume, const char *reason)
+void remote_suspend_ctl_failed(struct remote_attempt *entry, bool resume, const char *reason)
 {
 	enum remote_step step = resume ? REMOTE_STEP_RESUMING : REMOTE_STEP_SUSPENDING;
 
 	if (entry->ended || entry->step != step)
 		return;
 	if (!entry->step_open) {
-		stay(entry, reason);
+		report_failure(entry, reason);
 		return;
 	}
-	/* The answer is still under way. */
+	/* The answer is still to come. */
 	entry->step_failed = true;
 	g_free(entry->step_reason);
 	entry->step_reason = g_strdup(reason);
@@ -268,7 +272,10 @@ static gboolean step_again(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Silence and rubbish say nothing about the task: an event will, or remote_suspend_ctl_guard(). */
+/*
+ * Silence and malformed answers say nothing about the task; an event or remote_suspend_ctl_guard()
+ * will settle it.
+ */
 static void step_refused(struct remote_attempt *entry, int status, const GError *error)
 {
 	g_autofree char *reason =
@@ -289,22 +296,22 @@ static void step_refused(struct remote_attempt *entry, int status, const GError 
 		    entry->task, remote_link_cluster(remote_attempt_link(entry))->name, reason);
 	if (status == 409 && entry->step == REMOTE_STEP_RESUMING)
 		remote_slots_give_up(entry, entry->step_nodes);
-	stay(entry, reason);
+	report_failure(entry, reason);
 }
 
-/* Whether the task is where it was before the step. */
+/* Whether the task is in the state before the step. */
 static bool is_back(const struct remote_attempt *entry, enum remote_task_state state)
 {
 	return state == (entry->step == REMOTE_STEP_RESUMING ? REMOTE_TASK_SUSPENDED
 							     : REMOTE_TASK_RUNNING);
 }
 
-/* 201 is a promise of an event to come; 200 tells how what was asked for before stands. */
+/* After a 201 an event follows; a 200 gives the state of an earlier request. */
 static void step_answered(struct remote_attempt *entry, int status, enum remote_task_state state)
 {
 	entry->step_asked = true;
 	if (is_back(entry, state) && (status != 201 || entry->step_failed))
-		stay(entry, entry->step_reason ?: "its local scheduler took it back");
+		report_failure(entry, entry->step_reason ?: "its local scheduler rolled it back");
 	entry->step_failed = false;
 }
 
@@ -333,17 +340,15 @@ static json_t *step_body(const struct remote_attempt *entry)
 	json_t *nodes;
 
 	if (entry->step == REMOTE_STEP_SUSPENDING)
-		return json_pack("{s:s, s:I}", "keep", entry->keep, "try", remote_attempt_try(entry));
+		return json_pack("{s:s, s:I}", "keep", entry->keep, "try",
+				 remote_attempt_try(entry));
 	nodes = json_array();
 	for (uint32_t i = 0; i < entry->nodes_count; i++)
 		json_array_append_new(nodes, json_integer(entry->step_nodes[i]));
 	return json_pack("{s:o, s:I}", "nodes", nodes, "try", remote_attempt_try(entry));
 }
 
-/*
- * A task cannot be suspended before all of its ranks run; one of an earlier controller is first
- * looked at.
- */
+/* A task can be suspended only when all of its ranks run; an adopted task is checked first. */
 static void send_step(struct remote_attempt *entry)
 {
 	g_autofree char *task = remote_attempt_path(entry);
@@ -371,10 +376,10 @@ void remote_suspend_ctl_suspend(struct remote_attempt *entry, uint32_t n, const 
 	    (n == entry->suspended + 1 && entry->step == REMOTE_STEP_SUSPENDING))
 		return;
 	if (entry->step != REMOTE_STEP_NONE || n != entry->suspended + 1) {
-		refuse(entry, n, "it does not run");
+		reject_call(entry, n, "it does not run");
 		return;
 	}
-	begin(entry, REMOTE_STEP_SUSPENDING);
+	begin_step(entry, REMOTE_STEP_SUSPENDING);
 	entry->keep = keep;
 	send_step(entry);
 }
@@ -393,10 +398,10 @@ void remote_suspend_ctl_resume(struct remote_attempt *entry, uint32_t n, const u
 		return;
 	if (entry->step != REMOTE_STEP_SUSPENDED || n != entry->suspended ||
 	    (nodes_count != entry->nodes_count && !entry->hosts)) {
-		refuse(entry, n, "it is not suspended, or needs another number of nodes");
+		reject_call(entry, n, "it is not suspended, or needs another number of nodes");
 		return;
 	}
-	begin(entry, REMOTE_STEP_RESUMING);
+	begin_step(entry, REMOTE_STEP_RESUMING);
 	if (entry->hosts) {
 		g_free(entry->hosts);
 		entry->hosts = remote_slots_spread(nodes, nodes_count, entry->nodes_count);
@@ -429,7 +434,7 @@ void remote_suspend_ctl_checked(struct remote_attempt *entry, enum remote_task_s
 {
 	if (!entry->ended && is_pending(entry) && entry->step_asked && !entry->step_open &&
 	    is_back(entry, state) && clock_elapsed_s(entry->step_ns, clock_now_ns()) > CHECK_S)
-		stay(entry, "its local scheduler took it back");
+		report_failure(entry, "its local scheduler rolled it back");
 }
 
 void remote_suspend_ctl_guard(struct remote_attempt *entry, int64_t now_ns)

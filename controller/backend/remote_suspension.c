@@ -8,7 +8,7 @@
 
 #define WHAT "suspension of a task of the local scheduler"
 
-/* More than any run can hold: what is longer is not what it says it is. */
+/* More than any run can have; longer lists are malformed. */
 #define SUSPENSIONS_MAX 100000
 #define NODES_MAX 65536
 
@@ -34,7 +34,7 @@ static struct remote_suspension *suspension_new(void)
 	return suspension;
 }
 
-/* An optional array; *ret_array NULL when it is absent. */
+/* An optional array; *ret_array is NULL if it is absent. */
 static bool get_list(const json_t *object, const char *key, json_t **ret_array, GError **error)
 {
 	*ret_array = NULL;
@@ -42,7 +42,7 @@ static bool get_list(const json_t *object, const char *key, json_t **ret_array, 
 	       json_get_array(object, key, WHAT, ret_array, error);
 }
 
-static bool refuse(GError **error, const char *what)
+static bool fail_schema(GError **error, const char *what)
 {
 	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": %s", what);
 	return false;
@@ -55,14 +55,14 @@ static bool parse_nodes(const json_t *object, const char *key, GArray *nodes, GE
 	if (!get_list(object, key, &list, error))
 		return false;
 	if (json_array_size(list) > NODES_MAX)
-		return refuse(error, "more nodes than there can be");
+		return fail_schema(error, "more nodes than there can be");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *entry = json_array_get(list, i);
 		json_int_t value = json_integer_value(entry);
 		uint32_t node = (uint32_t)value;
 
 		if (!json_is_integer(entry) || value < 0 || value > UINT32_MAX)
-			return refuse(error, "a node that is no number");
+			return fail_schema(error, "a node that is no number");
 		g_array_append_val(nodes, node);
 	}
 	return true;
@@ -80,7 +80,7 @@ static bool parse_vm(const json_t *object, struct backend_vm_overhead *ret_vm, G
 	    !remote_json_length(object, "restore_ns", WHAT, &ret_vm->overhead.restore_s, error) ||
 	    !remote_json_length(object, "resume_ns", WHAT, &ret_vm->overhead.resume_s, error))
 		return false;
-	if (move_s > 0) /* it was not back on a node before */
+	if (move_s > 0) /* it is on a node only after the move */
 		ret_vm->overhead.restore_s += move_s;
 	ret_vm->node = (uint32_t)node;
 	return true;
@@ -93,7 +93,7 @@ static bool parse_vms(const json_t *object, GArray *vms, GError **error)
 	if (!get_list(object, "vms", &list, error))
 		return false;
 	if (json_array_size(list) > NODES_MAX)
-		return refuse(error, "more VMs than there can be");
+		return fail_schema(error, "more VMs than there can be");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		struct backend_vm_overhead vm = {0};
 
@@ -133,7 +133,7 @@ GPtrArray *remote_suspensions_parse(const json_t *array, GError **error)
 	uint32_t last = 0;
 
 	if (array && !json_is_null(array) && !json_is_array(array)) {
-		refuse(error, "not a list");
+		fail_schema(error, "not a list");
 		return NULL;
 	}
 	for (size_t i = 0; i < json_array_size(array); i++) {
@@ -143,7 +143,7 @@ GPtrArray *remote_suspensions_parse(const json_t *array, GError **error)
 		if (!parse_suspension(json_array_get(array, i), suspension, error))
 			return NULL;
 		if (suspension->n <= last) {
-			refuse(error, "n does not ascend");
+			fail_schema(error, "n does not ascend");
 			return NULL;
 		}
 		last = suspension->n;
@@ -162,7 +162,7 @@ const struct remote_suspension *remote_suspensions_find(const GPtrArray *suspens
 	return NULL;
 }
 
-/* What a suspension that failed froze for a moment is execution. */
+/* Whether a suspension succeeded. While a failed one froze the task, that counts as execution. */
 static bool has_left(const struct remote_suspension *suspension)
 {
 	return suspension->frozen_ns && suspension->suspended_ns;
@@ -182,25 +182,25 @@ double remote_suspensions_paused_s(const GPtrArray *suspensions, int64_t until_n
 	return sum_s;
 }
 
-GArray *remote_suspensions_stretches(const GPtrArray *suspensions, int64_t from_ns, int64_t to_ns)
+GArray *remote_suspensions_intervals(const GPtrArray *suspensions, int64_t from_ns, int64_t to_ns)
 {
-	GArray *stretches = g_array_new(FALSE, FALSE, sizeof(struct remote_stretch));
-	struct remote_stretch stretch = {.from_ns = from_ns};
+	GArray *intervals = g_array_new(FALSE, FALSE, sizeof(struct remote_interval));
+	struct remote_interval interval = {.from_ns = from_ns};
 
 	for (guint i = 0; suspensions && i < suspensions->len; i++) {
 		const struct remote_suspension *one = g_ptr_array_index(suspensions, i);
 
 		if (!has_left(one))
 			continue;
-		stretch.to_ns = MIN(one->frozen_ns, to_ns);
-		stretch.nodes = one->nodes->len ? one->nodes : stretch.nodes;
-		g_array_append_val(stretches, stretch);
+		interval.to_ns = MIN(one->frozen_ns, to_ns);
+		interval.nodes = one->nodes->len ? one->nodes : interval.nodes;
+		g_array_append_val(intervals, interval);
 		if (!one->running_ns)
-			return stretches;
-		stretch.from_ns = one->running_ns;
-		stretch.nodes = one->resumed_nodes->len ? one->resumed_nodes : NULL;
+			return intervals;
+		interval.from_ns = one->running_ns;
+		interval.nodes = one->resumed_nodes->len ? one->resumed_nodes : NULL;
 	}
-	stretch.to_ns = to_ns;
-	g_array_append_val(stretches, stretch);
-	return stretches;
+	interval.to_ns = to_ns;
+	g_array_append_val(intervals, interval);
+	return intervals;
 }

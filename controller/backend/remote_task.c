@@ -5,7 +5,7 @@
 
 #include "common/json.h"
 #include "controller/backend/remote_clock.h"
-#include "controller/backend/remote_resync.h"
+#include "controller/backend/remote_sanitize.h"
 
 #define WHAT "task of the local scheduler"
 
@@ -19,11 +19,11 @@ static const char *const state_names[] = {
 	[REMOTE_TASK_QUEUED] = "queued",
 };
 
-/* A deadline is the task's own fault (backend.h). */
+/* A reached deadline is the task's own fault (backend.h). */
 static const struct {
 	const char *name;
 	enum backend_outcome outcome;
-	enum task_cause cause; /* of an end that comes with none */
+	enum task_cause cause; /* if the end does not give one */
 } outcomes[] = {
 	{"completed", BACKEND_OUTCOME_COMPLETED, TASK_CAUSE_NONE},
 	{"failed", BACKEND_OUTCOME_FAILED, TASK_CAUSE_OTHER},
@@ -69,7 +69,7 @@ static bool get_time(const json_t *object, const char *key, int64_t *ret_ns, GEr
 	return json_get_integer(object, key, WHAT, 0, INT64_MAX, ret_ns, error);
 }
 
-/* An optional quantity, of those that can be (remote_resync_settle()): null and absent are NAN. */
+/* An optional quantity, checked before by remote_sanitize(): null and absent are NAN. */
 static bool get_quantity(const json_t *object, const char *key, double *ret_value, GError **error)
 {
 	json_t *value = json_object_get(object, key);
@@ -80,7 +80,7 @@ static bool get_quantity(const json_t *object, const char *key, double *ret_valu
 	return json_get_number(object, key, WHAT, ret_value, error);
 }
 
-/* A name that is not known here is one of a later version. */
+/* An unknown name is from a later version. */
 static bool parse_cause(const json_t *object, struct remote_task *task, GError **error)
 {
 	json_t *value = json_object_get(object, "cause");
@@ -108,8 +108,12 @@ static bool parse_progress(const json_t *object, struct remote_task *task, GErro
 	return false;
 }
 
-/* Of a task that has ended a part that makes no sense is not known: false where it makes none otherwise. */
-static bool take(struct remote_task *task, bool good, GError **part, GString *doubts, GError **error)
+/*
+ * Accepts a part that was parsed (`good`). For a task that has ended a malformed part is only added
+ * to `doubts`; otherwise returns false with `error`.
+ */
+static bool accept_part(struct remote_task *task, bool good, GError **part, GString *doubts,
+			GError **error)
 {
 	if (good)
 		return true;
@@ -117,12 +121,13 @@ static bool take(struct remote_task *task, bool good, GError **part, GString *do
 		g_propagate_error(error, g_steal_pointer(part));
 		return false;
 	}
-	remote_resync_add(doubts, (*part)->message);
+	remote_sanitize_add(doubts, (*part)->message);
 	g_clear_error(part);
 	return true;
 }
 
-static bool parse_end(const json_t *object, struct remote_task *task, GString *doubts, GError **error)
+static bool parse_end(const json_t *object, struct remote_task *task, GString *doubts,
+		      GError **error)
 {
 	g_autoptr(GError) part = NULL;
 	const char *outcome;
@@ -131,17 +136,17 @@ static bool parse_end(const json_t *object, struct remote_task *task, GString *d
 		return true;
 	if (!json_get_string(object, "outcome", WHAT, &outcome, error) ||
 	    !parse_outcome(outcome, task, error) ||
-	    !take(task, parse_cause(object, task, &part), &part, doubts, error))
+	    !accept_part(task, parse_cause(object, task, &part), &part, doubts, error))
 		return false;
 	if (task->outcome == BACKEND_OUTCOME_FAILED && !task->reason)
 		task->reason = g_strdup(outcome);
 	return true;
 }
 
-/* More than any cluster has. */
+/* more than any cluster has */
 #define NODES_MAX 65536
 
-/* Absent: NULL. */
+/* *ret_nodes stays NULL if the list is absent. */
 static bool parse_nodes(const json_t *object, GArray **ret_nodes, GError **error)
 {
 	json_t *list = json_object_get(object, "nodes");
@@ -166,24 +171,26 @@ wrong:
 	return false;
 }
 
-static bool parse_lists(const json_t *object, struct remote_task *task, GString *doubts, GError **error)
+static bool parse_lists(const json_t *object, struct remote_task *task, GString *doubts,
+			GError **error)
 {
 	g_autoptr(GError) part = NULL;
 
 	task->suspensions = remote_suspensions_parse(json_object_get(object, "suspensions"), &part);
-	if (!take(task, task->suspensions != NULL, &part, doubts, error))
+	if (!accept_part(task, task->suspensions != NULL, &part, doubts, error))
 		return false;
 	if (!task->suspensions)
 		task->suspensions = g_ptr_array_new();
 	task->migrations = remote_migrations_parse(json_object_get(object, "migrations"), &part);
-	if (!take(task, task->migrations != NULL, &part, doubts, error))
+	if (!accept_part(task, task->migrations != NULL, &part, doubts, error))
 		return false;
 	if (!task->migrations)
 		task->migrations = g_ptr_array_new();
-	if (!take(task, parse_nodes(object, &task->nodes, &part), &part, doubts, error) ||
-	    !take(task, parse_progress(object, task, &part), &part, doubts, error) ||
-	    !take(task, remote_share_parse(json_object_get(object, "share"), &task->share, &part), &part,
-		  doubts, error))
+	if (!accept_part(task, parse_nodes(object, &task->nodes, &part), &part, doubts, error) ||
+	    !accept_part(task, parse_progress(object, task, &part), &part, doubts, error) ||
+	    !accept_part(task,
+			 remote_share_parse(json_object_get(object, "share"), &task->share, &part),
+			 &part, doubts, error))
 		return false;
 	return true;
 }
@@ -207,7 +214,7 @@ struct remote_task *remote_task_parse(const json_t *object, GError **error)
 {
 	g_autoptr(remote_task_t) task = g_new0(struct remote_task, 1);
 	g_autoptr(GString) doubts = g_string_new(NULL);
-	g_autoptr(json_t) settled = NULL;
+	g_autoptr(json_t) clean = NULL;
 	const char *id;
 	const char *state;
 
@@ -216,40 +223,40 @@ struct remote_task *remote_task_parse(const json_t *object, GError **error)
 	    !parse_state(state, &task->state, error))
 		return NULL;
 	task->id = g_strdup(id);
-	settled = remote_resync_settle(object, task->state == REMOTE_TASK_ENDED, doubts);
-	if (!parse(settled, task, doubts, error))
+	clean = remote_sanitize(object, task->state == REMOTE_TASK_ENDED, doubts);
+	if (!parse(clean, task, doubts, error))
 		return NULL;
 	if (doubts->len)
 		task->doubts = g_strdup(doubts->str);
 	return g_steal_pointer(&task);
 }
 
-static void doubt_time(struct remote_task *task, const char *what, int64_t *t_ns)
+static void sanitize_time(struct remote_task *task, const char *what, int64_t *t_ns)
 {
 	g_autoptr(GString) doubts = g_string_new(task->doubts);
 
-	remote_resync_add(doubts, what);
+	remote_sanitize_add(doubts, what);
 	*t_ns = 0;
 	g_free(task->doubts);
 	task->doubts = g_strdup(doubts->str);
 }
 
-void remote_task_resync_times(struct remote_task *task, int64_t now_ns)
+void remote_task_sanitize_times(struct remote_task *task, int64_t now_ns)
 {
 	const int64_t last_ns = now_ns + REMOTE_CLOCK_AHEAD_MAX_NS;
 
 	if (task->state != REMOTE_TASK_ENDED)
 		return;
 	if (task->queued_ns > last_ns)
-		doubt_time(task, "queued_ns has not come", &task->queued_ns);
+		sanitize_time(task, "queued_ns is in the future", &task->queued_ns);
 	if (task->requested_ns > last_ns)
-		doubt_time(task, "requested_ns has not come", &task->requested_ns);
+		sanitize_time(task, "requested_ns is in the future", &task->requested_ns);
 	if (task->started_ns > last_ns)
-		doubt_time(task, "started_ns has not come", &task->started_ns);
+		sanitize_time(task, "started_ns is in the future", &task->started_ns);
 	if (task->ended_ns > last_ns)
-		doubt_time(task, "ended_ns has not come", &task->ended_ns);
+		sanitize_time(task, "ended_ns is in the future", &task->ended_ns);
 	if (task->ended_ns && task->ended_ns < MAX(task->requested_ns, task->started_ns))
-		doubt_time(task, "ended_ns is before the beginning", &task->ended_ns);
+		sanitize_time(task, "ended_ns is before the beginning", &task->ended_ns);
 }
 
 void remote_task_free(struct remote_task *task)

@@ -10,16 +10,16 @@
 #define WHAT "usage of the local scheduler"
 #define SEQ_MAX (INT64_C(1) << 53)
 
-/* More than any CPU time that there is: a few of them fit into 64 bits. */
+/* More than any CPU time; a few of them can be added in 64 bits. */
 #define CPU_MAX_NS (INT64_C(1) << 56)
 
-/* More than any host has used (nine years of a kilowatt). */
+/* more than any host has used (nine years of a kilowatt) */
 #define COUNTER_MAX_UJ (INT64_C(1) << 58)
 
-/* A UUID has 36. */
+/* a UUID has 36 */
 #define COUNTER_ID_MAX 64
 
-/* docs/reference/api.md: no sample has more watts. */
+/* docs/reference/api.md: the maximum power of a sample */
 #define MW_MAX INT32_MAX
 
 static void task_clear(void *data)
@@ -36,7 +36,8 @@ static bool read_tasks(struct remote_usage *usage, const json_t *object, GError 
 	usage->tasks = g_array_new(FALSE, FALSE, sizeof(struct remote_usage_task));
 	g_array_set_clear_func(usage->tasks, task_clear);
 	if (!json_is_object(tasks)) {
-		g_set_error_literal(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": tasks: not an object");
+		g_set_error_literal(error, JSON_ERROR, JSON_ERROR_KEY,
+				    WHAT ": tasks: not an object");
 		return false;
 	}
 	json_object_foreach (tasks, id, value) {
@@ -53,7 +54,7 @@ static bool read_tasks(struct remote_usage *usage, const json_t *object, GError 
 	return true;
 }
 
-/* Schedulers before this was told have none. */
+/* Earlier versions of local schedulers do not report it. */
 static bool read_counter(struct remote_usage *usage, const json_t *object, GError **error)
 {
 	const char *counter;
@@ -78,14 +79,15 @@ static bool read_others(struct remote_usage *usage, const json_t *object, GError
 	       json_get_integer(object, "others_ns", WHAT, 0, CPU_MAX_NS, &usage->others_ns, error);
 }
 
-/* On our clock: not in the future, and no time that sums of it overflow with. */
-static bool take_times(struct remote_usage *usage, const struct remote_clock *clock, int64_t now_ns,
-		       GError **error)
+/* Converts the times to our clock: not in the future, and so small that sums do not overflow. */
+static bool convert_times(struct remote_usage *usage, const struct remote_clock *clock,
+			  int64_t now_ns, GError **error)
 {
 	usage->length_ns = usage->to_ns - usage->from_ns;
 	usage->from_ns = remote_clock_ours_ns(clock, usage->from_ns);
 	usage->to_ns = remote_clock_ours_ns(clock, usage->to_ns);
-	if (usage->from_ns > -REMOTE_CLOCK_MAX_NS && usage->to_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
+	if (usage->from_ns > -REMOTE_CLOCK_MAX_NS &&
+	    usage->to_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
 		return true;
 	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
 		    WHAT ": interval %" PRId64 " ends %.0f s from now", usage->seq,
@@ -93,7 +95,7 @@ static bool take_times(struct remote_usage *usage, const struct remote_clock *cl
 	return false;
 }
 
-/* mW x ns = 1e-6 uJ; one more for what was rounded. */
+/* mW x ns = 1e-6 uJ; 1 for rounding. */
 static bool check_energy(const struct remote_usage *usage, GError **error)
 {
 	const int64_t uj = usage->to_uj - usage->from_uj;
@@ -113,16 +115,17 @@ static bool read_one(struct remote_usage *usage, const json_t *object,
 
 	if (!json_get_integer(object, "seq", WHAT, 1, SEQ_MAX, &usage->seq, error) ||
 	    !json_get_string(object, "host", WHAT, &host, error) ||
-	    !json_get_integer(object, "from_ns", WHAT, 0, REMOTE_CLOCK_MAX_NS, &usage->from_ns, error) ||
-	    !json_get_integer(object, "to_ns", WHAT, usage->from_ns, REMOTE_CLOCK_MAX_NS, &usage->to_ns,
+	    !json_get_integer(object, "from_ns", WHAT, 0, REMOTE_CLOCK_MAX_NS, &usage->from_ns,
 			      error) ||
-	    !json_get_integer(object, "from_uj", WHAT, 0, COUNTER_MAX_UJ, &usage->from_uj,
+	    !json_get_integer(object, "to_ns", WHAT, usage->from_ns, REMOTE_CLOCK_MAX_NS,
+			      &usage->to_ns, error) ||
+	    !json_get_integer(object, "from_uj", WHAT, 0, COUNTER_MAX_UJ, &usage->from_uj, error) ||
+	    !json_get_integer(object, "to_uj", WHAT, usage->from_uj, COUNTER_MAX_UJ, &usage->to_uj,
 			      error) ||
-	    !json_get_integer(object, "to_uj", WHAT, usage->from_uj, COUNTER_MAX_UJ,
-			      &usage->to_uj, error) ||
 	    !json_get_integer(object, "vms_ns", WHAT, 0, CPU_MAX_NS, &usage->vms_ns, error) ||
 	    !read_counter(usage, object, error) || !read_others(usage, object, error) ||
-	    !read_tasks(usage, object, error) || !take_times(usage, clock, now_ns, error) || !check_energy(usage, error))
+	    !read_tasks(usage, object, error) || !convert_times(usage, clock, now_ns, error) ||
+	    !check_energy(usage, error))
 		return false;
 	usage->host = g_strdup(host);
 	usage->gap = json_is_true(json_object_get(object, "gap"));
@@ -130,8 +133,8 @@ static bool read_one(struct remote_usage *usage, const json_t *object,
 	return true;
 }
 
-/* Goes on after an interval that makes no sense, where it has at least a number; the first one is told of. */
-static bool pass_over(const json_t *object, int64_t *last, GError **ret_wrong, GError *why)
+/* Skips a malformed interval, if it has a number; the first one is reported. */
+static bool skip_interval(const json_t *object, int64_t *last, GError **ret_wrong, GError *why)
 {
 	int64_t seq;
 
@@ -168,7 +171,7 @@ GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clo
 			continue;
 		}
 		remote_usage_free(usage);
-		if (!pass_over(object, &last, &wrong, why)) {
+		if (!skip_interval(object, &last, &wrong, why)) {
 			g_propagate_error(error, why);
 			return NULL;
 		}
@@ -191,7 +194,9 @@ void remote_usage_free(void *data)
 	g_free(usage);
 }
 
-/* Digits only, as they are printed: no sign, space or zero before them. One task has one id. */
+/*
+ * Digits only, as they are printed: no sign, space or leading zero, so that a task has only one id.
+ */
 static bool read_part(const char **text, uint32_t *ret_number)
 {
 	uint64_t number;

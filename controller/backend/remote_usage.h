@@ -9,8 +9,8 @@
 #include "controller/backend/remote_clock.h"
 
 /*
- * What a local scheduler says of the time between two samples of a host's meter: what the counter rose
- * by, and whose CPU time it was (docs/reference/api.md, "Usage").
+ * A local scheduler's report about the time between two samples of a host's meter: by how much the
+ * counter rose, and the CPU time of each task (docs/reference/api.md, "Usage").
  */
 
 /* CPU time of one task. */
@@ -19,27 +19,32 @@ struct remote_usage_task {
 	int64_t cpu_ns;
 };
 
-/* One interval. Times are on our clock; its length is as the host's clock has it. */
+/* One interval. Times are on our clock; length_ns is by the host's clock. */
 struct remote_usage {
 	int64_t seq;
 	char *host;
-	char *counter; /* which one the host's is: another that begins at 0 has another name; NULL: not told */
+	/*
+	 * name of the host's counter, another one for each counter that begins at 0; NULL: not
+	 * reported
+	 */
+	char *counter;
 	int64_t from_ns, to_ns;
 	int64_t length_ns;
 	int64_t from_uj, to_uj;
 	bool gap;          /* the meter only estimates a part of it */
 	bool read;         /* the CPU times are known */
-	int64_t vms_ns;    /* CPU time of VMs that no task had */
-	int64_t others_ns; /* ... of what is no VM; -1: not known */
-	GArray *tasks;     /* struct remote_usage_task */
+	int64_t vms_ns;    /* CPU time of VMs without a task */
+	int64_t others_ns; /* CPU time of processes that are no VMs; -1: not known */
+	GArray *tasks;     /* struct remote_usage_task elements */
 };
 
 /*
- * Reads the answer to GET /v1/usage at `now_ns` of our clock: *ret_stream (borrowed from `body`) says which
- * numbers its intervals have, *ret_last is the highest one (0: none). An interval that makes no sense (which
- * ends later than some seconds from now, say, or has more energy than any host draws) is left out;
- * *ret_wrong (NULL: there is none) is why the first such one is, the caller's. Returns GPtrArray of struct
- * remote_usage, oldest first, owned by the caller, or NULL with `error` (JSON_ERROR).
+ * Reads the answer to GET /v1/usage at `now_ns` of our clock. *ret_stream (borrowed from `body`)
+ * names the numbering of its intervals, *ret_last is the highest number (0: none). An impossible
+ * interval (for example, if it ends more than some seconds from now, or has more energy than any
+ * host draws) is left out; *ret_wrong, owned by the caller, says why for the first such interval
+ * (NULL: there is none). Returns GPtrArray of struct remote_usage, oldest first, owned by the
+ * caller, or NULL with `error` (JSON_ERROR).
  */
 GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clock, int64_t now_ns,
 			      const char **ret_stream, int64_t *ret_last, GError **ret_wrong,
@@ -49,9 +54,9 @@ GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clo
 void remote_usage_free(void *usage);
 
 /*
- * Takes a task's id apart, EXPERIMENT-RUN-TASK-ATTEMPT: false where it is of another experiment, or run, or
- * no id that we would give (numbers with leading zeros): no two ids are of the same attempt.
- * Names of experiments may end in such numbers, too.
+ * Parses a task's id, EXPERIMENT-RUN-TASK-ATTEMPT. False if it belongs to another experiment or
+ * run, or is no id that the controller makes (numbers with leading zeros), so that no two ids name
+ * the same attempt. The name of an experiment may end in such numbers itself.
  */
 bool remote_usage_task_of(const char *experiment, int64_t run, const char *id, uint32_t *ret_task,
 			  uint32_t *ret_attempt);

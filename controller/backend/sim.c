@@ -8,14 +8,14 @@
 #include "controller/backend/sim_heap.h"
 #include "controller/sched/pet.h"
 
-/* Where a task stands, and what its instant in the heap is. */
+/* The phase of a task, and the meaning of its instant in the heap. */
 enum sim_phase {
-	SIM_AWAY = 0,  /* not started, or ended: none */
+	SIM_AWAY = 0,  /* not started, or ended: no instant */
 	SIM_RUNNING,   /* its end */
-	SIM_FREEZING,  /* it is frozen; executes until then */
-	SIM_SAVING,    /* its nodes take tasks again */
-	SIM_SUSPENDED, /* none */
-	SIM_RESUMING,  /* it goes on */
+	SIM_FREEZING,  /* when it is frozen; it executes until then */
+	SIM_SAVING,    /* when its nodes take tasks again */
+	SIM_SUSPENDED, /* no instant */
+	SIM_RESUMING,  /* when it executes again */
 };
 
 /* A task that was started. */
@@ -26,13 +26,13 @@ struct sim_task {
 	uint32_t suspension; /* of the attempt: the last one carried out */
 	uint32_t resumption;
 	uint64_t order;      /* of the starts: breaks ties between ends */
-	double since_s;      /* when its present stretch began */
-	double executed_s;   /* in the stretches before */
+	double since_s;      /* beginning of its present interval */
+	double executed_s;   /* in earlier intervals */
 	double yield;        /* progress per second; 1 unless hosts are shared */
 	double work_s;       /* progress until from_s */
 	double from_s;       /* it makes progress from then on */
-	double stretch_s;    /* the last one, once it is over */
-	double total_s;      /* execution time from beginning to end */
+	double interval_s;    /* length of the last interval, once it is over */
+	double total_s;      /* its whole execution time */
 	double eec_j;
 	double power_w;
 	struct backend_overhead overhead; /* of its last suspension */
@@ -51,18 +51,18 @@ struct sim {
 	double now_s;
 	double limit_j;       /* INFINITY: none */
 	struct sum energy_j;  /* up to now_s */
-	struct sum power_w;   /* of what executes */
-	uint32_t executing;   /* tasks that do */
-	struct sim_heap next; /* what comes next of each task */
+	struct sum power_w;   /* of the executing tasks */
+	uint32_t executing;   /* number of executing tasks */
+	struct sim_heap next; /* the next instant of each task */
 	uint64_t order;
 	struct sim_task *tasks;
 	const struct backend_sim_spread *spread; /* NULL: every task takes its ETC and EEC */
 	struct random_stream random;  /* draws from the spread */
-	uint64_t exec_seed;   /* of execution times on machines with queues */
+	uint64_t exec_seed;   /* of execution times on queueing clusters */
 	uint64_t exec_stream;
 	struct backend_sim_overheads overheads; /* samples NULL: none */
 	double penalty_s;     /* without progress after a resumption */
-	GQueue news;          /* of struct backend_event: what happened at now_s already */
+	GQueue events;          /* struct backend_event elements that have happened at now_s */
 };
 
 static void sum_add(struct sum *sum, double term)
@@ -89,19 +89,19 @@ static void advance(struct sim *sim, double time_s)
 	sim->now_s = time_s;
 }
 
-static void push_news(struct sim *sim, const struct backend_event *event)
+static void push_event(struct sim *sim, const struct backend_event *event)
 {
-	g_queue_push_tail(&sim->news, g_memdup2(event, sizeof(*event)));
+	g_queue_push_tail(&sim->events, g_memdup2(event, sizeof(*event)));
 }
 
-/* The instant of a task's phase. */
-static void expect(struct sim *sim, uint32_t index, double time_s)
+/* Adds the instant of a task's phase to the heap. */
+static void schedule(struct sim *sim, uint32_t index, double time_s)
 {
 	sim_heap_add(&sim->next,
 		     &(struct sim_heap_entry){ time_s, sim->tasks[index].order, index });
 }
 
-/* When a task that executes ends, unless it is suspended first. The engine says the same. */
+/* When an executing task ends unless it is suspended first. The engine computes the same value. */
 static double end_s(const struct sim_task *task)
 {
 	return task->from_s + (task->total_s - task->work_s) / task->yield;
@@ -112,7 +112,7 @@ static bool executes(const struct sim_task *task)
 	return task->phase == SIM_RUNNING || task->phase == SIM_FREEZING;
 }
 
-/* Counts the progress of a task that executes up to `time_s`. */
+/* Adds the progress of an executing task up to `time_s`. */
 static void count_work(struct sim_task *task, double time_s)
 {
 	if (time_s <= task->from_s)
@@ -121,8 +121,8 @@ static void count_work(struct sim_task *task, double time_s)
 	task->from_s = time_s;
 }
 
-/* A stretch begins now, and after penalty_s its progress. */
-static void begin_stretch(struct sim *sim, uint32_t index, double penalty_s)
+/* Begins an interval now; its progress begins after penalty_s. */
+static void begin_interval(struct sim *sim, uint32_t index, double penalty_s)
 {
 	struct sim_task *task = &sim->tasks[index];
 
@@ -131,14 +131,14 @@ static void begin_stretch(struct sim *sim, uint32_t index, double penalty_s)
 	task->from_s = sim->now_s + penalty_s;
 	sim->executing++;
 	sum_add(&sim->power_w, task->power_w);
-	expect(sim, index, end_s(task));
+	schedule(sim, index, end_s(task));
 }
 
-/* The present stretch of a task is over at time_s. */
-static void end_stretch(struct sim *sim, struct sim_task *task, double time_s)
+/* Ends the present interval of a task at time_s. */
+static void end_interval(struct sim *sim, struct sim_task *task, double time_s)
 {
-	task->stretch_s = time_s - task->since_s;
-	task->executed_s += task->stretch_s;
+	task->interval_s = time_s - task->since_s;
+	task->executed_s += task->interval_s;
 	count_work(task, time_s);
 	if (--sim->executing == 0)
 		sim->power_w = (struct sum){ 0 };
@@ -161,7 +161,7 @@ static void sim_set_limit(struct backend *backend, double limit_j)
 	((struct sim *)backend)->limit_j = limit_j > 0 ? limit_j : INFINITY;
 }
 
-/* What the next task's ETC and EEC are multiplied with. */
+/* Draws the factors of the next task's ETC and EEC. */
 static struct backend_sim_ratio draw_ratio(struct sim *sim, uint32_t cluster)
 {
 	if (!sim->spread)
@@ -171,8 +171,8 @@ static struct backend_sim_ratio draw_ratio(struct sim *sim, uint32_t cluster)
 }
 
 /*
- * The execution time of a task on a machine with a queue: what its distribution has at a point that is
- * the same for the task on all machines, so that policies can be compared in pairs.
+ * Draws the execution time of a task on a queueing cluster: the quantile of its distribution at a
+ * point that is the same for the task on all clusters, so that policies can be compared in pairs.
  */
 static double draw_exec_s(const struct sim *sim, const struct backend_start *start)
 {
@@ -212,8 +212,8 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 		.eec_j = ratio.energy * option->eec_j,
 		.power_w = ratio.energy * option->eec_j / total_s,
 	};
-	begin_stretch(sim, start->task, 0);
-	push_news(sim, &(struct backend_event){
+	begin_interval(sim, start->task, 0);
+	push_event(sim, &(struct backend_event){
 		.kind = BACKEND_EVENT_STARTED,
 		.time_s = sim->now_s,
 		.task = start->task,
@@ -222,8 +222,8 @@ static void sim_start(struct backend *backend, const struct backend_start *start
 	});
 }
 
-/* The task of that attempt if it is there and has not ended, or NULL. */
-static struct sim_task *find(struct sim *sim, uint32_t index, uint32_t attempt)
+/* The task if that attempt was started and has not ended, or NULL. */
+static struct sim_task *find_task(struct sim *sim, uint32_t index, uint32_t attempt)
 {
 	struct sim_task *task = index < sim->tasks_max ? &sim->tasks[index] : NULL;
 
@@ -233,16 +233,16 @@ static struct sim_task *find(struct sim *sim, uint32_t index, uint32_t attempt)
 static void sim_kill(struct backend *backend, uint32_t index, uint32_t attempt)
 {
 	struct sim *sim = (struct sim *)backend;
-	struct sim_task *task = find(sim, index, attempt);
+	struct sim_task *task = find_task(sim, index, attempt);
 
 	if (!task)
 		return;
 	if (task->phase != SIM_SUSPENDED)
 		sim_heap_remove(&sim->next, index);
 	if (executes(task))
-		end_stretch(sim, task, sim->now_s);
+		end_interval(sim, task, sim->now_s);
 	task->phase = SIM_AWAY;
-	push_news(sim, &(struct backend_event){
+	push_event(sim, &(struct backend_event){
 		.kind = BACKEND_EVENT_ENDED,
 		.time_s = sim->now_s,
 		.task = index,
@@ -268,15 +268,15 @@ static struct backend_event step_event(const struct sim *sim, enum backend_event
 	};
 }
 
-static void stay(struct sim *sim, uint32_t index, uint32_t n, const char *reason)
+static void report_failed_step(struct sim *sim, uint32_t index, uint32_t n, const char *reason)
 {
 	struct backend_event event = step_event(sim, BACKEND_EVENT_SUSPENSION_FAILED, index, n);
 
 	event.reason = reason;
-	push_news(sim, &event);
+	push_event(sim, &event);
 }
 
-/* A sample for one suspension and its resumption. */
+/* Draws a sample for one suspension and its resumption. */
 static struct backend_overhead draw_overhead(const struct sim *sim, uint32_t index,
 					     const struct sim_task *task)
 {
@@ -291,7 +291,7 @@ static struct backend_overhead draw_overhead(const struct sim *sim, uint32_t ind
 				 [random_stream_below(&random, overheads->counts[task->cluster])];
 }
 
-/* The nodes of a task take tasks again. */
+/* Reports that the nodes of a task take tasks again. */
 static void leave_nodes(struct sim *sim, uint32_t index)
 {
 	struct sim_task *task = &sim->tasks[index];
@@ -299,23 +299,23 @@ static void leave_nodes(struct sim *sim, uint32_t index)
 		step_event(sim, BACKEND_EVENT_SUSPENDED, index, task->suspension);
 
 	task->phase = SIM_SUSPENDED;
-	event.exec_s = task->stretch_s;
+	event.exec_s = task->interval_s;
 	event.overhead = (struct backend_overhead){
 		.freeze_s = task->overhead.freeze_s,
 		.save_s = task->overhead.save_s,
 		.skew_s = task->overhead.skew_s,
 	};
-	push_news(sim, &event);
+	push_event(sim, &event);
 }
 
 static void freeze(struct sim *sim, uint32_t index)
 {
 	struct sim_task *task = &sim->tasks[index];
 
-	end_stretch(sim, task, sim->now_s);
+	end_interval(sim, task, sim->now_s);
 	task->phase = SIM_SAVING;
 	if (task->overhead.save_s > 0)
-		expect(sim, index, sim->now_s + task->overhead.save_s);
+		schedule(sim, index, sim->now_s + task->overhead.save_s);
 	else
 		leave_nodes(sim, index);
 }
@@ -323,12 +323,12 @@ static void freeze(struct sim *sim, uint32_t index)
 static void sim_suspend(struct backend *backend, uint32_t index, uint32_t attempt, uint32_t n)
 {
 	struct sim *sim = (struct sim *)backend;
-	struct sim_task *task = find(sim, index, attempt);
+	struct sim_task *task = find_task(sim, index, attempt);
 
 	if (!task || n <= task->suspension)
 		return;
 	if (task->phase != SIM_RUNNING) {
-		stay(sim, index, n, "it does not run");
+		report_failed_step(sim, index, n, "it does not run");
 		return;
 	}
 	task->suspension = n;
@@ -341,36 +341,36 @@ static void sim_suspend(struct backend *backend, uint32_t index, uint32_t attemp
 	sim_heap_remove(&sim->next, index);
 	task->phase = SIM_FREEZING;
 	if (frozen_s > sim->now_s)
-		expect(sim, index, frozen_s);
+		schedule(sim, index, frozen_s);
 	else
 		freeze(sim, index);
 }
 
-static void go_on(struct sim *sim, uint32_t index)
+static void end_resumption(struct sim *sim, uint32_t index)
 {
 	struct sim_task *task = &sim->tasks[index];
 	struct backend_event event =
 		step_event(sim, BACKEND_EVENT_RESUMED, index, task->suspension);
 
-	begin_stretch(sim, index, sim->penalty_s);
+	begin_interval(sim, index, sim->penalty_s);
 	event.since_s = sim->now_s;
 	event.overhead = (struct backend_overhead){
 		.restore_s = task->overhead.restore_s,
 		.resume_s = task->overhead.resume_s,
 	};
-	push_news(sim, &event);
+	push_event(sim, &event);
 }
 
 static void sim_resume(struct backend *backend, uint32_t index, uint32_t attempt, uint32_t n,
 		       const uint32_t *nodes, uint32_t nodes_count)
 {
 	struct sim *sim = (struct sim *)backend;
-	struct sim_task *task = find(sim, index, attempt);
+	struct sim_task *task = find_task(sim, index, attempt);
 
 	if (!task || n <= task->resumption)
 		return;
 	if (task->phase != SIM_SUSPENDED || n != task->suspension) {
-		stay(sim, index, n, "it is not suspended");
+		report_failed_step(sim, index, n, "it is not suspended");
 		return;
 	}
 	task->resumption = n;
@@ -379,15 +379,15 @@ static void sim_resume(struct backend *backend, uint32_t index, uint32_t attempt
 	const double on_s = sim->now_s + (task->overhead.restore_s + task->overhead.resume_s);
 
 	if (on_s > sim->now_s)
-		expect(sim, index, on_s);
+		schedule(sim, index, on_s);
 	else
-		go_on(sim, index);
+		end_resumption(sim, index);
 }
 
 static void sim_share(struct backend *backend, uint32_t index, uint32_t attempt, double yield)
 {
 	struct sim *sim = (struct sim *)backend;
-	struct sim_task *task = find(sim, index, attempt);
+	struct sim_task *task = find_task(sim, index, attempt);
 
 	g_assert(yield > 0 && yield <= 1);
 	if (!task)
@@ -398,10 +398,10 @@ static void sim_share(struct backend *backend, uint32_t index, uint32_t attempt,
 	if (task->phase != SIM_RUNNING)
 		return;
 	sim_heap_remove(&sim->next, index);
-	expect(sim, index, end_s(task));
+	schedule(sim, index, end_s(task));
 }
 
-/* When the energy reaches the limit if nothing changes; INFINITY: never. */
+/* When the energy reaches the limit if the power stays as it is; INFINITY: never. */
 static double crossing_s(const struct sim *sim)
 {
 	const double missing_j = sim->limit_j - sum_total(&sim->energy_j);
@@ -416,9 +416,9 @@ static void complete(struct sim *sim, uint32_t index)
 {
 	struct sim_task *task = &sim->tasks[index];
 
-	end_stretch(sim, task, sim->now_s);
+	end_interval(sim, task, sim->now_s);
 	task->phase = SIM_AWAY;
-	push_news(sim, &(struct backend_event){
+	push_event(sim, &(struct backend_event){
 		.kind = BACKEND_EVENT_ENDED,
 		.time_s = sim->now_s,
 		.task = index,
@@ -429,8 +429,8 @@ static void complete(struct sim *sim, uint32_t index)
 	});
 }
 
-/* The instant of the next task has come. There is news of it, or none. */
-static void step(struct sim *sim)
+/* Processes the first instant of the heap, which may or may not make an event. */
+static void process_next(struct sim *sim)
 {
 	const struct sim_heap_entry entry = *sim_heap_first(&sim->next);
 
@@ -447,7 +447,7 @@ static void step(struct sim *sim)
 		leave_nodes(sim, entry.task);
 		break;
 	case SIM_RESUMING:
-		go_on(sim, entry.task);
+		end_resumption(sim, entry.task);
 		break;
 	case SIM_AWAY:
 	case SIM_SUSPENDED:
@@ -458,14 +458,14 @@ static void step(struct sim *sim)
 static void sim_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct sim *sim = (struct sim *)backend;
-	g_autofree struct backend_event *news = NULL;
+	g_autofree struct backend_event *event = NULL;
 
-	while (!(news = g_queue_pop_head(&sim->news))) {
+	while (!(event = g_queue_pop_head(&sim->events))) {
 		const struct sim_heap_entry *first = sim_heap_first(&sim->next);
 		const double limit_s = crossing_s(sim);
 
 		if (first && first->time_s <= until_s && first->time_s <= limit_s) {
-			step(sim);
+			process_next(sim);
 			continue;
 		}
 		if (limit_s <= until_s) {
@@ -481,14 +481,14 @@ static void sim_wait(struct backend *backend, double until_s, struct backend_eve
 		}
 		return;
 	}
-	*ret_event = *news;
+	*ret_event = *event;
 }
 
 static void sim_destroy(struct backend *backend)
 {
 	struct sim *sim = (struct sim *)backend;
 
-	g_queue_clear_full(&sim->news, g_free);
+	g_queue_clear_full(&sim->events, g_free);
 	sim_heap_finish(&sim->next);
 	g_free(sim->tasks);
 	g_free(sim);
@@ -518,7 +518,7 @@ struct backend *backend_sim_new(const struct sched_system *system, uint32_t task
 	sim->limit_j = INFINITY;
 	sim_heap_init(&sim->next, tasks_max);
 	sim->tasks = g_new0(struct sim_task, tasks_max);
-	g_queue_init(&sim->news);
+	g_queue_init(&sim->events);
 	return &sim->backend;
 }
 

@@ -7,21 +7,22 @@
 /*
  * The simulated backend: clusters in virtual time. A task takes exactly its ETC and draws its EEC
  * at constant power, so the instant at which the energy reaches the limit is computed, not sampled.
- * Waiting costs nothing: wait() jumps to the next event.
+ * Waiting costs no time: wait() jumps to the next event.
  *
  * At one instant completions come before the energy limit, in the order of their starts.
  *
- * On shared hosts (Stillwell 2010) the progress of a task is the integral of its yield, and it ends when that
- * is its ETC. Its execution time is the time on hosts. Who is where is not looked at.
+ * On shared hosts (Stillwell 2010) the progress of a task is the integral of its yield, and the
+ * task ends when that equals its ETC. Its execution time is the time on hosts. The backend does not
+ * check which hosts are taken.
  *
  * A suspended task keeps its progress to the last bit and draws no power. While it is being frozen
- * it executes, and may end first; it goes on when the whole resumption is over.
+ * it executes, and may end first; after a resumption it executes when the whole resumption is over.
  */
 
 /*
- * A simulation of `system`, which is borrowed until backend_destroy(), at time 0 with nothing
- * running. `tasks_max`: as many tasks can run at once at most (a bound on memory, e.g. the size of
- * the workload). Never fails.
+ * A simulation of `system`, which is borrowed until backend_destroy(), at time 0 with no task
+ * running. `tasks_max` bounds the tasks that run at once, and so the memory; the size of the
+ * workload suffices. Never fails.
  */
 struct backend *backend_sim_new(const struct sched_system *system, uint32_t tasks_max);
 
@@ -31,12 +32,12 @@ struct backend_sim_overheads {
 	const struct backend_overhead *const *samples;
 	const uint32_t *counts;                        /* per cluster; 0: no overhead there */
 	uint64_t seed;
-	uint64_t stream; /* which repeat: other streams of a seed are independent of it */
+	uint64_t stream; /* the number of the repetition: streams of a seed are independent */
 };
 
 /*
- * From now on every suspension takes, with its resumption, what one of its cluster's samples took,
- * drawn uniformly. Which one depends on seed, stream, task and number of the suspension alone: so
+ * From now on every suspension, with its resumption, takes as long as one of its cluster's samples,
+ * drawn uniformly. The draw depends on seed, stream, task and number of the suspension alone, so
  * policies that suspend the same task meet the same overhead. Without samples, and without this
  * call, suspending and resuming take no time (Machovec 2017, section II). The samples must outlive
  * the backend. To be called before the first start.
@@ -45,9 +46,9 @@ void backend_sim_set_overheads(struct backend *backend,
 			       const struct backend_sim_overheads *overheads);
 
 /*
- * From now on a task that goes on after a suspension holds its nodes for `penalty_s` (>= 0, finite)
- * before it makes progress: the rescheduling penalty of Stillwell 2010, IV.A. It is RESUMED at once, so
- * that nobody knows; another suspension and resumption starts the penalty anew.
+ * From now on a task that resumes holds its nodes for `penalty_s` (>= 0, finite) before it makes
+ * progress: the rescheduling penalty of Stillwell 2010, IV.A. RESUMED comes at once, so the policy
+ * cannot see the penalty; another suspension and resumption starts the penalty again.
  */
 void backend_sim_set_penalty(struct backend *backend, double penalty_s);
 
@@ -62,19 +63,19 @@ struct backend_sim_spread {
 	const struct backend_sim_ratio *const *ratios; /* per cluster of the system */
 	const uint32_t *counts;                        /* per cluster, > 0 */
 	uint64_t seed;
-	uint64_t stream; /* which repeat: other streams of a seed are independent of it */
+	uint64_t stream; /* the number of the repetition: streams of a seed are independent */
 };
 
 /*
- * From now on every task takes its ETC (with queues: what is drawn, see below) and EEC times a ratio
- * drawn uniformly from those of its cluster. What `spread` points to must outlive the backend. To be called before the
- * first start.
+ * From now on every task takes its ETC (on queueing clusters: the drawn time, see below) and EEC
+ * times a ratio drawn uniformly from those of its cluster. What `spread` points to must outlive the
+ * backend. To be called before the first start.
  */
 void backend_sim_set_spread(struct backend *backend, const struct backend_sim_spread *spread);
 
 /*
- * On machines with queues (sched_system.queueing) execution times are drawn from the distributions
- * that policies know, to the bin; the numbers of a task depend on these two and its index alone.
- * Without this call both are 0.
+ * On queueing clusters (sched_system.queueing) execution times are drawn from the distributions
+ * that policies know, to the bin; the draws for a task depend on seed, stream and the task's index
+ * alone. Without this call both are 0.
  */
 void backend_sim_set_exec_seed(struct backend *backend, uint64_t seed, uint64_t stream);

@@ -8,7 +8,7 @@ static bool before(const struct sim_heap_entry *a, const struct sim_heap_entry *
 	return a->time_s != b->time_s ? a->time_s < b->time_s : a->order < b->order;
 }
 
-static void put(struct sim_heap *heap, uint32_t i, const struct sim_heap_entry *entry)
+static void place(struct sim_heap *heap, uint32_t i, const struct sim_heap_entry *entry)
 {
 	heap->entries[i] = *entry;
 	heap->places[entry->task] = i;
@@ -19,8 +19,8 @@ static void sift_up(struct sim_heap *heap, uint32_t i)
 	const struct sim_heap_entry entry = heap->entries[i];
 
 	for (; i > 0 && before(&entry, &heap->entries[(i - 1) / 2]); i = (i - 1) / 2)
-		put(heap, i, &heap->entries[(i - 1) / 2]);
-	put(heap, i, &entry);
+		place(heap, i, &heap->entries[(i - 1) / 2]);
+	place(heap, i, &entry);
 }
 
 static void sift_down(struct sim_heap *heap, uint32_t i)
@@ -37,10 +37,10 @@ static void sift_down(struct sim_heap *heap, uint32_t i)
 			child++;
 		if (!before(&heap->entries[child], &entry))
 			break;
-		put(heap, i, &heap->entries[child]);
+		place(heap, i, &heap->entries[child]);
 		i = child;
 	}
-	put(heap, i, &entry);
+	place(heap, i, &entry);
 }
 
 void sim_heap_init(struct sim_heap *heap, uint32_t tasks_max)
@@ -69,7 +69,7 @@ void sim_heap_remove(struct sim_heap *heap, uint32_t task)
 	heap->count--;
 	if (i == heap->count)
 		return;
-	put(heap, i, &heap->entries[heap->count]);
+	place(heap, i, &heap->entries[heap->count]);
 	sift_down(heap, i);
 	sift_up(heap, heap->places[heap->entries[i].task]);
 }

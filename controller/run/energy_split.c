@@ -8,7 +8,10 @@ typedef unsigned __int128 wide;
 /* mW x ns = 1e-6 uJ */
 #define MW_NS_PER_UJ 1000000
 
-/* What is left of a share that was rounded down; `place`: of the part, or their number: management. */
+/*
+ * The remainder of a fraction that was rounded down; `place`: index of the part, or their number
+ * for management.
+ */
 struct remainder {
 	wide rest;
 	size_t place;
@@ -32,7 +35,7 @@ static int compare(const void *a, const void *b)
 	return (one->place > other->place) - (one->place < other->place);
 }
 
-/* The share of `cpu_ns` of `total_ns`, rounded down; what is lost by that is noted. */
+/* The fraction cpu_ns / total_ns of dynamic_uj, rounded down; sets the remainder. */
 static uint64_t share(uint64_t dynamic_uj, uint64_t cpu_ns, wide total_ns, size_t place,
 		      struct remainder *ret_remainder)
 {
@@ -52,10 +55,11 @@ static void split_dynamic(uint64_t dynamic_uj, uint64_t management_ns, wide tota
 		parts[i].uj = share(dynamic_uj, parts[i].cpu_ns, total_ns, i, &remainders[i]);
 		left_uj -= parts[i].uj;
 	}
-	split->management_uj = share(dynamic_uj, management_ns, total_ns, count, &remainders[count]);
+	split->management_uj =
+		share(dynamic_uj, management_ns, total_ns, count, &remainders[count]);
 	left_uj -= split->management_uj;
 	qsort(remainders, count + 1, sizeof(*remainders), compare);
-	/* Less than one for each of them is left: the remainders add up to it. */
+	/* The remainders add up to left_uj, so it is less than their number. */
 	for (size_t i = 0; left_uj > 0; i++, left_uj--) {
 		if (remainders[i].place < count)
 			parts[remainders[i].place].uj++;

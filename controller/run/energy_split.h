@@ -6,45 +6,46 @@
 #include <stdint.h>
 
 /*
- * Whose energy was it? What a host's meter counted over an interval is split, in whole microjoules,
- * so that the parts are exactly the whole:
+ * Divides the energy of a host. The energy that a host's meter counted over an interval is split in
+ * whole microjoules, so that the parts add up exactly:
  *
- *   meter = idle + sum over tasks + management + unattributed
+ *  meter = idle + sum over tasks + management + unattributed
  *
- * - idle: the baseline's watts over the interval's time, rounded down, and never more than the meter
- *   counted. Where the meter shows less than idle all of it is idle; nothing is owed to later intervals.
- * - the rest, which is dynamic, by CPU time measured in the interval: each task by what its VMs on the
- *   host had, management by what others had (VMs without a task, and what is no VM where that is known).
- *   Shares are rounded down; the microjoules that are left go one each to the largest remainders, among
- *   equals to the earlier task, and management last.
- * - unattributed: the dynamic part where nothing says whose it was: no CPU time was read, none was used,
- *   or the meter itself only estimates.
+ * - idle: the baseline's watts over the interval's duration, rounded down, and at most what the
+ *  meter counted. If the meter shows less than idle, all of it is idle; no debt is carried over to
+ *  later intervals.
+ * - the rest, which is dynamic, by CPU time measured in the interval: each task by the CPU time of
+ *  its VMs on the host, management by that of the others (VMs without a task, and processes that
+ *  are no VMs, if that is known). Fractions are rounded down; the remaining microjoules go one each
+ *  to the largest remainders, among equals to the earlier task, and to management last.
+ * - unattributed: the dynamic part if it cannot be attributed: no CPU time was read, none was used,
+ *  or the meter only estimates.
  *
- * Pure; any numbers do, since products are 128 bits wide.
+ * Pure. Any numbers are allowed, since products are 128 bits wide.
  */
 
 /* One task of an interval. */
 struct energy_part {
 	uint64_t cpu_ns;
-	uint64_t uj; /* set: its part */
+	uint64_t uj; /* result: its part */
 };
 
 /* An interval of one host. */
 struct energy_interval {
-	uint64_t meter_uj;      /* that its counter rose by */
+	uint64_t meter_uj;      /* rise of its counter */
 	uint64_t duration_ns;
-	uint64_t idle_mw;       /* baseline */
+	uint64_t idle_mw;       /* idle baseline */
 	bool known;             /* CPU times were read, and the meter measured */
-	uint64_t management_ns; /* CPU time of no task */
+	uint64_t management_ns; /* CPU time without a task */
 };
 
 struct energy_split {
 	uint64_t idle_uj;
-	uint64_t tasks_uj; /* sum over the parts */
+	uint64_t tasks_uj; /* sum of the parts */
 	uint64_t management_uj;
 	uint64_t unattributed_uj;
 };
 
-/* Splits `interval`; sets `uj` of the `count` parts. Cannot fail. */
+/* Splits `interval` and sets `uj` of the `count` parts. Cannot fail. */
 struct energy_split energy_split(const struct energy_interval *interval, struct energy_part *parts,
 				 size_t count);

@@ -32,15 +32,17 @@ int host_account_compare_parts(const void *a, const void *b)
 	return (one->attempt > other->attempt) - (one->attempt < other->attempt);
 }
 
-/* One of each attempt, in their order. */
-static void sum_up(GArray *parts)
+/* Sorts the parts and merges those of one attempt. */
+static void merge_parts(GArray *parts)
 {
 	guint kept = 0;
 
 	g_array_sort(parts, host_account_compare_parts);
 	for (guint i = 1; i < parts->len; i++) {
-		const struct store_account_part *one = &g_array_index(parts, struct store_account_part, i);
-		struct store_account_part *sum = &g_array_index(parts, struct store_account_part, kept);
+		const struct store_account_part *one =
+			&g_array_index(parts, struct store_account_part, i);
+		struct store_account_part *sum =
+			&g_array_index(parts, struct store_account_part, kept);
 
 		if (host_account_compare_parts(sum, one) == 0) {
 			sum->cpu_ns += MIN(one->cpu_ns, INT64_MAX - sum->cpu_ns);
@@ -52,7 +54,8 @@ static void sum_up(GArray *parts)
 	g_array_set_size(parts, MIN(parts->len, kept + 1));
 }
 
-static bool put_parts(struct host_account *account, struct store *store, const char *policy, GError **error)
+static bool put_parts(struct host_account *account, struct store *store, const char *policy,
+		      GError **error)
 {
 	struct store_account_parts parts = {
 		.policy = policy,
@@ -62,7 +65,7 @@ static bool put_parts(struct host_account *account, struct store *store, const c
 	};
 	bool good;
 
-	sum_up(account->parts);
+	merge_parts(account->parts);
 	parts.parts = (const struct store_account_part *)(void *)account->parts->data;
 	parts.count = account->parts->len;
 	good = store_add_account_parts(store, account->meter, &parts, error);
@@ -70,16 +73,17 @@ static bool put_parts(struct host_account *account, struct store *store, const c
 	return good;
 }
 
-/* What is not of the same day, or is summed up anew, is put on record first. */
+/* Adds the parts to the sums; sums of another day, or of a complete minute, are stored first. */
 static bool keep_parts(struct host_account *account, struct store *store,
-		       const struct store_account_interval *interval, const GArray *parts, GError **error)
+		       const struct store_account_interval *interval, const GArray *parts,
+		       GError **error)
 {
-	const bool anew = !account->parts_n || interval->to_s - account->parts_s >= PARTS_S;
+	const bool complete = !account->parts_n || interval->to_s - account->parts_s >= PARTS_S;
 
-	if ((anew || g_strcmp0(account->day, interval->day) != 0) &&
+	if ((complete || g_strcmp0(account->day, interval->day) != 0) &&
 	    !put_parts(account, store, interval->policy, error))
 		return false;
-	if (anew) {
+	if (complete) {
 		account->parts_n = account->meter->n;
 		account->parts_s = interval->to_s;
 	}
@@ -91,7 +95,8 @@ static bool keep_parts(struct host_account *account, struct store *store,
 }
 
 bool host_account_add(struct host_account *account, struct store *store,
-		      const struct store_account_interval *interval, const GArray *parts, GError **error)
+		      const struct store_account_interval *interval, const GArray *parts,
+		      GError **error)
 {
 	struct store_account_meter *meter = account->meter;
 
@@ -102,7 +107,8 @@ bool host_account_add(struct host_account *account, struct store *store,
 	       store_add_account(store, meter, interval, error);
 }
 
-bool host_account_put(struct host_account *account, struct store *store, const char *policy, GError **error)
+bool host_account_put(struct host_account *account, struct store *store, const char *policy,
+		      GError **error)
 {
 	if (!account->day)
 		return true;

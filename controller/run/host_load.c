@@ -28,7 +28,8 @@ bool host_load_read(const char *path, struct host_load *ret_load)
 			return false;
 	}
 	ret_load->busy_s =
-		(double)(ticks[USER] + ticks[NICE] + ticks[SYSTEM] + ticks[IRQ] + ticks[SOFTIRQ]) * tick_s;
+		(double)(ticks[USER] + ticks[NICE] + ticks[SYSTEM] + ticks[IRQ] + ticks[SOFTIRQ]) *
+		tick_s;
 	ret_load->steal_s = (double)ticks[STEAL] * tick_s;
 	ret_load->at_s = (double)clock_now_ns() * 1e-9;
 	return true;

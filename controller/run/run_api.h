@@ -4,7 +4,7 @@
 #include "common/http_operation.h"
 
 /*
- * What a controller answers (docs/reference/controller-api.json), as far as its clients cannot do
- * without. A test holds it against that description.
+ * The operations of the controller's API (docs/reference/controller-api.json) with those parts of
+ * the answers that its clients need. A test compares them with that description.
  */
 extern const struct http_operation run_api[];

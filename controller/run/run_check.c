@@ -27,7 +27,9 @@
 /* How long after the boots a meter may take to give a reading: slow BMCs need several tries. */
 #define METER_PATIENCE_S 20.0
 
-/* The small task: the wider the better, but it must not take long where all share a machine. */
+/*
+ * The small task uses many ranks, but not so many that it takes long where all VMs share a machine.
+ */
 enum { TASK_RANKS_MAX = 8, TASK_DEADLINE_S = 120 };
 
 /* One cluster under check. Answers are new references. */
@@ -35,18 +37,18 @@ struct subject {
 	const struct config_cluster *cluster;
 	bool steady;
 	double task_deadline_s;
-	struct run_child *child; /* NULL: it ran before */
+	struct run_child *child; /* NULL: the scheduler was running before */
 	struct http_client *client;
 	json_t *capabilities, *nodes, *energy, *events, *task;
 	char *task_path; /* NULL: not started */
 	uint32_t ranks;
-	int64_t ready_ns; /* when all nodes were ready; 0: not yet */
-	char *silence; /* why it gave no answer last; NULL: it did */
+	int64_t ready_ns; /* time at which all nodes were ready; 0: not yet */
+	char *silence; /* why the last request got no answer; NULL: it did */
 	char *trouble;
 	bool done;
 };
 
-/* All of them. */
+/* The check of all clusters. */
 struct inspection {
 	struct config *config;
 	char *dir; /* for logs and states; removed at the end */
@@ -122,10 +124,10 @@ static bool add_subject(struct inspection *inspection, uint32_t index, GError **
 	       (cluster->local_scheduler || start_scheduler(inspection, subject, address, error));
 }
 
-/* Asking. */
+/* Requests. */
 
-/* Keeps the last good answer. */
-static void ask(struct subject *subject, const char *path, json_t **answer)
+/* Keeps the last valid answer. */
+static void request_answer(struct subject *subject, const char *path, json_t **answer)
 {
 	g_autoptr(GError) error = NULL;
 	json_t *body;
@@ -156,7 +158,7 @@ static struct run_check_answers answers_of(const struct subject *subject)
 	};
 }
 
-/* The largest power of two that the cluster has cores for: kernels take no other counts. */
+/* The largest power of two that the cluster has cores for: the benchmark takes no other counts. */
 static uint32_t task_ranks(const struct config_cluster *cluster)
 {
 	uint32_t ranks = 1;
@@ -198,19 +200,19 @@ static bool is_done(const struct subject *subject, const struct run_check_answer
 		clock_elapsed_s(subject->ready_ns, clock_now_ns()) > METER_PATIENCE_S);
 }
 
-static void look(struct subject *subject)
+static void poll_subject(struct subject *subject)
 {
 	struct run_check_answers answers;
 
-	ask(subject, "/v1/capabilities", &subject->capabilities);
-	ask(subject, "/v1/nodes", &subject->nodes);
-	ask(subject, "/v1/energy", &subject->energy);
-	ask(subject, "/v1/events?after=0", &subject->events);
+	request_answer(subject, "/v1/capabilities", &subject->capabilities);
+	request_answer(subject, "/v1/nodes", &subject->nodes);
+	request_answer(subject, "/v1/energy", &subject->energy);
+	request_answer(subject, "/v1/events?after=0", &subject->events);
 	if (subject->done)
 		return;
 	answers = answers_of(subject);
 	if (subject->task_path) {
-		ask(subject, subject->task_path, &subject->task);
+		request_answer(subject, subject->task_path, &subject->task);
 	} else if (run_check_nodes_ready(&answers)) {
 		subject->ready_ns = clock_now_ns();
 		start_task(subject);
@@ -241,26 +243,26 @@ static guint count_done(const struct inspection *inspection)
 	return done;
 }
 
-static void tell(const struct inspection *inspection, guint done, guint *told)
+static void report_progress(const struct inspection *inspection, guint done, guint *reported)
 {
-	if (done == *told)
+	if (done == *reported)
 		return;
 	fprintf(stderr, "checked %u of %u clusters\n", done, inspection->subjects->len);
-	*told = done;
+	*reported = done;
 }
 
-/* Until every cluster has done its task or failed, or the time is over. */
-static void watch(struct inspection *inspection)
+/* Polls until every cluster has ended its task or failed, or the time is over. */
+static void wait_for_all(struct inspection *inspection)
 {
-	guint told = 0;
+	guint reported = 0;
 
 	while (!inspection->interrupted && count_done(inspection) < inspection->subjects->len &&
 	       clock_elapsed_s(inspection->began_ns, clock_now_ns()) < inspection->timeout_s) {
 		g_timeout_add(ASK_EVERY_MS, wake, inspection->loop);
 		g_main_loop_run(inspection->loop);
 		for (guint i = 0; i < inspection->subjects->len; i++)
-			look(inspection->subjects->pdata[i]);
-		tell(inspection, count_done(inspection), &told);
+			poll_subject(inspection->subjects->pdata[i]);
+		report_progress(inspection, count_done(inspection), &reported);
 	}
 }
 
@@ -322,8 +324,8 @@ static void add_silence(struct subject *subject)
 {
 	if (!subject->trouble && !subject->capabilities)
 		subject->trouble = g_strdup_printf(
-			"the local scheduler of cluster '%s' did not answer: %s", subject->cluster->name,
-			subject->silence ?: "it had no time");
+			"the local scheduler of cluster '%s' did not answer: %s",
+			subject->cluster->name, subject->silence ?: "it had no time");
 }
 
 static GPtrArray *inspect(struct inspection *inspection, GError **error)
@@ -334,7 +336,7 @@ static GPtrArray *inspect(struct inspection *inspection, GError **error)
 	bool started = start_all(inspection, error);
 
 	if (started)
-		watch(inspection);
+		wait_for_all(inspection);
 	for (guint i = 0; started && i < inspection->subjects->len; i++) {
 		struct subject *subject = inspection->subjects->pdata[i];
 		struct run_check_answers answers;
@@ -359,7 +361,7 @@ bool run_check_can_run(const struct config_cluster *cluster)
 	return cluster->hosts_count > 0 || cluster->local_scheduler;
 }
 
-/* What must be there before any host is asked. Returns whether to go on. */
+/* Checks what must exist before any host is connected. Returns whether to continue. */
 static bool check_here(struct config *config, const char *path, GPtrArray *rows)
 {
 	g_autoptr(GError) reason = NULL;
@@ -403,7 +405,7 @@ static void check_image(struct config *config, GPtrArray *rows)
 	run_check_add(rows, "", "", "image", RUN_CHECK_WORKS, absolute, NULL);
 }
 
-/* Everything of an inspection that begins and ends with it. */
+/* Creates an inspection, carries it out and frees it. */
 static GPtrArray *inspect_once(struct config *config, double timeout_s, GError **error)
 {
 	struct inspection inspection = {
@@ -446,8 +448,9 @@ GPtrArray *run_check(struct config *config, const char *path, double timeout_s, 
 		return g_steal_pointer(&rows);
 	if (!run_lock_take(&lock, config->name, NULL, NULL, error))
 		return NULL;
-	more = inspect_once(config, timeout_s > 0 ? timeout_s : config_patience(config, RUN_CHECK_TIMEOUT_S),
-			    error);
+	more = inspect_once(
+		config, timeout_s > 0 ? timeout_s : config_patience(config, RUN_CHECK_TIMEOUT_S),
+		error);
 	run_lock_drop(&lock);
 	if (!more)
 		return NULL;

@@ -96,7 +96,7 @@ static void add_host(GPtrArray *rows, const struct run_check_answers *answers,
 	g_autofree char *text = NULL;
 	g_autofree char *cure = NULL;
 
-	/* Local schedulers of older versions do not say what their hosts are. */
+	/* Local schedulers of older versions do not report facts of their hosts. */
 	if (!hosts)
 		return;
 	if (json_is_object(facts)) {
@@ -126,9 +126,10 @@ static void add_virt(GPtrArray *rows, const struct run_check_answers *answers)
 		return;
 	text = g_strdup_printf("%s: %s", type, reason);
 	if (strcmp(type, "kvm") == 0 && answers->steady)
-		run_check_add(rows, answers->cluster->name, "", "KVM", RUN_CHECK_NOTE, text,
-			      "lab.steady follows the speed of QEMU's emulator, which is not that of "
-			      "these VMs: leave it out");
+		run_check_add(
+			rows, answers->cluster->name, "", "KVM", RUN_CHECK_NOTE, text,
+			"lab.steady follows the speed of QEMU's emulator, which is not that of "
+			"these VMs: leave it out");
 	else if (strcmp(type, "kvm") == 0)
 		run_check_add(rows, answers->cluster->name, "", "KVM", RUN_CHECK_WORKS, text,
 			      NULL);
@@ -167,7 +168,7 @@ static void add_cap(GPtrArray *rows, const struct run_check_answers *answers)
 		run_check_add(rows, cluster->name, "", "cap", RUN_CHECK_WORKS, text, NULL);
 }
 
-/* The caps of a host's CPUs that were set, or could not be, and do nothing. */
+/* Adds the caps of a host's CPUs that have no effect, whether they were set or not. */
 static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answers,
 			  const struct config_host *host)
 {
@@ -175,7 +176,7 @@ static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answe
 	size_t i;
 	json_t *one;
 
-	/* Every node of the host says the same. */
+	/* Every node of the host reports the same. */
 	json_array_foreach(json_object_get(answers->nodes, "nodes"), i, one)
 		if (strcmp(text_of(one, "host"), host->name) == 0)
 			caps = json_object_get(one, "caps");
@@ -186,8 +187,8 @@ static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answe
 			continue;
 		text = g_strdup_printf("%s at %s is not effective: %s", text_of(one, "knob"),
 				       text_of(one, "requested"), text_of(one, "reason"));
-		run_check_add(rows, answers->cluster->name, host->name, "cap", RUN_CHECK_NOTE,
-			      text, "the headings of all results will say so; docs/reference/caps.md");
+		run_check_add(rows, answers->cluster->name, host->name, "cap", RUN_CHECK_NOTE, text,
+			      "the headings of all results will say so; docs/reference/caps.md");
 	}
 }
 
@@ -217,12 +218,13 @@ static void add_nodes(GPtrArray *rows, const struct run_check_answers *answers)
 
 	if (!answers->nodes)
 		return;
-	run_check_add(rows, cluster->name, "", "nodes",
-		      ready < cluster->nodes ? RUN_CHECK_FAILED : RUN_CHECK_WORKS, text,
-		      ready < cluster->nodes
-			      ? "see /var/log/libvirt/qemu on the host; is there room for all VMs' "
-				"memory, and a storage pool and bridge as docs/how-to/real-blades.md says?"
-			      : NULL);
+	run_check_add(
+		rows, cluster->name, "", "nodes",
+		ready < cluster->nodes ? RUN_CHECK_FAILED : RUN_CHECK_WORKS, text,
+		ready < cluster->nodes
+			? "see /var/log/libvirt/qemu on the host; is there room for all VMs' "
+			  "memory, and a storage pool and bridge as docs/how-to/real-blades.md says?"
+			: NULL);
 }
 
 /* Meters. */
@@ -238,7 +240,7 @@ static const json_t *energy_of(const struct run_check_answers *answers, const ch
 	return NULL;
 }
 
-/* Why a host's meter was lost, as the last such event says. */
+/* Why a host's meter was lost, by the last such event. */
 static const char *lost_reason(const struct run_check_answers *answers, const char *host)
 {
 	const char *reason = "no reading came";
@@ -293,7 +295,8 @@ static char *meter_cure(const struct config_meter *meter)
 				       "community; docs/reference/meters.md",
 				       meter->address, meter->port);
 	default:
-		return g_strdup("see what docs/reference/meters.md says of this kind, or take another");
+		return g_strdup(
+			"see what docs/reference/meters.md says of this kind, or take another");
 	}
 }
 

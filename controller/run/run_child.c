@@ -25,10 +25,10 @@ struct run_child {
 	void *data;
 	GPid pid; /* 0: not running */
 	int pidfd; /* -1: not running */
-	int kept_fds[RUN_CHILD_KEPT_MAX]; /* for it to hold */
+	int kept_fds[RUN_CHILD_KEPT_MAX]; /* descriptors that it inherits */
 	size_t kept_count;
 	guint watch_source;
-	struct run_usage past; /* of those that died */
+	struct run_usage past; /* sum over the ended processes */
 	guint restart_source;
 	int64_t deaths_ns[RUN_CHILD_DEATHS]; /* the last ones, a ring */
 	guint deaths;
@@ -132,12 +132,12 @@ static void unwatch(struct run_child *child)
 	child->pidfd = -1;
 }
 
-/* Reaped here, since a child watch of GLib's would not give us its usage. */
+/* Reaped here, since GLib's child watch does not report the usage. */
 static gboolean ended(int pidfd, GIOCondition condition, gpointer data)
 {
 	struct run_child *child = data;
 	struct rusage usage = {0};
-	int status = W_EXITCODE(127, 0); /* for one that somebody else reaped */
+	int status = W_EXITCODE(127, 0); /* for a process that was reaped elsewhere */
 
 	if (wait4(child->pid, &status, WNOHANG, &usage) == 0)
 		return G_SOURCE_CONTINUE;

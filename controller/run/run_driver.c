@@ -10,7 +10,7 @@
 #include "controller/run/run_measured.h"
 #include "controller/run/run_record.h"
 
-/* Which runs are there. */
+/* The runs of the plan. */
 
 static bool is_cell(const struct store_run *row, const struct policy *policy, double limit,
 		    uint32_t repeat)
@@ -19,13 +19,13 @@ static bool is_cell(const struct store_run *row, const struct policy *policy, do
 	       row->repeat == repeat;
 }
 
-static bool can_go_on(const struct run_series *series, const struct store_run *row)
+static bool can_continue(const struct run_series *series, const struct store_run *row)
 {
 	g_autofree char *boot_id = clock_boot_id();
 	g_autofree char *key = run_record_baseline_key(row->run);
 	g_autofree char *baseline = store_get_meta(series->session->store, key);
 
-	/* What shares hosts is not put back (engine.h). */
+	/* Tasks on shared hosts cannot be restored (engine.h). */
 	return series->session->go_on && baseline && !series->experiment->shared &&
 	       g_strcmp0(row->boot_id, boot_id) == 0;
 }
@@ -34,7 +34,7 @@ static bool close_aborted(struct run_series *series, struct store_run *row, GErr
 {
 	row->ended_by = g_strdup("aborted");
 	run_progress_note(series->session->progress, "run-aborted",
-			  "run %" PRId64 " (%s at %.0f %%) was interrupted and is done anew",
+			  "run %" PRId64 " (%s at %.0f %%) was interrupted and is repeated",
 			  row->run, row->policy, 100 * row->limit);
 	return store_update_run(series->session->store, row, error) &&
 	       store_add_event(series->session->store, row->run, row->ended_s, "aborted",
@@ -59,10 +59,10 @@ static void clear_row(struct store_run *row)
 }
 
 /*
- * Sets *ret_ended when the run has ended already, or fills *ret_row from one that can go on; closes
- * those that cannot.
+ * Sets *ret_ended if the run has ended already, or fills *ret_row from a run that can continue;
+ * closes runs that cannot.
  */
-static bool look_up(struct run_series *series, const struct policy *policy, double limit,
+static bool find_cell(struct run_series *series, const struct policy *policy, double limit,
 		    uint32_t repeat, bool *ret_ended, struct store_run *ret_row, GError **error)
 {
 	g_autoptr(GPtrArray) rows = store_runs(series->session->store, error);
@@ -77,7 +77,7 @@ static bool look_up(struct run_series *series, const struct policy *policy, doub
 			continue;
 		if (row->ended_by)
 			*ret_ended = *ret_ended || !g_str_equal(row->ended_by, "aborted");
-		else if (can_go_on(series, row))
+		else if (can_continue(series, row))
 			copy_row(row, ret_row);
 		else if (!close_aborted(series, row, error))
 			return false;
@@ -105,7 +105,7 @@ static bool do_cell(struct run_series *series, const struct policy *policy, doub
 	const int64_t began_ns = clock_now_ns();
 	struct store_run row = {0};
 	bool ended;
-	bool good = look_up(series, policy, limit, repeat, &ended, &row, error);
+	bool good = find_cell(series, policy, limit, repeat, &ended, &row, error);
 
 	if (good && !ended) {
 		if (!row.run)
@@ -133,7 +133,7 @@ static bool do_cells(struct run_series *series, GError **error)
 	return true;
 }
 
-/* The budget is that of the first controller: a run that goes on keeps its limit. */
+/* The budget of the first controller is kept, so that a continued run keeps its limit. */
 static bool find_budget(struct run_series *series, GError **error)
 {
 	struct store *store = series->session->store;

@@ -12,13 +12,14 @@ struct run_measurement {
 	uint32_t cluster;
 	double exec_s;
 	double energy_j; /* NAN: not known */
-	int64_t round;   /* on its cluster; STORE_NO_ROUND: it kept nodes busy, and counts all the same */
+	/* on its cluster; STORE_NO_ROUND: a task that kept nodes busy; it counts, too */
+	int64_t round;
 };
 
 /*
- * Means, sample standard deviations (0 below two measurements) and counts per pair, pairs in the
- * order of types, then clusters; pairs without a measurement are left out. Energies that are not
- * known count for times alone; a pair without any that is known has an EEC of 0. Returns *ret_count
+ * Means, sample standard deviations (0 below two measurements) and counts per pair, ordered by
+ * type, then cluster; pairs without a measurement are left out. A measurement with unknown energy
+ * counts for the time alone; a pair without any known energy has an EEC of 0. Returns *ret_count
  * estimates; names are borrowed from `config`; the caller frees the array with g_free().
  */
 struct config_estimate *run_estimate(const struct config *config,

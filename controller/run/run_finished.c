@@ -6,13 +6,15 @@
 #include "controller/sched/policy.h"
 #include "controller/store/store.h"
 
-static bool has_ended(const GPtrArray *rows, const struct policy *policy, double limit, uint32_t repeat)
+static bool has_ended(const GPtrArray *rows, const struct policy *policy, double limit,
+		      uint32_t repeat)
 {
 	for (guint i = 0; i < rows->len; i++) {
 		const struct store_run *row = g_ptr_array_index(rows, i);
 
 		if (g_str_equal(row->policy, policy->name) && fabs(row->limit - limit) < 1e-9 &&
-		    row->repeat == repeat && row->ended_by && !g_str_equal(row->ended_by, "aborted"))
+		    row->repeat == repeat && row->ended_by &&
+		    !g_str_equal(row->ended_by, "aborted"))
 			return true;
 	}
 	return false;

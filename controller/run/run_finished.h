@@ -6,7 +6,8 @@
 #include "controller/run/run_plan.h"
 
 /*
- * Whether nothing of the plan is left to do in run directory `dir`: its estimates are there, each of its runs has
- * ended otherwise than aborted, and its end is on record. Changes nothing. A plan of no runs is never finished here.
+ * Whether the plan in run directory `dir` is finished: its estimates exist, each of its runs has
+ * ended and was not aborted, and its end is on record. Read-only. A plan without runs is never
+ * finished by this function.
  */
 bool run_is_finished(const struct run_plan *plan, const char *dir);

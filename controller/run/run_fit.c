@@ -9,10 +9,10 @@
 #include "controller/run/run_paths.h"
 #include "controller/run/run_watch.h"
 
-/* For a machine that has other things to do; a probe itself gives up before. */
+/* For a busy machine; a probe itself gives up before, seconds. */
 #define PROBE_S 120.0
 
-/* The probe's file in a directory; NULL where there is none. */
+/* The probe's file in a directory; NULL if there is none. */
 static char *file_in(const char *dir)
 {
 	g_autofree char *path = g_build_filename(dir, MACHINE_PROBE_FILE, NULL);
@@ -27,7 +27,7 @@ static char *file_beside(const char *path)
 	return dir ? file_in(dir) : NULL;
 }
 
-/* That of a lab that is up: its blades are fitted to it already. */
+/* The probe of a lab that is up: its blades are fitted to it already. */
 static char *file_of_lab(const char *name)
 {
 	g_autofree char *state = lab_state_is_up(name) ? lab_state_file(name) : NULL;
@@ -46,51 +46,58 @@ static struct machine_probe *measure(GError **error)
 		return NULL;
 	if (subprocess_run(argv, NULL, PROBE_S, &text, &reason))
 		return machine_probe_parse(text, strlen(text), "virtbed-lab probe", error);
-	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-		    "the machine cannot be probed, to which the lab is to be fitted: %s; or say what it has "
-		    "with --probe FILE",
-		    reason->message);
+	g_set_error(
+		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+		"the machine cannot be probed, to which the lab is to be fitted: %s; or say what it has "
+		"with --probe FILE",
+		reason->message);
 	return NULL;
 }
 
-static bool goes_on(const struct run_request *request)
+static bool is_continued(const struct run_request *request)
 {
 	return request->resume || request->serve;
 }
 
-/* Whether what goes on in `dir` began without a probe, when there were none, or with another configuration. */
+/*
+ * Whether the run or service in `dir` began without a probe: under an older version, or with
+ * another configuration.
+ */
 static bool began_without(const struct run_request *request, const char *dir)
 {
 	g_autofree char *config = g_build_filename(dir, "config.yaml", NULL);
 	g_autofree char *probe = file_in(dir);
 
-	return goes_on(request) && !probe && g_file_test(config, G_FILE_TEST_EXISTS);
+	return is_continued(request) && !probe && g_file_test(config, G_FILE_TEST_EXISTS);
 }
 
-bool run_fit_check_request(const struct run_request *request, const char *dir, const struct config *config,
-			   GError **error)
+bool run_fit_check_request(const struct run_request *request, const char *dir,
+			   const struct config *config, GError **error)
 {
 	g_autofree char *before = request->resume ? file_in(dir) : NULL;
 
 	if (!request->probe)
 		return true;
 	if (!config_lab_is_to_fit(config)) {
-		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-			    "--probe: %s has no lab that is to be fitted; say lab.fit: yes, or leave --probe out",
-			    request->config_path);
+		g_set_error(
+			error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+			"--probe: %s has no lab that is to be fitted; say lab.fit: yes, or leave --probe out",
+			request->config_path);
 		return false;
 	}
 	if (!before)
 		return true;
-	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-		    "--probe: this run was fitted to %s when it began, and stays so; leave --probe out", before);
+	g_set_error(
+		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+		"--probe: this run was fitted to %s when it began, and stays so; leave --probe out",
+		before);
 	return false;
 }
 
-static struct machine_probe *find(const struct run_request *request, const char *dir, const char *name,
-				  GError **error)
+static struct machine_probe *find_probe(const struct run_request *request, const char *dir,
+					const char *name, GError **error)
 {
-	g_autofree char *path = goes_on(request) ? file_in(dir) : NULL;
+	g_autofree char *path = is_continued(request) ? file_in(dir) : NULL;
 
 	if (!path)
 		path = g_strdup(request->probe);
@@ -101,7 +108,7 @@ static struct machine_probe *find(const struct run_request *request, const char 
 	return path ? machine_probe_load(path, error) : measure(error);
 }
 
-static void tell(const struct run_fit *fit)
+static void print_notices(const struct run_fit *fit)
 {
 	g_autofree char *text = machine_probe_describe(fit->probe);
 
@@ -110,7 +117,7 @@ static void tell(const struct run_fit *fit)
 		run_watch_say(NULL, "machine: %s", fit->done.notices[i]);
 }
 
-static bool keep(const struct run_fit *fit, const char *dir, GError **error)
+static bool write_fit(const struct run_fit *fit, const char *dir, GError **error)
 {
 	g_autofree char *probe = g_build_filename(dir, MACHINE_PROBE_FILE, NULL);
 	g_autofree char *notices = g_build_filename(dir, RUN_FIT_FILE, NULL);
@@ -120,10 +127,10 @@ static bool keep(const struct run_fit *fit, const char *dir, GError **error)
 	       g_file_set_contents(notices, text, -1, error);
 }
 
-bool run_fit_check_room(const struct run_request *request, const char *dir, const struct config *config,
-			GError **error)
+bool run_fit_check_room(const struct run_request *request, const char *dir,
+			const struct config *config, GError **error)
 {
-	g_autofree char *probe = goes_on(request) ? file_in(dir) : NULL;
+	g_autofree char *probe = is_continued(request) ? file_in(dir) : NULL;
 	g_autoptr(GError) reason = NULL;
 
 	if (!config_check_memory(config, request->config_path, error))
@@ -134,11 +141,13 @@ bool run_fit_check_room(const struct run_request *request, const char *dir, cons
 		g_propagate_error(error, g_steal_pointer(&reason));
 		return false;
 	}
-	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-		    "%s was fitted to more CPU time than this machine lets us use now: its VMs may use %.2f cores, more "
-		    "than 80 %% of the %.4g that there are; give it the CPUs back, or start anew in another directory "
-		    "(%s)",
-		    dir, config_lab_cores(config), own_cgroup_cores(), request->serve ? "--state" : "--out");
+	g_set_error(
+		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+		"%s was fitted to more CPU time than this machine lets us use now: its VMs may use %.2f cores, more "
+		"than 80 %% of the %.4g that there are; give it the CPUs back, or start in another directory "
+		"(%s)",
+		dir, config_lab_cores(config), own_cgroup_cores(),
+		request->serve ? "--state" : "--out");
 	return false;
 }
 
@@ -155,11 +164,11 @@ bool run_fit(const struct run_request *request, const char *dir, struct config *
 		return config_check(config, request->config_path, error) &&
 		       run_fit_check_room(request, dir, config, error);
 	}
-	fit.probe = find(request, dir, config->name, error);
+	fit.probe = find_probe(request, dir, config->name, error);
 	if (fit.probe && config_fit(config, fit.probe, &fit.done, error) &&
 	    config_check(config, request->config_path, error) &&
-	    run_fit_check_room(request, dir, config, error) && keep(&fit, dir, error)) {
-		tell(&fit);
+	    run_fit_check_room(request, dir, config, error) && write_fit(&fit, dir, error)) {
+		print_notices(&fit);
 		*ret_fit = fit;
 		return true;
 	}
@@ -176,9 +185,10 @@ bool run_fit_to_lab(struct config *config, const char *path, GError **error)
 	if (!config_lab_is_to_fit(config))
 		return config_check_room(config, path, error);
 	if (!file) {
-		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-			    "the lab that is up was not fitted to this machine, and the configuration says "
-			    "lab.fit: yes");
+		g_set_error(
+			error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+			"the lab that is up was not fitted to this machine, and the configuration says "
+			"lab.fit: yes");
 		return false;
 	}
 	probe = machine_probe_load(file, error);

@@ -23,8 +23,9 @@
 enum outcome { TAKEN = 0, OWNED, LEFT_OVER, BROKEN };
 
 /*
- * Made here, not by whoever comes first: two runs must not lock in two places. A service manager may
- * give its services a /tmp of their own: what is locked there excludes nobody.
+ * The path of a lock. The directory is made here rather than by the first user, since two runs must
+ * not lock in two places. A service manager may give its services a /tmp of their own, where a lock
+ * excludes no other run.
  */
 static char *path_of(const char *name, GError **error)
 {
@@ -39,7 +40,7 @@ static char *path_of(const char *name, GError **error)
 	return NULL;
 }
 
-/* One that has ended and was not reaped yet is dead, too. */
+/* A process that has ended and was not reaped yet is dead, too. */
 static bool is_alive(pid_t pid)
 {
 	struct pollfd end = {.fd = pid > 0 ? pidfd_open(pid, 0) : -1, .events = POLLIN};
@@ -52,31 +53,32 @@ static bool is_alive(pid_t pid)
 	return alive;
 }
 
-/* 0: not written yet, or not by us. */
+/* The process id in the file; 0: not written yet, or invalid. */
 static pid_t owner_of(int fd)
 {
 	char text[32] = {0};
 	uint64_t pid;
 
-	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || !read_number_front_unsigned(text, &pid) || pid > INT32_MAX)
+	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || !read_number_front_unsigned(text, &pid) ||
+	    pid > INT32_MAX)
 		return 0;
 	return (pid_t)pid;
 }
 
-static bool sign(int fd)
+static bool write_owner(int fd)
 {
 	g_autofree char *text = g_strdup_printf("%ld\n", (long)getpid());
 	const size_t length = strlen(text);
 
-	/* Only its owner can; the group is that of the directory. */
+	/* Only the owner of the file may; its group is that of the directory. */
 	if (fchmod(fd, 0660) < 0 && errno != EPERM)
 		return false;
 	return ftruncate(fd, 0) == 0 && pwrite(fd, text, length, 0) == (ssize_t)length;
 }
 
 /*
- * Whoever let go in the meantime has removed the file that was opened. It is nothing but a lock: those
- * who share the directory cannot make us write elsewhere.
+ * Whether the open file is still at `path`; the last owner removes it. It must be a plain file with
+ * a single link: other users of the directory cannot make us write elsewhere.
  */
 static bool is_there(int fd, const char *path)
 {
@@ -88,7 +90,7 @@ static bool is_there(int fd, const char *path)
 	       open_file.st_ino == file.st_ino;
 }
 
-/* Removes the file if its owner is dead and nobody holds it. */
+/* Removes the file if its owner is dead and no process holds the lock. */
 static void remove_left_over(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -101,8 +103,8 @@ static void remove_left_over(const char *path)
 		close(fd);
 }
 
-/* The locks of runs that were killed and never asked for again: each of them is free. */
-static void sweep(void)
+/* Removes the locks of killed runs of other names that are free. */
+static void remove_free_locks(void)
 {
 	g_autoptr(GDir) dir = g_dir_open(RUN_LOCK_DIR, 0, NULL);
 	const char *name;
@@ -115,7 +117,10 @@ static void sweep(void)
 	}
 }
 
-/* One attempt; errno says why it is BROKEN. An owner that has not signed yet is alive. */
+/*
+ * One attempt; errno says why it is BROKEN. An owner that has not written its process id yet counts
+ * as alive.
+ */
 static enum outcome try_take(struct run_lock *lock, const char *path)
 {
 	int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -125,7 +130,7 @@ static enum outcome try_take(struct run_lock *lock, const char *path)
 	if (fd < 0)
 		return BROKEN;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		if (is_there(fd, path) && sign(fd)) {
+		if (is_there(fd, path) && write_owner(fd)) {
 			lock->fd = fd;
 			lock->path = g_strdup(path);
 			return TAKEN;
@@ -148,8 +153,8 @@ static gboolean wake(gpointer data)
 }
 
 /* Waits for the daemons of a run that was killed. */
-static enum outcome await(struct run_lock *lock, const char *path, bool (*stopped)(void *data),
-			  void *data)
+static enum outcome wait_for_daemons(struct run_lock *lock, const char *path,
+				     bool (*stopped)(void *data), void *data)
 {
 	int64_t end_ns = clock_now_ns() + (int64_t)(RUN_LOCK_WAIT_S * 1e9);
 	guint source = g_timeout_add(ASK_MS, wake, NULL);
@@ -171,14 +176,14 @@ bool run_lock_take(struct run_lock *lock, const char *name, bool (*stopped)(void
 
 	if (!path)
 		return false;
-	sweep();
+	remove_free_locks();
 	outcome = try_take(lock, path);
 	if (outcome == LEFT_OVER) {
 		fprintf(stderr,
 			"a run of '%s' was killed: waiting until its daemons have ended its tasks "
 			"and VMs (at most %.0f s)\n",
 			name, RUN_LOCK_WAIT_S);
-		outcome = await(lock, path, stopped, data);
+		outcome = wait_for_daemons(lock, path, stopped, data);
 	}
 	if (outcome == TAKEN)
 		return true;

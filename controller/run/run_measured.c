@@ -23,13 +23,13 @@ struct measured_run {
 	struct run_series *series;
 	struct store_run row;
 	const struct policy *policy;
-	bool going_on;
+	bool continued;
 	struct backend *backend;
 	struct recorder_store *recorder;
 	struct engine *engine;
 	struct engine_setup setup;
 	struct host_load before, after;
-	struct run_speed *speed; /* NULL: it is not known */
+	struct run_speed *speed; /* NULL: it is not measured */
 };
 
 static bool store_fault(GError **error, GError *reason)
@@ -54,9 +54,11 @@ static void count_tasks(const struct measured_run *run, struct run_progress *pro
 		run_progress_count(progress, engine_task(run->engine, i));
 }
 
-/* Without anybody to ask, the time left is that of the duration; the energy may end a run before.
+/*
+ * Updates the progress. The time left assumes the full duration; the energy limit may end a run
+ * before.
  */
-static void show(struct run_progress *progress, void *data)
+static void refresh_progress(struct run_progress *progress, void *data)
 {
 	struct measured_run *run = data;
 	struct run_series *series = run->series;
@@ -86,10 +88,10 @@ static void show_run(struct measured_run *run)
 	progress->limit_j = run->row.limit_j;
 	progress->duration_s = run->setup.duration_s;
 	progress->refresh_data = run;
-	progress->refresh = show;
+	progress->refresh = refresh_progress;
 }
 
-/* A run's life. */
+/* Life cycle of a run. */
 
 static bool begin_new(struct measured_run *run, GError **error)
 {
@@ -121,7 +123,7 @@ static bool begin_new(struct measured_run *run, GError **error)
 	return good;
 }
 
-static void begin_again(struct measured_run *run)
+static void continue_run(struct measured_run *run)
 {
 	struct run_session *session = run->series->session;
 	g_autofree char *key = run_record_baseline_key(run->row.run);
@@ -133,15 +135,15 @@ static void begin_again(struct measured_run *run)
 
 	session->run = run->row.run;
 	session->t0_ns = run->row.t0_ns;
-	run->going_on = true;
+	run->continued = true;
 	run->speed = run_speed_begin(session);
 }
 
-static bool restore(struct measured_run *run, GError **error)
+static bool restore_run(struct measured_run *run, GError **error)
 {
 	struct run_session *session = run->series->session;
 	g_autofree char *text =
-		g_strdup_printf("the controller was restarted; run %" PRId64 " goes on at %.1f s",
+		g_strdup_printf("the controller was restarted; run %" PRId64 " continues at %.1f s",
 				run->row.run, backend_now_s(run->backend));
 
 	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine,
@@ -180,7 +182,7 @@ static bool open_run(struct measured_run *run, GError **error)
 	run->setup.record_steps = true;
 	run->engine = engine_new(&run->setup, run->backend);
 	show_run(run);
-	return !run->going_on || restore(run, error);
+	return !run->continued || restore_run(run, error);
 }
 
 static void close_run(struct measured_run *run)
@@ -196,8 +198,8 @@ static void close_run(struct measured_run *run)
 }
 
 /*
- * Samples tell a moment later that the limit was reached: what happened in between does not count.
- * A last task may also have ended in that moment, so that the run seemed to be done.
+ * Samples show with a delay that the limit was reached; what happened in between does not count. If
+ * the last task ended in that time, the run seemed to be complete.
  */
 static void correct_end(struct measured_run *run, struct engine_result *result)
 {
@@ -220,7 +222,7 @@ static void correct_end(struct measured_run *run, struct engine_result *result)
 		struct engine_task late;
 
 		result->tasks_arrived += task->task->arrival_s <= result->ended_s;
-		if (run_late_take_back(task, result, &late))
+		if (run_overshoot_correct(task, result, &late))
 			run->setup.recorder->task(run->setup.recorder, &late);
 	}
 }
@@ -239,7 +241,7 @@ static void take_result(struct measured_run *run, const struct engine_result *re
 	run->row.tasks_dropped = result->tasks_dropped;
 }
 
-static void tell_result(const struct measured_run *run)
+static void note_result(const struct measured_run *run)
 {
 	g_autofree char *energy = isnan(run->row.energy_j)
 					  ? g_strdup("energy not known")
@@ -257,7 +259,7 @@ static void tell_result(const struct measured_run *run)
 		run->row.ended_by, run->row.ended_s);
 }
 
-/* An aborted run is recorded as far as that goes; what aborted it is the error. */
+/* Records an aborted run as far as it went; the error says what aborted it. */
 static bool end_run(struct measured_run *run, const struct engine_result *result, GError **error)
 {
 	struct run_session *session = run->series->session;
@@ -272,7 +274,7 @@ static bool end_run(struct measured_run *run, const struct engine_result *result
 	if (!recorded)
 		return store_fault(error, g_steal_pointer(&fault));
 	if (result->ended_by != ENGINE_END_ABORTED) {
-		tell_result(run);
+		note_result(run);
 		return true;
 	}
 	g_set_error(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
@@ -280,7 +282,7 @@ static bool end_run(struct measured_run *run, const struct engine_result *result
 	return false;
 }
 
-/* As headings name the run. */
+/* `name` is as in the headings of reports. */
 static void end_speed(struct measured_run *run, const struct engine_result *result)
 {
 	const bool done = result->ended_by != ENGINE_END_ABORTED;
@@ -290,8 +292,8 @@ static void end_speed(struct measured_run *run, const struct engine_result *resu
 	run_speed_end(g_steal_pointer(&run->speed), done ? name : NULL);
 }
 
-/* Whoever wants to redraw a run's energy needs the sample after its end as well. */
-static bool carry_out(struct measured_run *run, GError **error)
+/* Reports that show a run's energy need the sample after its end as well. */
+static bool carry_out_run(struct measured_run *run, GError **error)
 {
 	struct engine_result result = {0};
 	bool good;
@@ -303,7 +305,8 @@ static bool carry_out(struct measured_run *run, GError **error)
 		engine_run(run->engine, &result);
 		run->series->session->engine = NULL;
 		correct_end(run, &result);
-		host_load_read(NULL, &run->after); /* before the machine's speed is probed, which is a load of its own */
+		/* before the probe of the machine's speed, which is a load itself */
+		host_load_read(NULL, &run->after);
 		end_speed(run, &result);
 		good = end_run(run, &result, error);
 	}
@@ -318,8 +321,8 @@ bool run_measured(struct run_series *series, const struct policy *policy, struct
 	bool good;
 
 	if (row->run)
-		begin_again(&run);
-	good = (run.going_on || begin_new(&run, error)) && carry_out(&run, error);
+		continue_run(&run);
+	good = (run.continued || begin_new(&run, error)) && carry_out_run(&run, error);
 	run_speed_end(run.speed, NULL);
 	*row = run.row;
 	return good;

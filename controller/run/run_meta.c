@@ -32,7 +32,8 @@ char *run_meta_common(const struct run_session *session, const char *capability)
 		const char *text = capability_text(remote_link_capabilities(link), capability);
 
 		if (!remote_link_capabilities(link))
-			continue; /* a service goes on without those that do not answer */
+			/* a service continues without local schedulers that do not answer */
+			continue;
 		if (common && !g_str_equal(common, text))
 			return g_strdup("mixed");
 		common = text;
@@ -40,7 +41,7 @@ char *run_meta_common(const struct run_session *session, const char *capability)
 	return g_strdup(common ?: "unknown");
 }
 
-/* One modelled meter makes the sum of watts a modelled one. */
+/* With one modelled meter the sum of watts is modelled. */
 static const char *modelled_watts(const struct run_session *session)
 {
 	g_autofree char *common = run_meta_common(session, "modelled_watts");
@@ -49,9 +50,9 @@ static const char *modelled_watts(const struct run_session *session)
 }
 
 /*
- * Whether the caps of CPU frequency and idle states do what they say: "no" if one host's do not
- * (now, or earlier in this experiment), else "unknown" if one's are not known to, else "yes";
- * "none" where there are none.
+ * Whether the caps of CPU frequency and idle states have their effect: "no" if those of one host do
+ * not (now, or earlier in this experiment), else "unknown" if a host's are not known to, else
+ * "yes"; "none" if there are no caps.
  */
 static const char *caps_effective(const struct run_session *session)
 {
@@ -71,7 +72,7 @@ static const char *caps_effective(const struct run_session *session)
 	return order[worst];
 }
 
-/* One meter that knows of CPU packages only makes the sum of watts such a one. */
+/* With one meter that measures CPU packages only, the sum of watts is of CPU packages. */
 static char *meter_of_all(const struct run_session *session)
 {
 	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
@@ -99,11 +100,14 @@ static bool put_host(struct store *store, GError **error)
 	       store_set_meta(store, "host_boot_id", facts->boot_id, error);
 }
 
-/* Every local scheduler's own words, whole; of those that do not answer, what they said before. */
+/*
+ * The whole capabilities of every local scheduler; of those that do not answer the previous ones.
+ */
 static bool put_capabilities(const struct run_session *session, GError **error)
 {
 	g_autofree char *before = store_get_meta(session->store, "capabilities");
-	g_autoptr(json_t) past = before ? json_parse(before, strlen(before), "capabilities", NULL) : NULL;
+	g_autoptr(json_t) past =
+		before ? json_parse(before, strlen(before), "capabilities", NULL) : NULL;
 	g_autoptr(json_t) all = json_is_object(past) ? json_incref(past) : json_object();
 	g_autofree char *text = NULL;
 
@@ -129,7 +133,7 @@ static char *cluster_order(const struct config *config)
 	return g_string_free(names, FALSE);
 }
 
-/* The experiment itself. What began it stays when it is resumed. */
+/* Provenance of the experiment itself; a resumed one keeps its beginning. */
 static bool put_experiment(const struct run_session *session, GError **error)
 {
 	struct store *store = session->store;
@@ -180,7 +184,7 @@ static bool put_versions(const struct run_session *session, GError **error)
 	return true;
 }
 
-/* What nobody who answers knows is as it was. */
+/* Keeps the previous value if the present one is unknown. */
 static bool put_common(struct store *store, const char *key, const char *text, GError **error)
 {
 	g_autofree char *before = g_str_equal(text, "unknown") ? store_get_meta(store, key) : NULL;
@@ -188,17 +192,18 @@ static bool put_common(struct store *store, const char *key, const char *text, G
 	return before || store_set_meta(store, key, text, error);
 }
 
-/* People are told; the headings of the results will say so, too. */
+/* Makes a note; the headings of reports say so, too. */
 static void note_steady_on_kvm(struct run_session *session, const char *virt_type)
 {
 	if (config_lab_is_steady(session->config) &&
 	    (g_str_equal(virt_type, "kvm") || g_str_equal(virt_type, "mixed")))
-		run_session_note(session, (double)NAN, "steady-kvm",
-				 "lab.steady follows the speed of QEMU's emulator, and VMs run under KVM: "
-				 "leave it out of the configuration");
+		run_session_note(
+			session, (double)NAN, "steady-kvm",
+			"lab.steady follows the speed of QEMU's emulator, and VMs run under KVM: "
+			"leave it out of the configuration");
 }
 
-/* The text of a file of the run directory without its last newline; NULL where there is none. */
+/* The text of a file of the run directory without its last newline; NULL if there is none. */
 static char *text_of(const struct run_session *session, const char *name)
 {
 	g_autofree char *path = g_build_filename(session->dir, name, NULL);
@@ -207,7 +212,7 @@ static char *text_of(const struct run_session *session, const char *name)
 	return text ? g_strchomp(text) : NULL;
 }
 
-/* What the lab was fitted to, and what that did. */
+/* Stores what the lab was fitted to, and the result. */
 static bool put_fit(const struct run_session *session, GError **error)
 {
 	g_autofree char *probe = text_of(session, MACHINE_PROBE_FILE);
@@ -226,13 +231,12 @@ bool run_meta_write(struct run_session *session, GError **error)
 	const bool steady = config_lab_is_steady(session->config);
 
 	note_steady_on_kvm(session, virt_type);
-	return put_experiment(session, error) &&
-	       put_common(store, "virt_type", virt_type, error) &&
+	return put_experiment(session, error) && put_common(store, "virt_type", virt_type, error) &&
 	       put_common(store, "cpu_cap", cpu_cap, error) &&
 	       store_set_meta(store, "caps_effective", caps_effective(session), error) &&
 	       put_common(store, "meter", meter, error) &&
 	       store_set_meta(store, "modelled_watts", modelled_watts(session), error) &&
 	       store_set_meta(store, "steady_lab", steady ? "true" : "false", error) &&
-	       put_fit(session, error) && put_capabilities(session, error) && put_versions(session, error) &&
-	       put_host(store, error);
+	       put_fit(session, error) && put_capabilities(session, error) &&
+	       put_versions(session, error) && put_host(store, error);
 }

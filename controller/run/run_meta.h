@@ -4,14 +4,18 @@
 #include "controller/run/run_session.h"
 
 /*
- * Writes where a measured experiment comes from into the store's meta (docs/reference/store.md): versions,
- * the configuration's name, how the VMs ran, how CPUs were capped, whose watts they are, and this
- * machine. To be called once the local schedulers have answered. Says what was there already again.
+ * Writes the provenance of a measured experiment into the store's meta (docs/reference/store.md):
+ * versions, the configuration's name, the virtualization of VMs, the kinds of CPU caps and meters,
+ * and this machine. To be called once the local schedulers have answered. Keeps the values that are
+ * there and logs them again.
  */
 bool run_meta_write(struct run_session *session, GError **error);
 
-/* At the end: when it was, and the configuration as it then stands, estimates included. */
+/* Writes, at the end, the time and the configuration as it is now, estimates included. */
 bool run_meta_end(struct run_session *session, GError **error);
 
-/* virt_type, cpu_cap or meter as all local schedulers say it, or "mixed". The caller frees. */
+/*
+ * The value of a capability (virt_type, cpu_cap or meter) that all local schedulers report, or
+ * "mixed". The caller frees.
+ */
 char *run_meta_common(const struct run_session *session, const char *capability);

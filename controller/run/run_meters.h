@@ -4,12 +4,12 @@
 #include "common/config/config.h"
 
 /*
- * Whether all of a testbed's energy is metered. Where a host has no meter its energy is not known:
- * no sum is the testbed's, and no energy limit can be held against it.
+ * Whether every host of a testbed has a meter. Without one the host's energy is unknown, the sum
+ * over the testbed is incomplete, and no energy limit can be enforced.
  */
 
 /*
- * The first place without a meter, for messages: "host 'h1' of cluster 'c1' has no meter" (the
- * caller frees), or NULL: all hosts are metered. An emulated blade has one.
+ * The first host without a meter, for messages: "host 'h1' of cluster 'c1' has no meter" (the
+ * caller frees); NULL: all hosts have one. An emulated blade always has one.
  */
 char *run_meters_missing(const struct config *config);

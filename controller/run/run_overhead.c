@@ -12,16 +12,16 @@
 
 #define READY_S 300.0
 
-/* Suspensions for each way to keep VMs, as many times the measurements of a pair. */
+/* Suspensions for each storage of VMs, per measurement of a pair. */
 #define SAMPLES_PER_REPEAT 2
 
-/* A cluster on which it failed or was lost so often in a row cannot be measured. */
+/* A cluster with so many failures or losses in a row cannot be measured. */
 #define FAILURES_MAX 3
 
-/* How long a task runs between resumption and the next suspension. */
+/* How long a task runs between a resumption and the next suspension. */
 #define RUN_S 0.5
 
-/* Nothing of this takes so long. */
+/* The longest time for any step. */
 #define STALL_S 300.0
 
 static const char *const keeps[] = {"memory", "disk"};
@@ -32,13 +32,13 @@ struct bench {
 	const struct config_cluster *cluster;
 	uint32_t index, type, nodes_count;
 	uint32_t *nodes;
-	uint32_t task, n; /* the one under way, and its present suspension */
-	uint32_t keep;    /* index of keeps: how that is kept */
+	uint32_t task, n; /* the task under way, and its present suspension */
+	uint32_t keep;    /* index of keeps: storage of that suspension */
 	uint32_t left[KEEPS];
 	uint32_t failures;
-	double due_s; /* when to suspend it; INFINITY: not now */
+	double due_s; /* when to suspend it; INFINITY: no suspension is due */
 	bool done;
-	struct backend_event suspended; /* without what it borrows */
+	struct backend_event suspended; /* without borrowed members */
 	json_t *vms;
 };
 
@@ -47,7 +47,7 @@ struct measuring {
 	const struct config *config;
 	struct backend *backend;
 	struct bench *benches; /* one per cluster */
-	uint32_t tasks;        /* started so far */
+	uint32_t tasks;        /* number of tasks started so far */
 	struct run_overheads *overheads;
 	double heard_s;
 	uint32_t total;
@@ -74,13 +74,14 @@ bool run_overhead_wanted(const struct run_session *session)
 
 static bool allows(const struct config_cluster *cluster, uint32_t keep)
 {
-	enum config_keep wanted = cluster->preemption ? cluster->preemption->keep : CONFIG_KEEP_AUTO;
+	enum config_keep wanted =
+		cluster->preemption ? cluster->preemption->keep : CONFIG_KEEP_AUTO;
 
 	return wanted == CONFIG_KEEP_AUTO ||
 	       wanted == (keep == 0 ? CONFIG_KEEP_MEMORY : CONFIG_KEEP_DISK);
 }
 
-/* The type that runs longest there; the number of types when none does. */
+/* The type with the longest ETC there; the number of types if none has an estimate. */
 static uint32_t longest_type(const struct config *config, const struct config_cluster *cluster,
 			     const struct config_estimate *estimates, uint32_t count)
 {
@@ -136,7 +137,7 @@ static struct config_overhead sample_of(const struct config_cluster *cluster, ui
 	};
 }
 
-/* Takes over `detail`. */
+/* Adds a sample; takes over `detail`. */
 static void add_sample(struct run_overheads *overheads, const struct config_cluster *cluster,
 		       uint32_t keep, json_t *detail)
 {
@@ -146,8 +147,11 @@ static void add_sample(struct run_overheads *overheads, const struct config_clus
 	json_array_append_new(overheads->list, detail);
 }
 
-/* A suspension that is on record: one less to be measured. What there is none of any more is forgotten. */
-static void recall(struct measuring *measuring, const struct store_overhead *row)
+/*
+ * Counts a stored suspension as measured. Samples of clusters or storages that are not to be
+ * measured any more are dropped.
+ */
+static void recall_overhead(struct measuring *measuring, const struct store_overhead *row)
 {
 	json_t *detail = json_parse(row->detail, strlen(row->detail), "overhead", NULL);
 
@@ -173,7 +177,7 @@ static bool init_benches(struct measuring *measuring, const struct config_estima
 	for (uint32_t i = 0; i < measuring->config->clusters_count; i++)
 		bench_init(measuring, i, estimates, count);
 	for (guint i = 0; i < rows->len; i++)
-		recall(measuring, rows->pdata[i]);
+		recall_overhead(measuring, rows->pdata[i]);
 	for (uint32_t i = 0; i < measuring->config->clusters_count; i++) {
 		struct bench *bench = &measuring->benches[i];
 
@@ -199,7 +203,7 @@ static void start(struct measuring *measuring, struct bench *bench)
 	backend_start(measuring->backend, &one);
 }
 
-/* The way of which most samples are missing: they alternate. */
+/* Suspends with the storage that lacks more samples, so that the storages alternate. */
 static void suspend(struct measuring *measuring, struct bench *bench)
 {
 	bench->keep = bench->left[1] > bench->left[0];
@@ -208,7 +212,7 @@ static void suspend(struct measuring *measuring, struct bench *bench)
 			       keeps[bench->keep]);
 }
 
-/* What each VM took, both steps in one row. */
+/* Notes the overhead of each VM, both steps in one row. */
 static void note_vms(struct bench *bench, const struct backend_event *event)
 {
 	for (uint32_t i = 0; i < event->vms_count; i++) {
@@ -216,23 +220,26 @@ static void note_vms(struct bench *bench, const struct backend_event *event)
 		json_t *row = json_array_get(bench->vms, i);
 
 		if (event->kind == BACKEND_EVENT_SUSPENDED) {
-			json_array_append_new(bench->vms,
-					      json_pack("{s:i, s:o, s:o}", "node", (int)vm->node,
-							"freeze_s", json_number_or_null(vm->overhead.freeze_s),
-							"save_s", json_number_or_null(vm->overhead.save_s)));
+			json_array_append_new(
+				bench->vms,
+				json_pack("{s:i, s:o, s:o}", "node", (int)vm->node, "freeze_s",
+					  json_number_or_null(vm->overhead.freeze_s), "save_s",
+					  json_number_or_null(vm->overhead.save_s)));
 		} else if (row) {
-			json_object_set_new(row, "restore_s", json_number_or_null(vm->overhead.restore_s));
-			json_object_set_new(row, "resume_s", json_number_or_null(vm->overhead.resume_s));
+			json_object_set_new(row, "restore_s",
+					    json_number_or_null(vm->overhead.restore_s));
+			json_object_set_new(row, "resume_s",
+					    json_number_or_null(vm->overhead.resume_s));
 		}
 	}
 }
 
-static double known(double value)
+static double zero_if_unknown(double value)
 {
 	return isfinite(value) ? value : 0;
 }
 
-/* On record, as it is made. */
+/* Stores the sample at once. */
 static bool note_sample(struct measuring *measuring, struct bench *bench,
 			const struct backend_event *resumed, GError **error)
 {
@@ -240,9 +247,10 @@ static bool note_sample(struct measuring *measuring, struct bench *bench,
 	json_t *detail = json_pack(
 		"{s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:O}", "cluster", bench->cluster->name,
 		"keep", keeps[bench->keep], "nodes", (int)bench->nodes_count, "freeze_s",
-		known(suspended->freeze_s), "save_s", known(suspended->save_s), "restore_s",
-		known(resumed->overhead.restore_s), "resume_s", known(resumed->overhead.resume_s),
-		"skew_s", known(suspended->skew_s), "vms", bench->vms);
+		zero_if_unknown(suspended->freeze_s), "save_s", zero_if_unknown(suspended->save_s),
+		"restore_s", zero_if_unknown(resumed->overhead.restore_s), "resume_s",
+		zero_if_unknown(resumed->overhead.resume_s), "skew_s",
+		zero_if_unknown(suspended->skew_s), "vms", bench->vms);
 	g_autofree char *text = json_text(detail);
 	const struct store_overhead row = {
 		.cluster = bench->cluster->name,
@@ -254,7 +262,7 @@ static bool note_sample(struct measuring *measuring, struct bench *bench,
 	return store_add_overhead(measuring->session->store, &row, error);
 }
 
-static bool take_resumed(struct measuring *measuring, struct bench *bench,
+static bool on_resumed(struct measuring *measuring, struct bench *bench,
 			 const struct backend_event *event, GError **error)
 {
 	note_vms(bench, event);
@@ -270,7 +278,7 @@ static bool take_resumed(struct measuring *measuring, struct bench *bench,
 	return true;
 }
 
-static bool fail(struct measuring *measuring, struct bench *bench, const char *reason,
+static bool count_failure(struct measuring *measuring, struct bench *bench, const char *reason,
 		 GError **error)
 {
 	if (++bench->failures < FAILURES_MAX)
@@ -283,10 +291,10 @@ static bool fail(struct measuring *measuring, struct bench *bench, const char *r
 	return false;
 }
 
-static bool take_stayed(struct measuring *measuring, struct bench *bench,
+static bool on_failed_step(struct measuring *measuring, struct bench *bench,
 			const struct backend_event *event, bool was_suspended, GError **error)
 {
-	if (!fail(measuring, bench, event->reason, error))
+	if (!count_failure(measuring, bench, event->reason, error))
 		return false;
 	if (was_suspended) {
 		backend_resume(measuring->backend, bench->task, 1, bench->n, bench->nodes,
@@ -306,8 +314,8 @@ static struct bench *bench_of(struct measuring *measuring, uint32_t task)
 	return NULL;
 }
 
-/* An event of a task that is being measured. */
-static bool take_event(struct measuring *measuring, struct bench *bench,
+/* Processes an event of a task that is being measured. */
+static bool on_event(struct measuring *measuring, struct bench *bench,
 		       const struct backend_event *event, GError **error)
 {
 	switch (event->kind) {
@@ -323,15 +331,15 @@ static bool take_event(struct measuring *measuring, struct bench *bench,
 			       bench->nodes_count);
 		return true;
 	case BACKEND_EVENT_RESUMED:
-		return take_resumed(measuring, bench, event, error);
+		return on_resumed(measuring, bench, event, error);
 	case BACKEND_EVENT_SUSPENSION_FAILED:
-		return take_stayed(measuring, bench, event,
+		return on_failed_step(measuring, bench, event,
 				   bench->suspended.task == bench->task &&
 					   bench->suspended.n == bench->n,
 				   error);
 	case BACKEND_EVENT_ENDED:
 		if (event->outcome != BACKEND_OUTCOME_COMPLETED &&
-		    !fail(measuring, bench, event->reason, error))
+		    !count_failure(measuring, bench, event->reason, error))
 			return false;
 		start(measuring, bench);
 		return true;
@@ -340,7 +348,7 @@ static bool take_event(struct measuring *measuring, struct bench *bench,
 	}
 }
 
-/* When to look again; suspends what is due. */
+/* Suspends tasks that are due; returns when to look again. */
 static double next_due_s(struct measuring *measuring)
 {
 	double now_s = backend_now_s(measuring->backend);
@@ -386,19 +394,20 @@ static bool measure(struct measuring *measuring, GError **error)
 		bench = event.kind == BACKEND_EVENT_NONE ? NULL : bench_of(measuring, event.task);
 		if (bench && event.attempt) {
 			measuring->heard_s = event.time_s;
-			if (!take_event(measuring, bench, &event, error))
+			if (!on_event(measuring, bench, &event, error))
 				return false;
 		}
 		if (backend_now_s(measuring->backend) - measuring->heard_s <= stall_s)
 			continue;
 		g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
-			    "nothing was suspended or resumed for %.0f s; are nodes down?", stall_s);
+			    "nothing was suspended or resumed for %.0f s; are nodes down?",
+			    stall_s);
 		return false;
 	}
 	return true;
 }
 
-static void note(double time_s, const char *kind, const char *text, void *data)
+static void on_note(double time_s, const char *kind, const char *text, void *data)
 {
 	run_session_note(data, time_s, kind, text);
 }
@@ -408,9 +417,10 @@ static struct backend *open_backend(struct run_session *session)
 	int64_t t0_ns = clock_now_ns();
 	struct remote_run run = {
 		.experiment = session->plan->experiment,
-		.run = t0_ns / INT64_C(1000000), /* ids of their own, also when done again */
+		/* unique ids, also when the measurement is repeated */
+		.run = t0_ns / INT64_C(1000000),
 		.t0_ns = t0_ns,
-		.note = note,
+		.note = on_note,
 		.data = session,
 	};
 

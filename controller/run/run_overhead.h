@@ -9,24 +9,25 @@
 #include "controller/run/run_session.h"
 
 /*
- * What suspending and resuming takes: on every cluster a task that runs is suspended and resumed
- * again and again, its VMs kept in memory and on disk, as the cluster's configuration allows. All
- * clusters at once, like a profile.
+ * Measures the overhead of suspending and resuming: on every cluster a running task is suspended
+ * and resumed several times, its VMs kept in memory and on disk, as the cluster's configuration
+ * allows. All clusters are measured at once, like a profile.
  */
 
-/* What was measured. */
+/* The measured overheads. */
 struct run_overheads {
-	GArray *samples; /* of struct config_overhead; their strings are borrowed */
-	json_t *list;    /* the same with what each VM took, for profile.json */
+	GArray *samples; /* struct config_overhead elements; their strings are borrowed */
+	json_t *list;    /* the same with the overhead of each VM, for profile.json */
 };
 void run_overheads_clear(struct run_overheads *overheads);
 
-/* Whether the experiment preempts, so that its overheads are to be known. */
+/* Whether the experiment preempts, so that it needs overheads. */
 bool run_overhead_wanted(const struct run_session *session);
 
 /*
- * Measures what is not on record yet, and fills *ret_overheads with all, which the caller clears. `estimates` say which type runs for
- * long enough. Returns true, or false with `error` (RUN_ERROR_MEASURE: a cluster cannot).
+ * Measures the overheads that are not in the store yet, and sets *ret_overheads to all of them; the
+ * caller clears it. `estimates` (`count` elements) say which type runs for long enough. Returns
+ * true, or false with `error` (RUN_ERROR_MEASURE: a cluster cannot suspend).
  */
 bool run_overhead_measure(struct run_session *session, const struct config_estimate *estimates,
 			  uint32_t count, struct run_overheads *ret_overheads, GError **error);

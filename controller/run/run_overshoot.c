@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_overshoot.h"
 
-/* The count that a task in this state is in, or NULL: it has not ended. */
+/* The counter for tasks in this state; NULL: the state is not final. */
 static uint32_t *count_of(struct engine_result *result, enum engine_task_state state)
 {
 	switch (state) {
@@ -17,7 +17,7 @@ static uint32_t *count_of(struct engine_result *result, enum engine_task_state s
 	}
 }
 
-bool run_late_take_back(const struct engine_task *task, struct engine_result *result,
+bool run_overshoot_correct(const struct engine_task *task, struct engine_result *result,
 			struct engine_task *ret_late)
 {
 	uint32_t *count = count_of(result, task->state);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* unix(7): 108 with the final 0; "/controller.sock" and "/ls-NNN.sock" go on top. */
+/* unix(7): 108 with the final 0; "/controller.sock" and "/ls-NNN.sock" are appended. */
 #define SOCKET_DIR_MAX (107 - 20)
 
 static char *own_dir(void)
@@ -18,7 +18,7 @@ static char *own_dir(void)
 	return exe ? g_path_get_dirname(exe) : g_strdup(".");
 }
 
-/* In the order in which they are tried, from the executable's directory. */
+/* Relative to the executable's directory, in the order in which they are tried. */
 static const char *const program_places[] = {
 	".",
 	"../libexec/virtbed",
@@ -69,7 +69,7 @@ char *run_paths_new_dir(const char *name)
 	return g_strdup_printf("runs/%s-%s", name, time);
 }
 
-/* NAME-YYYYMMDD-HHMMSS: the alphabet's order is that of time. */
+/* NAME-YYYYMMDD-HHMMSS: sorted by name they are sorted by time. */
 static bool is_run_of(const char *entry, const char *name)
 {
 	size_t length = strlen(name);
@@ -119,8 +119,10 @@ char *run_paths_socket_dir(const char *dir, bool *ret_own, GError **error)
 	return NULL;
 }
 
-/* A directory that the service manager made for us (systemd.exec(5)), or NULL; of several the
- * first. */
+/*
+ * A directory that the service manager made for this service (systemd.exec(5)), or NULL; the first
+ * if there are several.
+ */
 static char *managed_dir(const char *variable)
 {
 	const char *dirs = g_getenv(variable);
@@ -128,7 +130,7 @@ static char *managed_dir(const char *variable)
 	return dirs && *dirs == '/' ? g_strndup(dirs, strcspn(dirs, ":")) : NULL;
 }
 
-/* Where a service of this user keeps its state that no service manager starts. */
+/* The state directory of a service of this user without a service manager. */
 static char *user_state(void)
 {
 	return geteuid() == 0 ? g_strdup("/var/lib/virtbed")
@@ -140,7 +142,10 @@ char *run_paths_service_state(void)
 	return managed_dir("STATE_DIRECTORY") ?: user_state();
 }
 
-/* Whether it is a directory of this user: after su, $XDG_RUNTIME_DIR may still be another user's. */
+/*
+ * Whether it is a directory of this user: after su, $XDG_RUNTIME_DIR may still be that of another
+ * user.
+ */
 static bool is_own_dir(const char *path)
 {
 	struct stat status;
@@ -148,7 +153,10 @@ static bool is_own_dir(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
-/* The directory for what runs of a user other than root, or NULL: the session's, or what it would be outside of one. */
+/*
+ * The runtime directory of a user other than root, or NULL: that of the session, or its usual
+ * place.
+ */
 static char *user_runtime_dir(void)
 {
 	const char *session = g_getenv("XDG_RUNTIME_DIR");

@@ -4,7 +4,7 @@
 #include "common/json.h"
 #include "controller/run/run_estimate.h"
 
-/* A quoted scalar of YAML is one of JSON, too. */
+/* JSON strings are valid quoted scalars of YAML. */
 static void append_name(GString *text, const char *key, const char *name)
 {
 	g_autoptr(json_t) string = json_string(name);

@@ -7,9 +7,9 @@
 #include "common/config/config.h"
 
 /*
- * Writes the single execution times of a profile (GArray of struct run_measurement, run_estimate.h), by type
- * and cluster, as the list of entries that environment.pruning.pet of a configuration names: the histograms
- * of Gentry 2019 (PET) are made of them. Returns true, or false with `error` set.
+ * Writes the execution times of a profile (GArray of struct run_measurement, run_estimate.h), by
+ * type and cluster, as the list of entries that environment.pruning.pet of a configuration names;
+ * they are the input of the histograms of Gentry 2019 (PET). Returns true, or false with `error`.
  */
 bool run_pet_save(const struct config *config, const GArray *measurements, const char *path,
 		  GError **error);

@@ -42,13 +42,13 @@ static json_t *limits_json(const struct run_plan *plan)
 
 bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)
 {
-	g_autoptr(json_t) json =
-		json_pack("{s:s, s:s, s:s, s:b, s:i, s:b, s:o, s:i, s:o, s:i, s:o}", "experiment",
-			  plan->experiment, "api", plan->api, "estimates", plan->estimates,
-			  "profile", plan->profile, "profile_repeats", (int)plan->profile_repeats,
-			  "run", plan->run, "policies", strings_json(plan->policies),
-			  "store_version", STORE_SCHEMA_VERSION, "limits", limits_json(plan), "repeats", (int)plan->repeats, "schedulers",
-			  strings_json(plan->schedulers));
+	g_autoptr(json_t) json = json_pack(
+		"{s:s, s:s, s:s, s:b, s:i, s:b, s:o, s:i, s:o, s:i, s:o}", "experiment",
+		plan->experiment, "api", plan->api, "estimates", plan->estimates, "profile",
+		plan->profile, "profile_repeats", (int)plan->profile_repeats, "run", plan->run,
+		"policies", strings_json(plan->policies), "store_version", STORE_SCHEMA_VERSION,
+		"limits", limits_json(plan), "repeats", (int)plan->repeats, "schedulers",
+		strings_json(plan->schedulers));
 	g_autofree char *path = g_build_filename(dir, "plan.json", NULL);
 	g_autofree char *text = NULL;
 
@@ -157,7 +157,7 @@ struct run_plan *run_plan_load(const char *dir, GError **error)
 	if (json && read_plan(json, path, plan, &reason))
 		return g_steal_pointer(&plan);
 	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-		    "%s; without its plan a run cannot go on: start anew, with another --out",
+		    "%s; without its plan a run cannot continue: start another, with another --out",
 		    reason->message);
 	return NULL;
 }

@@ -8,9 +8,9 @@
 #include "common/config/config.h"
 
 /*
- * What a controller is to do, as `virtbed run` or `virtbed profile` writes it into the run
- * directory (plan.json) for virtbed-controller to read, and to read again after a restart. The
- * configuration beside it (config.yaml) is resolved: hosts have their URIs and meters.
+ * What a controller has to do. `virtbed run` or `virtbed profile` writes it into the run directory
+ * (plan.json); virtbed-controller reads it at each start. The configuration beside it (config.yaml)
+ * is resolved: hosts have their URIs and meters.
  */
 struct run_plan {
 	char *experiment; /* id of the experiment: unique, at most 40 of [A-Za-z0-9._-] */
@@ -18,11 +18,15 @@ struct run_plan {
 	char *listen;     /* a second one, for browsers (http://127.0.0.1:PORT); NULL: none */
 	bool profile;     /* measure estimates first */
 	uint32_t profile_repeats;
-	char *estimates; /* where they come from: "given", "measured" or a file */
+	char *estimates; /* their source: "given", "measured" or a file */
 	bool run;        /* then do the runs */
-	bool serve;      /* or serve those who submit tasks (run_service.h), and nothing else */
+	bool serve;      /* or, instead, serve (run_service.h) */
 	char **policies; /* NULL-terminated */
-	uint32_t store_version; /* whose names the policies have (docs/reference/store.md); 0: not known, those of its store */
+	/*
+	 * version of the store that `policies` are named for (docs/reference/store.md); 0: not
+	 * known, that of its store
+	 */
+	uint32_t store_version;
 	double *limits;  /* limits_count fractions */
 	uint32_t limits_count;
 	uint32_t repeats;
@@ -34,7 +38,7 @@ struct run_plan {
 GQuark run_plan_error_quark(void);
 enum run_plan_error { RUN_PLAN_ERROR_READ = 1 /* not there, or not a plan: bad input */ };
 
-/* An id from the configuration's name and the time. */
+/* A new experiment id from the configuration's name and the time. */
 char *run_plan_experiment_id(const struct config *config);
 
 /* Writes plan.json of run directory `dir`. */
@@ -47,8 +51,9 @@ bool run_plan_save(const struct run_plan *plan, const char *dir, GError **error)
 struct run_plan *run_plan_load(const char *dir, GError **error);
 
 /*
- * Calls the policies of a plan that was read from run directory `dir` what they are called now: they may be as old as
- * its store, whose runs are read by their names of now. Returns false with `error` (STORE_ERROR) set.
+ * Replaces the policies' names in a plan read from run directory `dir` by their present names: the
+ * plan may be as old as its store, whose runs are read by their present names. Returns false with
+ * `error` (STORE_ERROR).
  */
 bool run_plan_rename(struct run_plan *plan, const char *dir, GError **error);
 

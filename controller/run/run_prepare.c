@@ -20,7 +20,7 @@
 #include "controller/run/run_session.h"
 #include "controller/store/store.h"
 
-static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+static bool G_GNUC_PRINTF(2, 3) fail_input(GError **error, const char *format, ...)
 {
 	va_list arguments;
 
@@ -44,10 +44,10 @@ static bool check_policies(const struct run_request *request, const struct run_p
 	if (experiment_check_policies(prepared->config, policies, &reason))
 		return true;
 	if (request->policies)
-		return refuse(error, "--policy: %s", reason->message);
-	return refuse(error, "%s: %s: %s", request->resume ? prepared->dir : request->config_path,
-		      request->resume ? "the policies planned" : "experiment.policies",
-		      reason->message);
+		return fail_input(error, "--policy: %s", reason->message);
+	return fail_input(
+		error, "%s: %s: %s", request->resume ? prepared->dir : request->config_path,
+		request->resume ? "the policies planned" : "experiment.policies", reason->message);
 }
 
 static bool check_limits(const struct run_plan *plan, GError **error)
@@ -55,29 +55,31 @@ static bool check_limits(const struct run_plan *plan, GError **error)
 	uint32_t repeated;
 
 	if (!plan->limits_count)
-		return refuse(error, "no limits; give some in experiment.limits or --limit");
+		return fail_input(error, "no limits; give some in experiment.limits or --limit");
 	for (uint32_t i = 0; i < plan->limits_count; i++)
 		if (!(plan->limits[i] > 0 && plan->limits[i] <= 1))
-			return refuse(error, "--limit: %g is not a fraction in (0, 1]",
+			return fail_input(error, "--limit: %g is not a fraction in (0, 1]",
 				      plan->limits[i]);
 	repeated = duplicate_fraction(plan->limits, plan->limits_count);
 	return repeated == plan->limits_count ||
-	       refuse(error, "the limit %g is given twice; name each once", plan->limits[repeated]);
+	       fail_input(error, "the limit %g is given twice; name each once",
+			  plan->limits[repeated]);
 }
 
 static bool check_config(const struct config *config, const char *path, GError **error)
 {
 	if (!config->workload || !config->experiment)
-		return refuse(error, "%s: workload and experiment are needed for a run", path);
+		return fail_input(error, "%s: workload and experiment are needed for a run", path);
 	if (config_environment(config) && !config_environment(config)->pruning)
-		return refuse(error, "%s: an environment can only be simulated", path);
+		return fail_input(error, "%s: an environment can only be simulated", path);
 	if (config_environment(config) && !config->types_count)
-		return refuse(error,
-			      "%s: environment.pruning without types can only be simulated; give the "
-			      "types that VMs are to run",
-			      path);
+		return fail_input(
+			error,
+			"%s: environment.pruning without types can only be simulated; give the "
+			"types that VMs are to run",
+			path);
 	if (config->lab && config->lab->overcommit)
-		return refuse(error,
+		return fail_input(error,
 			      "%s: lab.overcommit: yes is for tests of what works; nothing can be "
 			      "measured on blades that slow one another down",
 			      path);
@@ -85,9 +87,9 @@ static bool check_config(const struct config *config, const char *path, GError *
 		g_autofree char *wrong = config_cluster_check_served(config, i);
 
 		if (wrong)
-			return refuse(error, "%s: %s", path, wrong);
+			return fail_input(error, "%s: %s", path, wrong);
 		if (!config->clusters[i].hosts_count && !config->clusters[i].local_scheduler)
-			return refuse(error,
+			return fail_input(error,
 				      "%s: clusters[%u] ('%s') has no hosts: it can only be "
 				      "simulated; add hosts",
 				      path, i, config->clusters[i].name);
@@ -95,7 +97,10 @@ static bool check_config(const struct config *config, const char *path, GError *
 	return true;
 }
 
-/* At the whole budget a run without meters is one that time ends; a lower limit would be a lie. */
+/*
+ * With the whole budget, a run without meters is ended by time; a lower limit could not be
+ * enforced.
+ */
 static bool check_meters(const struct run_plan *plan, const struct config *config,
 			 const char *path, GError **error)
 {
@@ -103,14 +108,14 @@ static bool check_meters(const struct run_plan *plan, const struct config *confi
 
 	for (uint32_t i = 0; missing && i < plan->limits_count; i++)
 		if (plan->limits[i] < 1)
-			return refuse(error,
+			return fail_input(error,
 				      "%s: %s: an energy limit of %g could never be reached; add "
 				      "meter: to the host, or run with --limit 1 alone",
 				      path, missing, plan->limits[i]);
 	return true;
 }
 
-/* What the local schedulers that are started here need; others have files of their own. */
+/* Checks the files of local schedulers that are started here; others have their own. */
 static bool check_files(const struct config *config, const char *path, GError **error)
 {
 	for (uint32_t i = 0; i < config->clusters_count; i++)
@@ -120,7 +125,7 @@ static bool check_files(const struct config *config, const char *path, GError **
 	return true;
 }
 
-/* By which local schedulers on other machines are to know us, if there are any. */
+/* Checks the certificates for local schedulers on other machines, if there are any. */
 static bool check_peers(const struct config *config, const char *path, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
@@ -130,12 +135,15 @@ static bool check_peers(const struct config *config, const char *path, GError **
 
 		if (address && g_str_has_prefix(address, "https:"))
 			return peer_tls_check(config->tls, &reason) ||
-			       refuse(error, "%s: tls: %s", path, reason->message);
+			       fail_input(error, "%s: tls: %s", path, reason->message);
 	}
 	return true;
 }
 
-/* Every pair that fits needs an estimate, but for holes, or nothing can be decided. */
+/*
+ * Every pair that fits needs an estimate, or must be marked as not measured; policies cannot decide
+ * otherwise.
+ */
 static bool check_estimates(const struct run_request *request, const struct config *config,
 			    GError **error)
 {
@@ -145,7 +153,7 @@ static bool check_estimates(const struct run_request *request, const struct conf
 	double eec_j;
 
 	if (config_environment(config))
-		return true; /* its execution times are there, or it would not be one */
+		return true; /* it has execution times, or it would not have been read */
 	for (uint32_t i = 0; i < config->types_count; i++) {
 		for (uint32_t j = 0; j < config->clusters_count; j++) {
 			const struct config_type *type = &config->types[i];
@@ -155,7 +163,7 @@ static bool check_estimates(const struct run_request *request, const struct conf
 			    config_is_hole(config, type, cluster) ||
 			    config_expectation(config, type, cluster, &etc_s, &eec_j))
 				continue;
-			return refuse(error,
+			return fail_input(error,
 				      "%s: there is no estimate for type '%s' on cluster '%s'; "
 				      "measure them first: virtbed profile %s --out FILE, then "
 				      "--estimates FILE%s",
@@ -164,10 +172,11 @@ static bool check_estimates(const struct run_request *request, const struct conf
 		}
 	}
 	lacks = config_lacks(config);
-	return !lacks || refuse(error,
-				"%s: %s: give another deadline (experiment.task_deadline_s) and measure "
-				"again, or the type a share of 0",
-				path, lacks);
+	return !lacks ||
+	       fail_input(error,
+			  "%s: %s: give another deadline (experiment.task_deadline_s) and measure "
+			  "again, or the type a share of 0",
+			  path, lacks);
 }
 
 /* The run directory. */
@@ -183,15 +192,15 @@ static bool choose_dir(const struct run_request *request, const char *name, char
 	else if (!chosen)
 		chosen = run_paths_new_dir(name);
 	if (!chosen)
-		return refuse(error,
+		return fail_input(error,
 			      "--resume: there is no run of '%s' under runs/; name it with --out",
 			      name);
 	*ret_dir = g_canonicalize_filename(chosen, NULL);
 	store = g_build_filename(*ret_dir, STORE_FILE, NULL);
 	if (request->resume || !g_file_test(store, G_FILE_TEST_EXISTS))
 		return true;
-	return refuse(error,
-		      "%s holds a run already; add --resume to go on with it, or name another "
+	return fail_input(error,
+		      "%s holds a run already; add --resume to continue it, or name another "
 		      "directory with --out",
 		      *ret_dir);
 }
@@ -250,7 +259,7 @@ static struct run_plan *new_plan(const struct run_request *request, const struct
 	return plan;
 }
 
-/* What was planned stays; what is asked for now, beyond it, is added. */
+/* A resumed plan keeps what was planned; the request can add to it. */
 static struct run_plan *resumed_plan(const struct run_request *request, const char *dir,
 				     GError **error)
 {
@@ -294,15 +303,16 @@ static void set_addresses(struct run_prepared *prepared)
 				: g_strdup_printf("unix:%s/ls-%u.sock", prepared->socket_dir, i);
 }
 
-/* What would be measured all the same is not taken from a file without a word. */
+/* Estimates that the run measures anyway are not silently replaced by those of a file. */
 static bool check_sources(const struct run_request *request, const struct config *config,
 			  GError **error)
 {
 	if (request->profile)
-		return refuse(error, "--estimates and --profile exclude each other: a run uses those "
-				     "of the file, or measures its own");
+		return fail_input(error,
+				  "--estimates and --profile exclude each other: a run uses those "
+				  "of the file, or measures its own");
 	return !config_wants_pet(config) ||
-	       refuse(error,
+	       fail_input(error,
 		      "--estimates: %s has no execution times (PET), so the run measures them, and "
 		      "its estimates; to use measured ones, name them: `pet: FILE` in "
 		      "environment.pruning",
@@ -348,8 +358,12 @@ static void default_image(struct config *config)
 	config->image = absolute;
 }
 
-/* Found out before anything is started: by listening there for a moment. `what` said that address. */
-static bool check_listen(const char *what, const char *address, const struct config *config, GError **error)
+/*
+ * Checks the address before any process is started, by listening there for a moment. `what` names
+ * the option or key.
+ */
+static bool check_listen(const char *what, const char *address, const struct config *config,
+			 GError **error)
 {
 	g_autoptr(http_listener_t) listener = NULL;
 	g_autoptr(GError) reason = NULL;
@@ -359,13 +373,14 @@ static bool check_listen(const char *what, const char *address, const struct con
 		return true;
 	listener = http_listener_new(address, run_session_tls(address, config, &tls), NULL, NULL,
 				     &reason);
-	return listener || refuse(error, "%s: %s", what, reason->message);
+	return listener || fail_input(error, "%s: %s", what, reason->message);
 }
 
-/* Whether a reason not to listen may be none for the user that serves, and once all is there. */
+/* Whether an address may be usable for the user that serves, or when missing files exist. */
 static bool is_for_later(const GError *reason, const struct http_tls *tls)
 {
-	const char *const files[] = {tls ? tls->key : NULL, tls ? tls->certificate : NULL, tls ? tls->client_ca : NULL};
+	const char *const files[] = {tls ? tls->key : NULL, tls ? tls->certificate : NULL,
+				     tls ? tls->client_ca : NULL};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
 		if (files[i] && access(files[i], R_OK) < 0 && errno == EACCES)
@@ -374,8 +389,12 @@ static bool is_for_later(const GError *reason, const struct http_tls *tls)
 	       g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_NOT_FOUND);
 }
 
-/* The same for local schedulers on other machines, whose files may be another user's to read. */
-static enum run_prepare_verdict judge_peers(const struct config *config, const char *path, GError **ret_why)
+/*
+ * Judges the certificates for local schedulers on other machines, whose files may be readable by
+ * another user only.
+ */
+static enum run_prepare_verdict judge_peers(const struct config *config, const char *path,
+					    GError **ret_why)
 {
 	const struct config_tls *tls = config->tls;
 	const struct http_tls files = {.certificate = tls ? tls->certificate : NULL,
@@ -390,8 +409,12 @@ static enum run_prepare_verdict judge_peers(const struct config *config, const c
 	return RUN_PREPARE_LACKS;
 }
 
-/* The same where a service that listens there already may be this one, and where it may be another user's to serve. */
-static enum run_prepare_verdict judge_listen(const struct config *config, const char *path, GError **ret_why)
+/*
+ * Judges service.listen: the service that listens there may be this one, and another user may
+ * serve.
+ */
+static enum run_prepare_verdict judge_listen(const struct config *config, const char *path,
+					     GError **ret_why)
 {
 	const struct config_service service = config_service_of(config);
 	g_autofree char *trouble = run_prepare_service_group_trouble(config);
@@ -401,7 +424,7 @@ static enum run_prepare_verdict judge_listen(const struct config *config, const 
 	struct http_tls tls;
 
 	if (trouble) {
-		refuse(ret_why, "%s: %s", path, trouble);
+		fail_input(ret_why, "%s: %s", path, trouble);
 		return RUN_PREPARE_LACKS;
 	}
 	if (!service.listen)
@@ -411,14 +434,17 @@ static enum run_prepare_verdict judge_listen(const struct config *config, const 
 	if (listener || g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE))
 		return RUN_PREPARE_TAKEN;
 	if (is_for_later(reason, speaks)) {
-		refuse(ret_why, "%s: service.listen: %s; check it as the user that serves", path, reason->message);
+		fail_input(ret_why, "%s: service.listen: %s; check it as the user that serves",
+			   path, reason->message);
 		return RUN_PREPARE_LACKS;
 	}
-	refuse(ret_why, "%s: service.listen: %s", path, reason->message);
+	fail_input(ret_why, "%s: service.listen: %s", path, reason->message);
 	return RUN_PREPARE_REFUSED;
 }
 
-/* Estimates are measured for an experiment that can follow: its policies are checked in any case. */
+/*
+ * Before a profile no limits are needed, but policies are checked, since an experiment can follow.
+ */
 static bool check_plan(const struct run_request *request, const struct run_prepared *prepared,
 		       GError **error)
 {
@@ -426,11 +452,15 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 	const char *path = request->config_path;
 
 	if (plan->serve)
-		return check_listen(g_strcmp0(plan->listen, request->listen) == 0 ? "--listen" : "service.listen",
+		return check_listen(g_strcmp0(plan->listen, request->listen) == 0
+					    ? "--listen"
+					    : "service.listen",
 				    plan->listen, prepared->config, error) &&
 		       check_estimates(request, prepared->config, error);
 	if (request->profile_repeats && !plan->profile)
-		return refuse(error, "--profile-repeat: nothing is profiled; add --profile, or leave it out");
+		return fail_input(
+			error,
+			"--profile-repeat: nothing is profiled; add --profile, or leave it out");
 	if (!check_policies(request, prepared, error) ||
 	    !check_listen("--listen", plan->listen, prepared->config, error))
 		return false;
@@ -441,7 +471,7 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 	       (plan->profile || check_estimates(request, prepared->config, error));
 }
 
-/* Local schedulers that run already have one of their own, and those that simulate need none. */
+/* Local schedulers that run already have an image of their own, and simulated ones need none. */
 static bool check_image(const struct config *config, const char *path, GError **error)
 {
 	g_autofree char *trouble = config_files_image_trouble(config->image);
@@ -450,13 +480,14 @@ static bool check_image(const struct config *config, const char *path, GError **
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		own += !config->clusters[i].local_scheduler && !config->clusters[i].simulated;
 	return !own || !trouble ||
-	       refuse(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
+	       fail_input(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
 }
 
-/* Judging. */
+/* Verdicts. */
 
-/* The experiment that it describes, or what of it estimates are measured for. */
-static bool check_experiment(const struct config *config, const char *path, bool run, GError **error)
+/* Checks the experiment of the configuration, or the part of it that a profile needs. */
+static bool check_experiment(const struct config *config, const char *path, bool run,
+			     GError **error)
 {
 	const struct run_request request = {.config_path = path, .run = run};
 	g_autoptr(run_plan_t) plan = new_plan(&request, config);
@@ -473,8 +504,8 @@ bool run_prepare_is_estimated(const struct config *config, const char *path, GEr
 	return check_estimates(&request, config, error);
 }
 
-enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path, enum run_prepare_use use,
-					   GError **ret_why)
+enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path,
+					   enum run_prepare_use use, GError **ret_why)
 {
 	const bool serve = use == RUN_PREPARE_SERVE;
 	const struct run_request request = {.config_path = path, .serve = serve};
@@ -492,7 +523,8 @@ enum run_prepare_verdict run_prepare_judge(const struct config *config, const ch
 		listens = judge_listen(config, path, ret_why);
 	if (listens != RUN_PREPARE_TAKEN)
 		return listens;
-	if ((use != RUN_PREPARE_PROFILE && !config_wants_pet(config) && !check_estimates(&request, config, ret_why)) ||
+	if ((use != RUN_PREPARE_PROFILE && !config_wants_pet(config) &&
+	     !check_estimates(&request, config, ret_why)) ||
 	    !check_files(config, path, ret_why) || !check_image(&with_image, path, ret_why))
 		return RUN_PREPARE_LACKS;
 	return RUN_PREPARE_TAKEN;
@@ -535,9 +567,10 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	if (!load_config(request, prepared, error))
 		return false;
 	prepared->plan = make_plan(request, prepared, error);
-	if (!prepared->plan || !run_fit_check_request(request, prepared->dir, prepared->config, error))
+	if (!prepared->plan ||
+	    !run_fit_check_request(request, prepared->dir, prepared->config, error))
 		return false;
-	/* A lab that a killed run left up is to be taken down. */
+	/* A lab that a killed run left up has to be taken down. */
 	prepared->finished = request->resume && !run_prepared_owns_lab(prepared) &&
 			     run_is_finished(prepared->plan, prepared->dir);
 	if (prepared->finished)

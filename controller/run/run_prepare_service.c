@@ -15,7 +15,7 @@
 
 #define UNIX "unix:"
 
-static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
+static bool G_GNUC_PRINTF(2, 3) fail_input(GError **error, const char *format, ...)
 {
 	va_list arguments;
 
@@ -41,13 +41,13 @@ bool run_prepare_service_check(const struct config *config, const char *path, GE
 	g_autoptr(GError) reason = NULL;
 
 	if (!run_service_check(config, &reason))
-		return refuse(error, "%s: %s", path, reason->message);
+		return fail_input(error, "%s: %s", path, reason->message);
 	return !service.group || getgrnam(service.group) ||
-	       refuse(error, "%s: service.group: this machine has no group '%s'", path,
+	       fail_input(error, "%s: service.group: this machine has no group '%s'", path,
 		      service.group);
 }
 
-/* What was served from the directory before: the same configuration, by name. */
+/* Reads what was served from the directory before; it must have the same name. */
 static bool recall_config(struct run_prepared *prepared, GError **error)
 {
 	g_autofree char *path = g_build_filename(prepared->dir, "config.yaml", NULL);
@@ -59,7 +59,7 @@ static bool recall_config(struct run_prepared *prepared, GError **error)
 	if (!before)
 		return false;
 	if (!g_str_equal(before->name, prepared->config->name))
-		return refuse(error,
+		return fail_input(error,
 			      "%s is the state of service '%s', not of '%s'; name another "
 			      "directory with --state",
 			      prepared->dir, before->name, prepared->config->name);
@@ -77,8 +77,9 @@ bool run_prepare_service(const struct run_request *request, struct run_prepared 
 		return false;
 	prepared->dir = g_canonicalize_filename(chosen, NULL);
 	if (holds(prepared->dir, STORE_FILE) && !holds(prepared->dir, "plan.json"))
-		return refuse(error, "%s holds a simulation; name another directory with --state",
-			      prepared->dir);
+		return fail_input(error,
+				  "%s holds a simulation; name another directory with --state",
+				  prepared->dir);
 	if (request->estimates &&
 	    !config_load_estimates(prepared->config, request->estimates, error))
 		return false;
@@ -112,7 +113,7 @@ struct run_plan *run_prepare_service_plan(const struct run_request *request,
 	if (!plan)
 		return NULL;
 	if (!plan->serve) {
-		refuse(error,
+		fail_input(error,
 		       "%s holds an experiment of `virtbed run`; name another directory with "
 		       "--state",
 		       prepared->dir);
@@ -131,15 +132,16 @@ struct run_plan *run_prepare_service_plan(const struct run_request *request,
 }
 
 /*
- * Whether a directory is a service's, or nothing's yet: then its mode is ours to set. The one that is
- * named after us may hold labs' and local schedulers' data, too, which are as private.
+ * Whether we may set the mode of a directory: it is a service's, empty, or our default one. The
+ * latter may also hold data of labs and local schedulers, which are as private.
  */
-static bool is_for_us(const char *dir)
+static bool is_service_dir(const char *dir)
 {
 	g_autofree char *usual = run_paths_service_state();
 	g_autoptr(GDir) entries = g_dir_open(dir, 0, NULL);
 
-	return g_str_equal(dir, usual) || holds(dir, "plan.json") || (entries && !g_dir_read_name(entries));
+	return g_str_equal(dir, usual) || holds(dir, "plan.json") ||
+	       (entries && !g_dir_read_name(entries));
 }
 
 bool run_prepare_service_dir(const char *dir, GError **error)
@@ -151,36 +153,37 @@ bool run_prepare_service_dir(const char *dir, GError **error)
 			    "cannot make directory '%s': %s", dir, g_strerror(errno));
 		return false;
 	}
-	if (status.st_uid != geteuid()) /* who could put links where we write */
-		return refuse(error,
-			      "%s is the directory of another user (%u, and we are %u); serve as that "
-			      "user, or name another directory with --state",
-			      dir, (unsigned)status.st_uid, (unsigned)geteuid());
+	if (status.st_uid != geteuid()) /* that user could replace our files by links */
+		return fail_input(
+			error,
+			"%s is the directory of another user (%u, and we are %u); serve as that "
+			"user, or name another directory with --state",
+			dir, (unsigned)status.st_uid, (unsigned)geteuid());
 	if (!(status.st_mode & 0077))
 		return true;
-	if (is_for_us(dir) && chmod(dir, 0700) == 0)
+	if (is_service_dir(dir) && chmod(dir, 0700) == 0)
 		return true;
-	return refuse(error,
-		      "%s is open to other users, whom the state of a service is none of the "
-		      "business of; name another directory with --state, or make it private "
+	return fail_input(error,
+		      "%s is open to other users, and the state of a service must be private; "
+		      "name another directory with --state, or make it private "
 		      "(chmod 700)",
 		      dir);
 }
 
-/* Whether nobody but the directory's owner gets through it; the group's bits may be an ACL's mask. */
-static bool is_shut(const char *dir)
+/* Whether only the owner can search the directory; the group's bits may be an ACL's mask. */
+static bool is_private_dir(const char *dir)
 {
 	struct stat status;
 
 	return stat(dir, &status) == 0 && !(status.st_mode & (S_IXGRP | S_IXOTH));
 }
 
-/* The first directory on the way from `dir` to the root that lets nobody else through, or NULL. */
-static char *shut_dir(const char *dir)
+/* The first directory on the way from `dir` to the root that other users cannot search, or NULL. */
+static char *find_private_dir(const char *dir)
 {
 	g_autofree char *at = g_canonicalize_filename(dir, NULL);
 
-	while (!is_shut(at)) {
+	while (!is_private_dir(at)) {
 		char *parent = g_path_get_dirname(at);
 
 		if (g_str_equal(parent, at)) {
@@ -194,10 +197,10 @@ static char *shut_dir(const char *dir)
 }
 
 /*
- * Runs and labs keep what is theirs in our directory, too, and whoever came first made it for us
- * alone. What lies in it is private by its own mode; its names stay unknown to others.
+ * Makes our directory searchable, which runs and labs use, too, and which the first of them made
+ * for its user alone. Files in it are private by their own mode, and their names stay hidden.
  */
-static bool let_through(const char *dir)
+static bool make_searchable(const char *dir)
 {
 	struct stat status;
 
@@ -205,7 +208,7 @@ static bool let_through(const char *dir)
 	       chmod(dir, (status.st_mode & 07777) | S_IXGRP | S_IXOTH) == 0;
 }
 
-/* Whether a socket of ours can be given to `group`: root's to any, others' to their own. */
+/* Whether we may give a socket to `group`: root to any group, other users to their own groups. */
 static bool may_give(const char *group)
 {
 	const struct group *entry = getgrnam(group);
@@ -218,21 +221,26 @@ static bool may_give(const char *group)
 	return own || geteuid() == 0;
 }
 
-/* Why members of `group` would not get to a socket in `dir`, whose own mode lets them in; NULL: they do. */
+/*
+ * Why members of `group` could not reach a socket in `dir` whose own mode admits them; NULL: they
+ * can.
+ */
 static char *group_trouble(const char *group, const char *dir)
 {
 	g_autofree char *shut = NULL;
 
 	if (!may_give(group))
-		return g_strdup_printf("service.group: this user is no member of '%s', and cannot let it use a socket; "
-				       "serve as one who is, or as root",
-				       group);
-	shut = shut_dir(dir);
+		return g_strdup_printf(
+			"service.group: this user is no member of '%s', and cannot let it use a socket; "
+			"serve as a member of it, or as root",
+			group);
+	shut = find_private_dir(dir);
 	if (!shut)
 		return NULL;
-	return g_strdup_printf("service.group: the members of '%s' cannot reach a socket in '%s', since '%s' is private "
-			       "to its owner; name another place with --listen unix:/PATH",
-			       group, dir, shut);
+	return g_strdup_printf(
+		"service.group: the members of '%s' cannot reach a socket in '%s', since '%s' is private "
+		"to its owner; name another place with --listen unix:/PATH",
+		group, dir, shut);
 }
 
 char *run_prepare_service_group_trouble(const struct config *config)
@@ -243,20 +251,20 @@ char *run_prepare_service_group_trouble(const struct config *config)
 
 	if (!service.group)
 		return NULL;
-	/* Ours can be opened. */
+	/* Our own directory can be made searchable. */
 	return group_trouble(service.group, g_str_equal(dir, RUN_PATHS_OUR_DIR) ? "/run" : dir);
 }
 
-/* Whether the members of service.group get as far as the socket. */
+/* Whether the members of service.group can reach the socket. */
 static bool open_to_group(const struct run_request *request, const char *group, const char *dir,
 			  GError **error)
 {
 	g_autofree char *trouble = NULL;
 
-	if (g_str_equal(dir, RUN_PATHS_OUR_DIR) && is_shut(dir))
-		let_through(dir);
+	if (g_str_equal(dir, RUN_PATHS_OUR_DIR) && is_private_dir(dir))
+		make_searchable(dir);
 	trouble = group_trouble(group, dir);
-	return !trouble || refuse(error, "%s: %s", request->config_path, trouble);
+	return !trouble || fail_input(error, "%s: %s", request->config_path, trouble);
 }
 
 char *run_prepare_service_address(const struct run_request *request, const struct config *config,
@@ -268,9 +276,9 @@ char *run_prepare_service_address(const struct run_request *request, const struc
 					   : run_paths_service_address();
 	g_autofree char *dir = g_path_get_dirname(address + strlen(UNIX));
 
-	/* Whom the socket itself lets in is up to its mode. */
+	/* The mode of the socket itself decides which users may connect. */
 	if (g_mkdir_with_parents(dir, 0755) < 0) {
-		refuse(error, "cannot make directory '%s' for the service's socket: %s", dir,
+		fail_input(error, "cannot make directory '%s' for the service's socket: %s", dir,
 		       g_strerror(errno));
 		return NULL;
 	}

@@ -17,22 +17,28 @@
 
 #define READY_S 300.0
 
-/* Between two mapping events while nothing was measured that tells how far apart those of a run are. */
+/*
+ * Shortest time between two mapping events while no measurement gives the interval of a run,
+ * seconds.
+ */
 #define INTERVAL_MIN_S 0.25
 
-/* A pair that failed or was lost so often in a row cannot be measured. */
+/* A pair with so many failures or losses in a row cannot be measured. */
 #define LOST_MAX 3
 
-/* How long nodes that are down are waited for where their local scheduler does not say how long a boot may take. */
+/*
+ * How long to wait for nodes that are down where a local scheduler does not say how long a boot may
+ * take.
+ */
 #define DOWN_S 120.0
 
 /*
- * Losses of a pair in a row. What ran at the same time was lost once: only a task that was started after the last
- * one was lost counts as another.
+ * Losses of a pair in a row. Tasks that ran at the same time are lost together and count once: a
+ * task counts only if it was started after the last loss.
  */
 struct losses {
 	uint32_t count;
-	uint32_t next; /* the number of the first task after the last loss */
+	uint32_t next; /* the number of the first task that was started after the last loss */
 };
 
 struct profile {
@@ -41,22 +47,23 @@ struct profile {
 	struct backend *backend;
 	struct run_profile_schedule *benches; /* one per cluster */
 	GPtrArray *jobs;           /* struct run_job; the index is the task's number */
-	struct run_profiled done;  /* on record */
+	struct run_profiled done;  /* measurements in the store */
 	struct losses *lost;       /* types x clusters */
 	double *stuck_s;           /* per cluster: since when it lacks nodes; NAN: it does not */
 	uint32_t total;
 	double idle_w;
 	struct host_load load; /* at the start */
 	double started_s;
-	uint32_t recalled; /* measurements that were on record at the start */
-	GArray *counting;  /* struct run_measurement: those that the estimates are made of */
+	uint32_t recalled; /* measurements that were in the store at the start */
+	/* struct run_measurement elements that the estimates are computed from */
+	GArray *counting;
 	struct config_estimate *estimates; /* estimates_count of them */
 	uint32_t estimates_count;
 	struct run_overheads overheads;
 };
 
-/* Asks for a job's task; false: there is no job. */
-static bool carry_out(struct profile *profile, struct run_job *job)
+/* Requests the start of a job's task; false: there is no job. */
+static bool start_job(struct profile *profile, struct run_job *job)
 {
 	struct backend_start start = {.attempt = 1};
 
@@ -72,13 +79,13 @@ static bool carry_out(struct profile *profile, struct run_job *job)
 	return true;
 }
 
-/* While a measurement waits for room, nothing else takes it. */
+/* Fillers start only when no measurement waits for room. */
 static void fill(struct profile *profile)
 {
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++) {
-		while (carry_out(profile, run_profile_schedule_start(&profile->benches[i])))
+		while (start_job(profile, run_profile_schedule_start(&profile->benches[i])))
 			;
-		while (carry_out(profile, run_profile_schedule_fill(&profile->benches[i])))
+		while (start_job(profile, run_profile_schedule_fill(&profile->benches[i])))
 			;
 	}
 }
@@ -92,7 +99,7 @@ static uint32_t left(const struct profile *profile)
 	return sum;
 }
 
-static bool measured(struct profile *profile, const struct run_job *job,
+static bool record_measurement(struct profile *profile, const struct run_job *job,
 		     const struct backend_event *event, GError **error)
 {
 	const struct run_measurement measurement = {
@@ -114,9 +121,9 @@ static bool measured(struct profile *profile, const struct run_job *job,
 	return run_profiled_add(&profile->done, &measurement, &sums, error);
 }
 
-/* What cannot be measured. */
+/* Pairs that cannot be measured. */
 
-/* Its tasks that are under way would only keep nodes from others. */
+/* Kills tasks of a pair that was given up; they would only keep nodes busy. */
 static void kill_jobs(struct profile *profile, uint32_t type, uint32_t cluster)
 {
 	for (guint i = 0; i < profile->jobs->len; i++) {
@@ -127,7 +134,10 @@ static void kill_jobs(struct profile *profile, uint32_t type, uint32_t cluster)
 	}
 }
 
-/* The pair is an entry from now on; one that had all of its measurements just keeps no more nodes busy. */
+/*
+ * Gives a pair up and records it; a pair with all of its measurements only stops keeping nodes
+ * busy.
+ */
 static bool give_up(struct profile *profile, uint32_t type, uint32_t cluster, const char *reason,
 		    GError **error)
 {
@@ -138,10 +148,11 @@ static bool give_up(struct profile *profile, uint32_t type, uint32_t cluster, co
 	kill_jobs(profile, type, cluster);
 	profile->total -= count;
 	if (count == 0) {
-		run_progress_note(profile->session->progress, "profile",
-				  "type '%s' is measured on cluster '%s', and keeps no nodes busy there "
-				  "any more: %s",
-				  type_name, cluster_name, reason);
+		run_progress_note(
+			profile->session->progress, "profile",
+			"type '%s' is measured on cluster '%s', and keeps no nodes busy there "
+			"any more: %s",
+			type_name, cluster_name, reason);
 		return true;
 	}
 	if (!run_profiled_give_up(&profile->done, type, cluster, reason, error))
@@ -155,7 +166,7 @@ static bool give_up(struct profile *profile, uint32_t type, uint32_t cluster, co
 static char *how_far(const struct backend_event *event)
 {
 	if (event->total == 0)
-		return g_strdup_printf("it told of no progress in %.0f s", event->exec_s);
+		return g_strdup_printf("it reported no progress in %.0f s", event->exec_s);
 	return g_strdup_printf("reached %" PRId64 " of %" PRId64 " steps in %.0f s", event->done,
 			       event->total, event->exec_s);
 }
@@ -186,7 +197,7 @@ static char *stall_reason(const struct backend_event *event)
 			       event->reason ?: "no more progress");
 }
 
-/* Why the pair is given up after this end of a task of it (the caller frees); NULL: it is not, yet. */
+/* Why a pair is given up after the end of a task (the caller frees); NULL: it is not yet. */
 static char *why_give_up(const struct profile *profile, const struct backend_event *event,
 			 uint32_t losses)
 {
@@ -212,7 +223,7 @@ static void note_end(const struct profile *profile, struct losses *losses, uint3
 	}
 }
 
-static bool take_end(struct profile *profile, const struct backend_event *event, GError **error)
+static bool on_end(struct profile *profile, const struct backend_event *event, GError **error)
 {
 	struct run_job *job = g_ptr_array_index(profile->jobs, event->task);
 	struct run_profile_schedule *bench = &profile->benches[job->cluster];
@@ -222,7 +233,8 @@ static bool take_end(struct profile *profile, const struct backend_event *event,
 	g_autofree char *why = NULL;
 
 	job->over = true;
-	if (run_profile_schedule_end(bench, job, completed) && !measured(profile, job, event, error))
+	if (run_profile_schedule_end(bench, job, completed) &&
+	    !record_measurement(profile, job, event, error))
 		return false;
 	note_end(profile, lost, event->task, completed);
 	if (completed || bench->given_up[job->type])
@@ -231,11 +243,11 @@ static bool take_end(struct profile *profile, const struct backend_event *event,
 	return !why || give_up(profile, job->type, job->cluster, why, error);
 }
 
-static bool take_event(struct profile *profile, const struct backend_event *event, GError **error)
+static bool on_event(struct profile *profile, const struct backend_event *event, GError **error)
 {
 	switch (event->kind) {
 	case BACKEND_EVENT_ENDED:
-		return take_end(profile, event, error);
+		return on_end(profile, event, error);
 	case BACKEND_EVENT_NODE_DOWN:
 		run_profile_schedule_node_down(&profile->benches[event->cluster], event->node);
 		return true;
@@ -253,7 +265,7 @@ static bool take_event(struct profile *profile, const struct backend_event *even
 
 /* Nodes that stay down. */
 
-/* How long a node of the cluster may take to be up again. */
+/* How long a node of the cluster may take to come up again, seconds. */
 static double patience_s(const struct profile *profile, uint32_t cluster)
 {
 	const struct remote_link *link = remote_fleet_link(profile->session->fleet, cluster);
@@ -274,10 +286,11 @@ static char *down_reason(const struct profile *profile, uint32_t cluster, double
 	while (node + 1 < bench->cluster->nodes && remote_link_node_up(link, node))
 		node++;
 	words = remote_link_node(link, node);
-	return g_strdup_printf("too few nodes were up for %.0f s (node %u is %s%s%s); see the log of its "
-			       "local scheduler",
-			       waited_s, node, words.state ?: "not known", words.reason ? ": " : "",
-			       words.reason ?: "");
+	return g_strdup_printf(
+		"too few nodes were up for %.0f s (node %u is %s%s%s); see the log of its "
+		"local scheduler",
+		waited_s, node, words.state ?: "not known", words.reason ? ": " : "",
+		words.reason ?: "");
 }
 
 static bool give_up_wide(struct profile *profile, uint32_t cluster, double waited_s, GError **error)
@@ -291,8 +304,10 @@ static bool give_up_wide(struct profile *profile, uint32_t cluster, double waite
 	return true;
 }
 
-/* Notes which clusters are stuck. Returns whether any other has measurements left. */
-static bool others_go_on(struct profile *profile, double now_s)
+/*
+ * Updates since when clusters are stuck. Returns whether any other cluster has measurements left.
+ */
+static bool others_continue(struct profile *profile, double now_s)
 {
 	bool any = false;
 
@@ -308,21 +323,22 @@ static bool others_go_on(struct profile *profile, double now_s)
 	return any;
 }
 
-/* While others are measured, nodes that are down have time to come back. */
+/* While other clusters are measured, nodes that are down have time to come back. */
 static bool give_up_stuck(struct profile *profile, double now_s, GError **error)
 {
-	if (others_go_on(profile, now_s))
+	if (others_continue(profile, now_s))
 		return true;
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++) {
 		const double waited_s = now_s - profile->stuck_s[i];
 
-		if (waited_s >= patience_s(profile, i) && !give_up_wide(profile, i, waited_s, error))
+		if (waited_s >= patience_s(profile, i) &&
+		    !give_up_wide(profile, i, waited_s, error))
 			return false;
 	}
 	return true;
 }
 
-static void show(struct run_progress *progress, void *data)
+static void refresh_progress(struct run_progress *progress, void *data)
 {
 	struct profile *profile = data;
 	double spent_s = backend_now_s(profile->backend) - profile->started_s;
@@ -341,8 +357,8 @@ static void show(struct run_progress *progress, void *data)
 }
 
 /*
- * Between two mapping events. An interval that follows from the estimates follows from the mean of what was measured
- * so far.
+ * Time between two mapping events. If the interval follows from estimates, the mean of the
+ * measurements so far is used.
  */
 static double interval_s(const struct profile *profile)
 {
@@ -352,14 +368,16 @@ static double interval_s(const struct profile *profile)
 	if (!(experiment->mapping_interval > 0))
 		return experiment->mapping_interval_s;
 	for (guint i = 0; i < profile->done.measurements->len; i++)
-		sum_s += g_array_index(profile->done.measurements, struct run_measurement, i).exec_s;
-	return fmax(INTERVAL_MIN_S, experiment->mapping_interval * sum_s / MAX(profile->done.measurements->len, 1));
+		sum_s +=
+			g_array_index(profile->done.measurements, struct run_measurement, i).exec_s;
+	return fmax(INTERVAL_MIN_S,
+		    experiment->mapping_interval * sum_s / MAX(profile->done.measurements->len, 1));
 }
 
 /*
- * Tasks start at the mapping events, as in a run: nodes are busy for the same share of the time. Each pair comes to
- * an end: by its deadline, or by its local scheduler, which ends what makes no progress; a node that stays away by
- * its cluster's patience.
+ * Tasks start at mapping events, as in a run, so that nodes are busy for the same fraction of the
+ * time. Each pair ends: by its deadline, by its local scheduler, which ends tasks without progress,
+ * or, if a node stays down, by its cluster's patience.
  */
 static bool measure(struct profile *profile, GError **error)
 {
@@ -376,7 +394,7 @@ static bool measure(struct profile *profile, GError **error)
 			next_s = now_s + interval_s(profile);
 		}
 		backend_wait(profile->backend, next_s, &event);
-		if (!take_event(profile, &event, error))
+		if (!on_event(profile, &event, error))
 			return false;
 	}
 	return true;
@@ -393,7 +411,7 @@ static void estimate(struct profile *profile)
 			     profile->counting->len, &profile->estimates_count);
 }
 
-/* What preempting takes, where the experiment does; nothing else runs meanwhile. */
+/* Measures the overheads of preempting if the experiment preempts; no other task runs meanwhile. */
 static bool measure_overheads(struct profile *profile, GError **error)
 {
 	struct run_session *session = profile->session;
@@ -425,20 +443,20 @@ static bool save(struct profile *profile, GError **error)
 	return run_profile_save(profile->session, &results, error);
 }
 
-/* Life. */
+/* Life cycle. */
 
 static void job_free(void *data)
 {
 	run_job_free(data);
 }
 
-static void note(double time_s, const char *kind, const char *text, void *data)
+static void on_note(double time_s, const char *kind, const char *text, void *data)
 {
 	run_session_note(data, time_s, kind, text);
 }
 
-/* What is on record is not to be measured. */
-static void recall(struct profile *profile)
+/* Marks the measurements in the store as made. */
+static void recall_stored(struct profile *profile)
 {
 	for (guint i = 0; i < profile->done.measurements->len; i++) {
 		const struct run_measurement *one =
@@ -451,7 +469,8 @@ static void recall(struct profile *profile)
 	for (guint i = 0; i < profile->done.holes->len; i++) {
 		const struct run_hole *hole = profile->done.holes->pdata[i];
 
-		profile->total -= run_profile_schedule_give_up(&profile->benches[hole->cluster], hole->type);
+		profile->total -=
+			run_profile_schedule_give_up(&profile->benches[hole->cluster], hole->type);
 	}
 	profile->recalled = profile->total - left(profile);
 }
@@ -474,7 +493,7 @@ static bool profile_init(struct profile *profile, struct run_session *session, G
 	}
 	if (!run_profiled_init(&profile->done, session, error))
 		return false;
-	recall(profile);
+	recall_stored(profile);
 	return true;
 }
 
@@ -501,21 +520,21 @@ static void open_backend(struct profile *profile, int64_t t0_ns)
 	struct remote_run run = {
 		.experiment = session->plan->experiment,
 		.run = t0_ns /
-		       INT64_C(1000000), /* a profile that is done again gets new task ids */
+		       INT64_C(1000000), /* a repeated profile gets new task ids */
 		.t0_ns = t0_ns,
 		.profile = true,
-		.note = note,
+		.note = on_note,
 		.data = session,
 	};
 
 	profile->backend = remote_backend_new(session->fleet, &run);
 	profile->started_s = backend_now_s(profile->backend);
 	session->progress->phase = RUN_PHASE_PROFILE;
-	session->progress->refresh = show;
+	session->progress->refresh = refresh_progress;
 	session->progress->refresh_data = profile;
 }
 
-static void tell_begin(const struct profile *profile)
+static void note_begin(const struct profile *profile)
 {
 	g_autofree char *unmetered = run_meters_missing(profile->config);
 	struct run_progress *progress = profile->session->progress;
@@ -532,7 +551,7 @@ static void tell_begin(const struct profile *profile)
 			  count == 1 ? "" : "s", profile->idle_w);
 }
 
-static void tell_end(const struct profile *profile)
+static void note_result(const struct profile *profile)
 {
 	const guint holes = profile->done.holes->len;
 	g_autofree char *without =
@@ -546,7 +565,7 @@ static void tell_end(const struct profile *profile)
 			  run_profiled_host_load(&profile->done), without);
 }
 
-/* The rest of the measurements, if there is any. */
+/* Makes the measurements that are left. */
 static bool measure_rest(struct profile *profile, GError **error)
 {
 	struct run_session *session = profile->session;
@@ -562,7 +581,7 @@ static bool measure_rest(struct profile *profile, GError **error)
 	profile->idle_w = baseline.sum_w;
 	remote_baseline_clear(&baseline);
 	open_backend(profile, t0_ns);
-	tell_begin(profile);
+	note_begin(profile);
 	host_load_read(NULL, &profile->load);
 	done = store_set_durable(session->store, true, error) && measure(profile, error);
 	return store_set_durable(session->store, false, done ? error : NULL) && done;
@@ -574,7 +593,7 @@ bool run_profile(struct run_session *session, GError **error)
 	bool done = profile_init(&profile, session, error) && measure_rest(&profile, error);
 
 	if (done) {
-		tell_end(&profile);
+		note_result(&profile);
 		estimate(&profile);
 		done = measure_overheads(&profile, error) && save(&profile, error);
 	}

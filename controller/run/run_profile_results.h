@@ -5,18 +5,20 @@
 #include "controller/run/run_profiled.h"
 #include "controller/run/run_session.h"
 
-/* What a profile found out; all of it borrowed. */
+/* The results of a profile; all borrowed. */
 struct run_profile_results {
 	const struct run_profiled *profiled;
-	const GArray *counting; /* struct run_measurement: without those of pairs that were given up */
-	const struct config_estimate *estimates; /* estimates_count of them, from those */
+	/* struct run_measurement elements, without those of pairs that were given up */
+	const GArray *counting;
+	const struct config_estimate *estimates; /* estimates_count of them, from `counting` */
 	uint32_t estimates_count;
 	const struct run_overheads *overheads;
 };
 
 /*
- * Writes RUN/profile.json, RUN/pet.yaml (run_pet.h) and RUN/estimates.yaml, and the load to the run's store (meta
- * `profile_host_load`). Returns true, or false with `error` where one cannot be written.
+ * Writes RUN/profile.json, RUN/pet.yaml (run_pet.h) and RUN/estimates.yaml, and this machine's load
+ * to the run's store (meta `profile_host_load`). Returns true, or false with `error` if one of them
+ * cannot be written.
  */
 bool run_profile_save(struct run_session *session, const struct run_profile_results *results,
 		      GError **error);

@@ -3,7 +3,7 @@
 
 #include "controller/workload/workload.h"
 
-/* Streams of the seed that nothing else uses. */
+/* Streams of the seed without another use. */
 #define SHUFFLE_STREAM 1000000
 
 static bool fits(const struct run_profile_schedule *bench, uint32_t type)
@@ -37,8 +37,8 @@ static void shuffle(GArray *list, guint first, struct random_stream *random)
 	}
 }
 
-/* One measurement in this round of each type that does, or does not, arrive. */
-static void want(struct run_profile_schedule *bench, uint32_t round, bool arriving)
+/* Adds one measurement in this round of each type that does, or does not, arrive. */
+static void add_round(struct run_profile_schedule *bench, uint32_t round, bool arriving)
 {
 	const guint first = bench->wanted->len;
 
@@ -51,8 +51,8 @@ static void want(struct run_profile_schedule *bench, uint32_t round, bool arrivi
 	shuffle(bench->wanted, first, &bench->random);
 }
 
-void run_profile_schedule_init(struct run_profile_schedule *bench, const struct config *config, uint32_t cluster,
-		    uint32_t repeats)
+void run_profile_schedule_init(struct run_profile_schedule *bench, const struct config *config,
+			       uint32_t cluster, uint32_t repeats)
 {
 	*bench = (struct run_profile_schedule){
 		.config = config,
@@ -68,9 +68,9 @@ void run_profile_schedule_init(struct run_profile_schedule *bench, const struct 
 	bench->given_up = g_new0(bool, config->types_count);
 	random_stream_init(&bench->random, config->workload->seed, SHUFFLE_STREAM + cluster);
 	for (uint32_t round = 0; round < repeats; round++) {
-		want(bench, round, true);
+		add_round(bench, round, true);
 		if (round == 0 || round == repeats / 2)
-			want(bench, round, false);
+			add_round(bench, round, false);
 	}
 	bench->left = bench->wanted->len;
 	for (guint i = 0; i < bench->wanted->len; i++)
@@ -97,14 +97,16 @@ static uint32_t room(const struct run_profile_schedule *bench)
 	return count;
 }
 
-/* What a node has behind it. */
+/* Whether the node has completed a task of the type's benchmark since it booted. */
 
 static bool *warm(const struct run_profile_schedule *bench, uint32_t node, uint32_t type)
 {
 	return &bench->warm[node * bench->config->types_count + type];
 }
 
-/* Whether it makes its VMs swap, for which the next task pays, and no run has such a task. */
+/*
+ * Whether the type makes its VMs swap, so that the next task is slower, and no run has such a task.
+ */
 static bool evicts(const struct run_profile_schedule *bench, uint32_t type)
 {
 	const struct config_type *one = &bench->config->types[type];
@@ -118,7 +120,7 @@ static bool is_cold(const struct run_profile_schedule *bench, uint32_t node, uin
 	return !*warm(bench, node, type) || (bench->evicted[node] && !evicts(bench, type));
 }
 
-/* What a node is after a task that completed. */
+/* Updates the state of a node after a task that completed. */
 static void set_warm(struct run_profile_schedule *bench, uint32_t node, uint32_t type)
 {
 	const struct config_type *types = bench->config->types;
@@ -131,7 +133,8 @@ static void set_warm(struct run_profile_schedule *bench, uint32_t node, uint32_t
 
 /* Starting. */
 
-static struct run_job *start(struct run_profile_schedule *bench, struct run_wanted what, bool filler)
+static struct run_job *start(struct run_profile_schedule *bench, struct run_wanted what,
+			     bool filler)
 {
 	const uint32_t count = width(bench, what.type);
 	struct run_job *job = g_new0(struct run_job, 1);
@@ -186,16 +189,16 @@ struct run_job *run_profile_schedule_fill(struct run_profile_schedule *bench)
 	return sum > 0 ? start(bench, chosen, true) : NULL;
 }
 
-/* Ends. */
+/* Ends of jobs. */
 
-static void made(struct run_profile_schedule *bench, uint32_t type)
+static void count_made(struct run_profile_schedule *bench, uint32_t type)
 {
 	bench->missing[type]--;
 	bench->left--;
 }
 
-/* As the last one of its round. */
-static void want_again(struct run_profile_schedule *bench, const struct run_job *job)
+/* Puts a measurement back, as the last of its round. */
+static void put_back(struct run_profile_schedule *bench, const struct run_job *job)
 {
 	const struct run_wanted wanted = {job->type, job->round};
 	guint place = 0;
@@ -206,7 +209,8 @@ static void want_again(struct run_profile_schedule *bench, const struct run_job 
 	g_array_insert_val(bench->wanted, place, wanted);
 }
 
-bool run_profile_schedule_end(struct run_profile_schedule *bench, const struct run_job *job, bool completed)
+bool run_profile_schedule_end(struct run_profile_schedule *bench, const struct run_job *job,
+			      bool completed)
 {
 	const bool counts = completed && !job->cold;
 
@@ -218,9 +222,9 @@ bool run_profile_schedule_end(struct run_profile_schedule *bench, const struct r
 	if (bench->given_up[job->type])
 		return false;
 	if (!job->filler && counts)
-		made(bench, job->type);
+		count_made(bench, job->type);
 	if (!job->filler && !counts)
-		want_again(bench, job);
+		put_back(bench, job);
 	return counts;
 }
 
@@ -232,7 +236,7 @@ void run_profile_schedule_recall(struct run_profile_schedule *bench, uint32_t ty
 		if (one->type != type || one->round != round)
 			continue;
 		g_array_remove_index(bench->wanted, i);
-		made(bench, type);
+		count_made(bench, type);
 		return;
 	}
 }

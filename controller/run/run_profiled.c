@@ -7,7 +7,7 @@
 #include "common/json.h"
 #include "controller/store/store_profile.h"
 
-/* Fact of the store: struct run_profiled_sums as JSON. */
+/* Key in the store's meta: struct run_profiled_sums as JSON. */
 #define SUMS_KEY "profile_sums"
 
 static void hole_free(void *data)
@@ -18,7 +18,7 @@ static void hole_free(void *data)
 	g_free(hole);
 }
 
-/* By name. UINT32_MAX: the configuration has none. */
+/* The index of a name. UINT32_MAX: the configuration does not have it. */
 
 static uint32_t find_type(const struct config *config, const char *name)
 {
@@ -36,14 +36,18 @@ static uint32_t find_cluster(const struct config *config, const char *name)
 	return UINT32_MAX;
 }
 
-/* What a task of the type executes there, on what: one that does another thing takes another time. */
+/*
+ * What determines the execution time of a type on a cluster, as text; a measurement with another
+ * text is dropped.
+ */
 static char *work_of(const struct config *config, uint32_t type, uint32_t cluster)
 {
 	const struct config_type *t = &config->types[type];
 	const struct config_cluster *c = &config->clusters[cluster];
 
 	return g_strdup_printf("%s.%s x %u on %u of %u x %u cores, %" G_GUINT64_FORMAT
-			       " of %" G_GUINT64_FORMAT "+%" G_GUINT64_FORMAT " MiB, %u of %u MHz%s%s",
+			       " of %" G_GUINT64_FORMAT "+%" G_GUINT64_FORMAT
+			       " MiB, %u of %u MHz%s%s",
 			       t->benchmark, t->class_ ?: "", t->repetitions, t->cores, c->nodes,
 			       c->cores, t->memory_mib, c->memory_mib, c->swap_mib, c->max_mhz,
 			       c->base_mhz, c->max_cstate ? ", " : "", c->max_cstate ?: "");
@@ -62,12 +66,13 @@ static bool is_under_another_deadline(const struct run_session *session,
 
 static bool was_lost(const struct store_unmeasured *row)
 {
-	return !strstr(row->reason, RUN_PROFILED_DEADLINE) && !strstr(row->reason, RUN_PROFILED_LONGEST);
+	return !strstr(row->reason, RUN_PROFILED_DEADLINE) &&
+	       !strstr(row->reason, RUN_PROFILED_LONGEST);
 }
 
 /* Reading. */
 
-static bool recall(struct run_profiled *profiled, const struct store_measurement *row,
+static bool recall_measurement(struct run_profiled *profiled, const struct store_measurement *row,
 		   uint32_t *forgotten, GError **error)
 {
 	const struct config *config = profiled->session->config;
@@ -98,17 +103,17 @@ static bool recall_measurements(struct run_profiled *profiled, GError **error)
 	if (!rows)
 		return false;
 	for (guint i = 0; i < rows->len; i++)
-		if (!recall(profiled, rows->pdata[i], &forgotten, error))
+		if (!recall_measurement(profiled, rows->pdata[i], &forgotten, error))
 			return false;
 	if (forgotten > 0)
-		run_progress_note(profiled->session->progress, "profile",
-				  "%u measurement%s on record %s of another configuration: forgotten",
-				  forgotten, forgotten == 1 ? "" : "s",
-				  forgotten == 1 ? "is" : "are");
+		run_progress_note(
+			profiled->session->progress, "profile",
+			"%u measurement%s on record %s of another configuration: forgotten",
+			forgotten, forgotten == 1 ? "" : "s", forgotten == 1 ? "is" : "are");
 	return true;
 }
 
-/* By type, then cluster, whichever was given up first. */
+/* By type, then cluster, independent of the order in which they were given up. */
 static int compare_holes(gconstpointer a, gconstpointer b)
 {
 	const struct run_hole *one = *(const struct run_hole *const *)a;
@@ -142,19 +147,22 @@ static bool recall_hole(struct run_profiled *profiled, const struct store_unmeas
 		return store_drop_unmeasured(profiled->session->store, row->type, row->cluster,
 					     error);
 	if (is_under_another_deadline(profiled->session, row)) {
-		run_progress_note(profiled->session->progress, "cell-again",
-				  "type '%s' on cluster '%s' is tried again: experiment.task_deadline_s "
-				  "has changed",
-				  row->type, row->cluster);
+		run_progress_note(
+			profiled->session->progress, "cell-again",
+			"type '%s' on cluster '%s' is tried again: experiment.task_deadline_s "
+			"has changed",
+			row->type, row->cluster);
 		return store_drop_unmeasured(profiled->session->store, row->type, row->cluster,
 					     error);
 	}
 	if (profiled->session->retries && was_lost(row)) {
-		run_progress_note(profiled->session->progress, "cell-again",
-				  "type '%s' on cluster '%s' is tried once more, since the experiment cannot do "
-				  "without: %s",
-				  row->type, row->cluster, row->reason);
-		return store_drop_unmeasured(profiled->session->store, row->type, row->cluster, error);
+		run_progress_note(
+			profiled->session->progress, "cell-again",
+			"type '%s' on cluster '%s' is tried once more, since the experiment cannot do "
+			"without: %s",
+			row->type, row->cluster, row->reason);
+		return store_drop_unmeasured(profiled->session->store, row->type, row->cluster,
+					     error);
 	}
 	run_progress_note(profiled->session->progress, "cell-failed",
 			  "type '%s' on cluster '%s' stays given up: %s", row->type, row->cluster,
@@ -175,7 +183,7 @@ static bool recall_holes(struct run_profiled *profiled, GError **error)
 	return true;
 }
 
-/* NAN where it was not known. */
+/* NAN if it was not known. */
 static double sum_of(const json_t *sums, const char *key)
 {
 	const json_t *value = json_object_get(sums, key);
@@ -244,8 +252,9 @@ static bool put_sums(struct run_profiled *profiled, GError **error)
 	return store_set_meta(profiled->session->store, SUMS_KEY, text, error);
 }
 
-/* The measurement and the sums up to it, or neither. */
-static bool put(struct run_profiled *profiled, const struct store_measurement *row, GError **error)
+/* Stores the measurement and the sums up to it, or neither. */
+static bool store_measured(struct run_profiled *profiled, const struct store_measurement *row,
+			   GError **error)
 {
 	struct store *store = profiled->session->store;
 
@@ -276,7 +285,7 @@ bool run_profiled_add(struct run_profiled *profiled, const struct run_measuremen
 		.busy_s = profiled->before.busy_s + sums->busy_s,
 		.idle_j = profiled->before.idle_j + sums->idle_j,
 	};
-	if (!put(profiled, &row, error))
+	if (!store_measured(profiled, &row, error))
 		return false;
 	g_array_append_val(profiled->measurements, *measurement);
 	return true;

@@ -3,7 +3,7 @@
 
 #include "controller/backend/remote.h"
 
-/* Whether the local schedulers know of it. */
+/* Whether the local schedulers know the task. */
 static bool is_under_way(const struct engine_task *task)
 {
 	return task->state >= ENGINE_TASK_STARTING && task->state <= ENGINE_TASK_MIGRATING;

@@ -5,8 +5,8 @@
 #include "controller/engine/engine.h"
 
 /*
- * In a controller that takes over, once the tasks of `engine` were put back: has `backend`, a remote
- * one, ask the local schedulers what became of those of the first tasks_count that were under way;
- * not of those in queues (engine_queue_again()).
+ * For a controller that continues a run, after the tasks of `engine` were restored: makes
+ * `backend`, a remote one, ask the local schedulers for the state of those of the first tasks_count
+ * tasks that were under way. Tasks in queues are not included (engine_queue_again()).
  */
 void run_reattach(const struct engine *engine, struct backend *backend, uint32_t tasks_count);

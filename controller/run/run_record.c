@@ -11,10 +11,14 @@
 #include "common/log.h"
 #include "controller/run/run_meters.h"
 
-/* Samples of all meters that may lie between the last one read and the start of a run. */
+/*
+ * The maximum number of samples, over all meters, between the last one read and the start of a run.
+ */
 #define SAMPLES_BACK 32
 
-/* Samples older than that by when the account of a meter begins had been read and written by then. */
+/*
+ * Samples older than this at the beginning of a meter's account have been read and written before.
+ */
 #define READ_LATE_NS 5000000000
 
 char *run_record_baseline_key(int64_t run)
@@ -58,15 +62,21 @@ void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double 
 		run_session_store_failed(session, error);
 }
 
-/* What becomes of tasks, and who wants it, in words. */
+/* Log words for changes of tasks, and for users' requests. */
 static const struct {
 	const char *kind;
-	const char *words; /* NULL: its state */
+	const char *words; /* NULL: the task's state */
 } told[] = {
-	{ "ended", NULL },         { "lost", "lost" },         { "suspended", "suspended" },
-	{ "resumed", "goes on" },  { "held", "held" },         { "released", "released" },
-	{ "cancel", "to be cancelled" }, { "suspend", "to be suspended" }, { "resume", "to go on" },
-	{ "migrate", "to be migrated" },
+	{"ended", NULL},
+	{"lost", "lost"},
+	{"suspended", "suspended"},
+	{"resumed", "resumed"},
+	{"held", "held"},
+	{"released", "released"},
+	{"cancel", "to be cancelled"},
+	{"suspend", "to be suspended"},
+	{"resume", "to be resumed"},
+	{"migrate", "to be migrated"},
 };
 
 void run_record_log(const char *kind, const char *text)

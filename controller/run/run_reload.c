@@ -25,8 +25,8 @@ char *run_reload_fixed(const struct config *config)
 	return config_to_text(&rest);
 }
 
-/* The service of `to` with what may change of `from`; its strings are theirs. */
-static struct config_service mix(const struct config *to, const struct config *from)
+/* The service of `to` with the changeable keys of `from`; strings are borrowed. */
+static struct config_service merge_service(const struct config *to, const struct config *from)
 {
 	const struct config_service wanted = config_service_of(from);
 	struct config_service service = config_service_of(to);
@@ -43,7 +43,7 @@ static struct config_service mix(const struct config *to, const struct config *f
 
 void run_reload_take(struct config *to, const struct config *from)
 {
-	struct config_service service = mix(to, from);
+	struct config_service service = merge_service(to, from);
 
 	service.policy = g_strdup(service.policy);
 	if (to->service)
@@ -56,7 +56,7 @@ void run_reload_take(struct config *to, const struct config *from)
 static bool save(const struct config *running, const struct config *wanted, const char *path,
 		 GError **error)
 {
-	struct config_service service = mix(running, wanted);
+	struct config_service service = merge_service(running, wanted);
 	struct config config = *running;
 
 	config.service = &service;
@@ -76,19 +76,22 @@ static char *first_difference(const char *before, const char *now)
 			       old[i] ? g_strstrip(old[i]) : "");
 }
 
-/* There may be more tasks already than a lower number allows, with which it could not be started again. */
-static bool check_tasks_max(const char *path, const struct config *running, const struct config *wanted,
-			    GError **error)
+/*
+ * service.tasks_max cannot be lowered: there may be more tasks already, and a restart would fail.
+ */
+static bool check_tasks_max(const char *path, const struct config *running,
+			    const struct config *wanted, GError **error)
 {
 	const uint32_t before = config_service_of(running).tasks_max;
 	const uint32_t now = config_service_of(wanted).tasks_max;
 
 	if (now >= before)
 		return true;
-	g_set_error(error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
-		    "%s: service.tasks_max: %u is less than the %u it runs with: without a restart it can only be "
-		    "raised",
-		    path, now, before);
+	g_set_error(
+		error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
+		"%s: service.tasks_max: %u is less than the %u it runs with: without a restart it can only be "
+		"raised",
+		path, now, before);
 	return false;
 }
 

@@ -23,15 +23,15 @@ static json_t *run_json(const struct store_run *run)
 {
 	return json_pack(
 		"{s:s, s:o, s:o, s:i, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
-		"policy", run->policy, "limit", json_number_or_null(run->limit),
-		"limit_j", json_number_or_null(run->limit_j),
-		"repeat", (int)run->repeat, "ended_by", run->ended_by, "ended_s",
-		json_number_or_null(run->ended_s), "utility", json_number_or_null(run->utility), "energy_j",
-		json_number_or_null(run->energy_j),
-		"idle_w", json_number_or_null(run->idle_w), "gap_s", json_number_or_null(run->gap_s),
-		"host_load", json_number_or_null(run->host_load), "tasks_arrived", (int)run->tasks_arrived,
-		"tasks_completed", (int)run->tasks_completed, "tasks_failed",
-		(int)run->tasks_failed, "tasks_dropped", (int)run->tasks_dropped);
+		"policy", run->policy, "limit", json_number_or_null(run->limit), "limit_j",
+		json_number_or_null(run->limit_j), "repeat", (int)run->repeat, "ended_by",
+		run->ended_by, "ended_s", json_number_or_null(run->ended_s), "utility",
+		json_number_or_null(run->utility), "energy_j", json_number_or_null(run->energy_j),
+		"idle_w", json_number_or_null(run->idle_w), "gap_s",
+		json_number_or_null(run->gap_s), "host_load", json_number_or_null(run->host_load),
+		"tasks_arrived", (int)run->tasks_arrived, "tasks_completed",
+		(int)run->tasks_completed, "tasks_failed", (int)run->tasks_failed, "tasks_dropped",
+		(int)run->tasks_dropped);
 }
 
 bool run_results_print_json(const char *dir, GError **error)
@@ -77,7 +77,10 @@ static int by_value(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* "median max" of one step over the samples of a cluster and a way to keep VMs; the number of them. */
+/*
+ * Median and maximum of one step over the samples of a cluster and a storage of VMs; returns their
+ * number.
+ */
 static uint32_t distribution(const struct config *config, const char *cluster, const char *keep,
 			     int column, double *ret_median, double *ret_max)
 {
@@ -96,7 +99,7 @@ static uint32_t distribution(const struct config *config, const char *cluster, c
 	return n;
 }
 
-/* What suspending took, by cluster and where the VMs were kept: medians and maxima in ms. */
+/* Prints the overheads by cluster and storage of VMs: medians and maxima in ms. */
 static void print_overheads(const struct config *config)
 {
 	static const char *const keeps[] = {"memory", "disk", NULL};
@@ -117,7 +120,8 @@ static void print_overheads(const struct config *config)
 			printf("%-10s %-7s %6u ", name, keeps[k] ?: "-", n);
 			for (int column = 0; column < 5; column++) {
 				distribution(config, name, keeps[k], column, &median, &max);
-				printf(" %*.1f (%.1f)", column < 4 ? 7 : 4, 1e3 * median, 1e3 * max);
+				printf(" %*.1f (%.1f)", column < 4 ? 7 : 4, 1e3 * median,
+				       1e3 * max);
 			}
 			putchar('\n');
 		}
@@ -163,7 +167,7 @@ static json_t *overheads_json(const struct config *config)
 	return list;
 }
 
-/* The type of an estimate; there is one, or the configuration would not have been read. */
+/* The type of an estimate, which exists, since the configuration was read. */
 static const struct config_type *type_of(const struct config *config,
 					 const struct config_estimate *estimate)
 {
@@ -173,7 +177,7 @@ static const struct config_type *type_of(const struct config *config,
 	g_assert_not_reached();
 }
 
-/* The repetitions that hit the target; 0: none is wanted of this estimate. */
+/* The repetitions that reach the target; 0: the estimate has no target. */
 static uint32_t find_repetitions(const struct config *config,
 				 const struct config_estimate *estimate,
 				 const struct run_results_target *target)
@@ -241,7 +245,8 @@ bool run_results_print_estimates_json(const char *dir, const struct run_results_
 			json_object_set_new(row, "target_repetitions", json_integer(repetitions));
 		json_array_append_new(list, row);
 	}
-	print_document(json_pack("{s:s, s:o, s:o, s:o}", "dir", dir, "estimates", list, "unmeasured",
-				 unmeasured_json(config), "overheads", overheads_json(config)));
+	print_document(json_pack("{s:s, s:o, s:o, s:o}", "dir", dir, "estimates", list,
+				 "unmeasured", unmeasured_json(config), "overheads",
+				 overheads_json(config)));
 	return true;
 }

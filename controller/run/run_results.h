@@ -4,30 +4,31 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/*
- * What `virtbed run --json` and `virtbed profile` print, read back from the run directory.
- */
+/* The output of `virtbed run --json` and `virtbed profile`, read back from the run directory. */
 
 /* {"dir": ., "runs": [{"policy": ., "limit": ., ...}]} of the runs that were not aborted. */
 bool run_results_print_json(const char *dir, GError **error);
 
-/* A time that tasks are to take on one cluster, for whom only their repetitions are open. */
+/*
+ * A wanted execution time on one cluster, for types of which only the number of repetitions is
+ * free.
+ */
 struct run_results_target {
-	double target_s; /* > 0; 0: none is wanted */
+	double target_s; /* > 0; 0: no target */
 	const char *cluster;
 };
 
 /*
- * The estimates as a table, ETC and EEC per type and cluster with deviation and count; with a target,
- * then a line per type with the repetitions that hit it, for times grow as repetitions do: what
- * launching takes makes them a little too few where it is a large part of the time measured.
+ * Prints the estimates as a table: ETC and EEC per type and cluster with deviation and count. With
+ * a target, adds a line per type with the repetitions that reach it, since times grow with
+ * repetitions; the launch makes them a little too few if it is a large part of the measured time.
  */
 bool run_results_print_estimates(const char *dir, const struct run_results_target *target,
 				 GError **error);
 
 /*
- * {"dir": ., "estimates": [{"type": ., "cluster": ., "etc_s": ., ...}]}; with a target, those of its
- * cluster have "target_repetitions" too.
+ * {"dir": ., "estimates": [{"type": ., "cluster": ., "etc_s": ., ...}]}; with a target, those of
+ * its cluster have "target_repetitions" too.
  */
 bool run_results_print_estimates_json(const char *dir, const struct run_results_target *target,
 				      GError **error);

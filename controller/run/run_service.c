@@ -22,40 +22,50 @@
 #define READY_S 300.0
 
 /*
- * A service that goes on waits so long, in seconds, for what local schedulers have to say: those that are well
- * answer at once, and for the others the rest does not wait.
+ * How long a continued service waits for the first answers, seconds: available local schedulers
+ * answer at once, and the others must not delay the rest.
  */
 #define ANSWERS_S 5.0
 
-/* A run that ends in 31 years. */
+/* The duration of a run that never ends: 31 years. */
 #define FOREVER_S 1e9
 
-/* However fast people submit, the policy is not asked more often than that. */
+/* The policy is called at most so often for submitted tasks, however fast they arrive. */
 #define CHANGES_APART_S 1.0
 
 /*
- * So many tasks start before people have a turn: on a machine with two slow processors each takes the main loop 6 to 8
- * us, and nobody is to wait for 20 ms. With fewer the plan takes longer, as others do have their turn.
+ * The number of actions between which users' requests are served: on a machine with two slow
+ * processors each action takes the main loop 6 to 8 us, and requests must not wait for 20 ms. A
+ * smaller number makes plans slower, since requests are served in between.
  */
 #define ACTIONS_AT_ONCE 800
 
-/* Decisions on more tasks are recorded without a snapshot, which would take above 200 KB every second. */
+/*
+ * Decisions on more tasks are stored without a snapshot, which would take more than 200 KB every
+ * second.
+ */
 #define SNAPSHOT_TASKS_MAX 1000
 
-/* More tasks than that are counted twice a second at most, for whoever asks for the state. */
+/*
+ * More tasks than this are counted at most every COUNT_APART_S, however often the state is
+ * requested.
+ */
 #define COUNT_AT_ONCE 2000
 #define COUNT_APART_S 0.5
 
-/* How often, in seconds, the account is kept, what is old is removed, and scripts that nobody needs any more. */
+/*
+ * Intervals, in seconds, of storing the account, of removing old records and of removing unneeded
+ * scripts.
+ */
 #define KEEP_S 60
 #define PRUNE_S 60
 #define SCRIPTS_S 3600
 
 G_DEFINE_QUARK(virtbed-run-service, run_service_error)
 
-/* What those who watch are shown. */
+/* The progress. */
 
-/* Counts one task that has ended, or says that it has not. */
+/* Adds one task to the totals of ended tasks; false: it has not ended. */
 static bool settle_one(struct run_service *service, const struct engine_task *task)
 {
 	if (!engine_task_over(task))
@@ -78,14 +88,17 @@ static void count_tasks(struct run_service *service, struct run_progress *progre
 	service->counted_s = backend_now_s(service->backend);
 }
 
-/* Whether so many tasks have not ended, or came after one that has not, that they are not counted for all who ask. */
+/*
+ * Whether counting is too expensive for each request: many tasks have not ended, or come after a
+ * task that has not. Then counts are refreshed every COUNT_APART_S.
+ */
 static bool is_long(const struct run_service *service)
 {
 	return service->submissions->len - service->settled > COUNT_AT_ONCE &&
 	       backend_now_s(service->backend) < service->counted_s + COUNT_APART_S;
 }
 
-static void show(struct run_progress *progress, void *data)
+static void refresh_progress(struct run_progress *progress, void *data)
 {
 	struct run_service *service = data;
 
@@ -109,7 +122,7 @@ static void show_service(struct run_service *service)
 	progress->duration_s = (double)NAN;
 	progress->phase_left_s = progress->left_s = (double)NAN;
 	progress->refresh_data = service;
-	progress->refresh = show;
+	progress->refresh = refresh_progress;
 }
 
 /* Beginning. */
@@ -125,7 +138,7 @@ static bool make_experiment(struct run_service *service, GError **error)
 	return service->experiment != NULL;
 }
 
-/* The run that never ends: the first one of the store, if there is one. */
+/* Finds the run that never ends: the first one of the store, if there is one. */
 static bool find_row(struct run_service *service, GError **error)
 {
 	g_autoptr(GPtrArray) rows = store_runs(service->session->store, error);
@@ -144,7 +157,7 @@ static bool find_row(struct run_service *service, GError **error)
 	return true;
 }
 
-/* All at once: a run that has no baseline or no account could not be taken up again. */
+/* All in one transaction: a run without a baseline or an account could not be continued. */
 static bool write_beginning(struct run_service *service, const struct remote_baseline *baseline,
 			    GError **error)
 {
@@ -154,7 +167,8 @@ static bool write_beginning(struct run_service *service, const struct remote_bas
 	if (!store_begin(session->store, error))
 		return false;
 	if (store_add_run(session->store, &service->row, error) &&
-	    store_note_policy(session->store, service->row.policy, 0, service->row.started_utc, error) &&
+	    store_note_policy(session->store, service->row.policy, 0, service->row.started_utc,
+			      error) &&
 	    run_record_baseline(session, service->row.run, baseline, &before, error) &&
 	    run_service_account_keep(service, error))
 		return store_commit(session->store, error);
@@ -196,7 +210,7 @@ static bool begin_new(struct run_service *service, GError **error)
 	return good;
 }
 
-/* Nodes that the configuration does not have any more are in nobody's way. */
+/* Drains of nodes that the configuration no longer has are ignored. */
 static bool restore_drains(struct run_service *service, GError **error)
 {
 	const struct config *config = service->session->config;
@@ -217,7 +231,7 @@ static bool restore_drains(struct run_service *service, GError **error)
 	return true;
 }
 
-/* Hosts that the configuration has got since the service first began. */
+/* Makes a note of hosts that were added to the configuration after the service first began. */
 static void note_unknown_idle(struct run_service *service)
 {
 	g_autofree char *hosts = run_service_unknown_idle(service);
@@ -226,12 +240,14 @@ static void note_unknown_idle(struct run_service *service)
 	if (!hosts)
 		return;
 	text = g_strdup_printf("idle watts were never measured of %s: all that it draws counts as "
-			       "the service's energy; a new state directory measures anew",
+			       "the service's energy; to measure it, use a new state directory",
 			       hosts);
 	run_session_note(service->session, (double)NAN, "unmetered", text);
 }
 
-/* Whoever has not answered by then comes in when it does; until then its cluster is away. */
+/*
+ * Makes a note of clusters that have not answered; they join when they do, and are away until then.
+ */
 static void note_silent(struct run_service *service)
 {
 	struct run_session *session = service->session;
@@ -242,18 +258,19 @@ static void note_silent(struct run_service *service)
 
 		if (remote_link_known(link))
 			continue;
-		text = g_strdup_printf("going on without cluster '%s', whose local scheduler does "
-				       "not answer; it comes in when it does",
-				       remote_link_cluster(link)->name);
+		text = g_strdup_printf(
+			"continuing without cluster '%s', whose local scheduler does "
+			"not answer; it joins when it does",
+			remote_link_cluster(link)->name);
 		run_session_note(session, (double)NAN, "scheduler-silent", text);
 	}
 }
 
-static bool restore(struct run_service *service, GError **error)
+static bool restore_service(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 	const guint count = service->submissions->len;
-	g_autofree char *text = g_strdup_printf("the service goes on at %.1f s with %u task%s",
+	g_autofree char *text = g_strdup_printf("the service continues at %.1f s with %u task%s",
 						backend_now_s(service->backend), count,
 						count == 1 ? "" : "s");
 
@@ -280,7 +297,8 @@ static void make_setup(struct run_service *service)
 	service->setup.mapping_interval_s = service->config.mapping_interval_s;
 	service->setup.moments = POLICY_AT_BOTH;
 	service->setup.changes_apart_s = CHANGES_APART_S;
-	service->setup.duration_s = FOREVER_S; /* not INFINITY: snapshots are JSON, too */
+	/* not INFINITY: JSON snapshots cannot represent it */
+	service->setup.duration_s = FOREVER_S;
 	service->setup.record_changes = true;
 	service->setup.record_steps = true;
 	service->setup.apart = true;
@@ -288,7 +306,7 @@ static void make_setup(struct run_service *service)
 	service->setup.recorder = recorder_store_engine(service->recorder);
 }
 
-static bool open_run(struct run_service *service, bool going_on, GError **error)
+static bool open_run(struct run_service *service, bool continued, GError **error)
 {
 	struct run_session *session = service->session;
 	const struct remote_run remote = {
@@ -314,12 +332,13 @@ static bool open_run(struct run_service *service, bool going_on, GError **error)
 	make_setup(service);
 	service->engine = engine_new(&service->setup, service->backend);
 	show_service(service);
-	return !going_on || restore(service, error);
+	return !continued || restore_service(service, error);
 }
 
-/* Under way. */
+/* While serving. */
 
-static bool find_policy(const struct config_service *wanted, struct policy *ret_policy, GError **error)
+static bool find_policy(const struct config_service *wanted, struct policy *ret_policy,
+			GError **error)
 {
 	char message[512];
 
@@ -341,7 +360,7 @@ static bool store_policy(struct run_service *service, const char *policy, GError
 	return true;
 }
 
-/* Which policy decides from now on is on record, for reports. */
+/* Stores which policy decides from now on, for reports. */
 static void note_policy(struct run_service *service)
 {
 	g_autofree char *utc = clock_utc();
@@ -352,30 +371,33 @@ static void note_policy(struct run_service *service)
 		run_session_store_failed(service->session, error);
 }
 
-static char *what_was_taken(const struct config_service *config, const struct policy *policy)
+static char *reloaded_text(const struct config_service *config, const struct policy *policy)
 {
 	g_autofree char *limit =
 		config->energy_limit_j > 0
-			? g_strdup_printf("%.0f J in %.0f s", config->energy_limit_j, config->energy_window_s)
+			? g_strdup_printf("%.0f J in %.0f s", config->energy_limit_j,
+					  config->energy_window_s)
 			: NULL;
 
-	return g_strdup_printf("policy %s, mapping interval %g s, records kept for %g day%s, %s%s, up to %u tasks",
-			       policy->name, config->mapping_interval_s, config->retention_days,
-			       config->retention_days == 1 ? "" : "s",
-			       limit ? "at most " : "any energy", limit ?: "", config->tasks_max);
+	return g_strdup_printf(
+		"policy %s, mapping interval %g s, records kept for %g day%s, %s%s, up to %u tasks",
+		policy->name, config->mapping_interval_s, config->retention_days,
+		config->retention_days == 1 ? "" : "s", limit ? "at most " : "any energy",
+		limit ?: "", config->tasks_max);
 }
 
-/* On record from here on: what the state is made with. */
-static bool keep_config(const struct run_service *service, const struct config *config, GError **error)
+/* Stores the configuration that the state is made with. */
+static bool keep_config(const struct run_service *service, const struct config *config,
+			GError **error)
 {
 	g_autofree char *path = g_build_filename(service->session->dir, "config.yaml", NULL);
 
 	return config_save(config, path, error);
 }
 
-/* On record both, or neither. */
-static bool keep_reloaded(struct run_service *service, const struct config *config, const char *policy,
-			  GError **error)
+/* Stores the policy and the configuration, or neither. */
+static bool keep_reloaded(struct run_service *service, const struct config *config,
+			  const char *policy, GError **error)
 {
 	g_autofree char *before = g_strdup(service->row.policy);
 	g_autoptr(GError) reason = NULL;
@@ -389,8 +411,8 @@ static bool keep_reloaded(struct run_service *service, const struct config *conf
 	return false;
 }
 
-/* All that can fail comes before anything is changed, the record last. */
-static bool take_again(struct run_service *service, char **ret_text, GError **error)
+/* Applies a changed configuration. All steps that can fail come before any change, storing last. */
+static bool apply_reload(struct run_service *service, char **ret_text, GError **error)
 {
 	struct run_session *session = service->session;
 	g_autofree char *path = run_paths_config(session->dir, true);
@@ -404,7 +426,7 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 	if (!config || !run_service_check(config, error))
 		return false;
 	wanted = config_service_of(config);
-	/* A limit that stays goes on: what was measured of its window is not to be lost. */
+	/* An unchanged limit continues: the energy measured in its window must not be lost. */
 	limit_changes = wanted.energy_limit_j != before.energy_limit_j ||
 			wanted.energy_window_s != before.energy_window_s;
 	if (!find_policy(&wanted, &policy, error) ||
@@ -418,7 +440,7 @@ static bool take_again(struct run_service *service, char **ret_text, GError **er
 	note_policy(service);
 	if (limit_changes)
 		run_service_limit_set(service, &window);
-	*ret_text = what_was_taken(&service->config, &policy);
+	*ret_text = reloaded_text(&service->config, &policy);
 	return true;
 }
 
@@ -430,7 +452,7 @@ void run_service_reload(struct run_session *session)
 	session->reload_wanted = !session->service;
 	if (!session->service)
 		return;
-	if (take_again(session->service, &text, &error))
+	if (apply_reload(session->service, &text, &error))
 		run_session_note(session, (double)NAN, "reloaded", text);
 	else
 		run_session_note(session, (double)NAN, "not-reloaded", error->message);
@@ -444,8 +466,8 @@ static void synced(const GError *error, void *data)
 		run_session_store_failed(service->session, g_error_copy(error));
 }
 
-/* What the local schedulers told before is on disk: they need not keep it for us. */
-static void told_is_safe(const GError *error, void *data)
+/* The events read so far are on disk, so the local schedulers may forget them. */
+static void on_events_safe(const GError *error, void *data)
 {
 	struct run_service *service = data;
 
@@ -454,10 +476,10 @@ static void told_is_safe(const GError *error, void *data)
 	if (error || !service->session->service)
 		return;
 	for (uint32_t i = 0; i < service->session->config->clusters_count; i++)
-		remote_link_tell_taken(remote_fleet_link(service->session->fleet, i));
+		remote_link_acknowledge(remote_fleet_link(service->session->fleet, i));
 }
 
-/* Brings all onto the disk, and what the engine has dealt with of what was told. */
+/* Syncs the store to disk, and acknowledges the events that the engine has processed. */
 static void sync_all(struct run_service *service)
 {
 	if (service->telling || !remote_backend_is_drained(service->backend) ||
@@ -468,10 +490,13 @@ static void sync_all(struct run_service *service)
 	service->telling = true;
 	for (uint32_t i = 0; i < service->session->config->clusters_count; i++)
 		remote_link_note_read(remote_fleet_link(service->session->fleet, i));
-	store_sync_ask(service->sync, told_is_safe, service);
+	store_sync_ask(service->sync, on_events_safe, service);
 }
 
-/* Once a second: what the engine recorded meanwhile is safe, and told to whoever reads the store. */
+/*
+ * Once a second: flushes the engine's records, so that they are safe and other readers of the store
+ * see them.
+ */
 static gboolean on_tick(gpointer data)
 {
 	struct run_service *service = data;
@@ -491,7 +516,7 @@ static gboolean on_tick(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-static void say_serving(struct run_service *service)
+static void note_serving(struct run_service *service)
 {
 	struct run_session *session = service->session;
 	g_autofree char *text = g_strdup_printf("serving at %s with policy %s",
@@ -500,7 +525,10 @@ static void say_serving(struct run_service *service)
 	run_session_note(session, (double)NAN, "serving", text);
 }
 
-/* What it goes on from was looked over before: tasks go on, whatever became of the history. */
+/*
+ * Reports the result of the check of the whole file; what the service continues from was checked
+ * before, so it continues even if older records are damaged.
+ */
 static void checked(const GError *error, void *data)
 {
 	struct run_service *service = data;
@@ -509,8 +537,8 @@ static void checked(const GError *error, void *data)
 		run_session_note(service->session, (double)NAN, "store-damaged", error->message);
 }
 
-/* What still ran was killed, and waits on record for the service to be started again. */
-static bool serve(struct run_service *service, GError **error)
+/* Serves until the end. Tasks that ran then are killed; their records wait for the next start. */
+static bool serve_until_end(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 	struct engine_result result = {0};
@@ -526,7 +554,7 @@ static bool serve(struct run_service *service, GError **error)
 		session->engine = NULL;
 		return false;
 	}
-	say_serving(service);
+	note_serving(service);
 	note_policy(service);
 	service->check = store_check_new(session->store, checked, service);
 	if (session->reload_wanted)
@@ -556,41 +584,44 @@ static bool serve(struct run_service *service, GError **error)
 	return false;
 }
 
-static bool work(struct run_service *service, GError **error)
+static bool begin_and_serve(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 	g_autofree char *holes = config_holes(session->config, true);
-	bool going_on;
+	bool continued;
 
-	/* Room for all that a reload can allow; what is not used costs no memory. */
+	/* Room for all that a reload can allow; unused room costs no memory. */
 	service->workload = workload_open_new(CONFIG_SERVICE_TASKS_MAX);
 	if (!make_experiment(service, error) ||
 	    !(service->sync = store_sync_new(session->store, error)) ||
 	    !find_row(service, error))
 		return false;
-	going_on = service->row.run != 0;
-	if (going_on && (!run_service_account_resume(service, error) || !run_service_recall(service, error)))
+	continued = service->row.run != 0;
+	if (continued &&
+	    (!run_service_account_resume(service, error) || !run_service_recall(service, error)))
 		return false;
-	if (!(going_on ? run_session_wait_heard(session, ANSWERS_S, error)
+	if (!(continued ? run_session_wait_heard(session, ANSWERS_S, error)
 		       : run_session_wait_known(session, error)) ||
 	    !run_meta_write(session, error) ||
 	    !store_put_estimates(session->store, session->config->estimates,
 				 session->config->estimates_count, error) ||
 	    !store_set_meta(session->store, "unmeasured", holes, error))
 		return false;
-	if (!going_on && (!begin_new(service, error) || !keep_config(service, session->config, error)))
+	if (!continued &&
+	    (!begin_new(service, error) || !keep_config(service, session->config, error)))
 		return false;
 	session->run = service->row.run;
-	return open_run(service, going_on, error) && serve(service, error);
+	return open_run(service, continued, error) && serve_until_end(service, error);
 }
 
-static void clear(struct run_service *service)
+static void clear_service(struct run_service *service)
 {
 	service->session->progress->refresh = NULL;
 	store_sync_free(service->sync, NULL);
 	engine_free(service->engine);
 	if (service->backend)
-		backend_destroy(service->backend); /* samples still come while the last tasks end */
+		/* samples still arrive while the last tasks end */
+		backend_destroy(service->backend);
 	service->session->run = 0;
 	service->session->recorder = NULL;
 	recorder_store_free(service->recorder);
@@ -619,8 +650,8 @@ bool run_service(struct run_session *session, GError **error)
 						  (GDestroyNotify)host_account_free),
 		.bad = g_hash_table_new_full(NULL, NULL, NULL, g_free),
 	};
-	bool good = work(&service, error);
+	bool good = begin_and_serve(&service, error);
 
-	clear(&service);
+	clear_service(&service);
 	return good;
 }

@@ -12,136 +12,146 @@
 #include "controller/store/store_sync.h"
 
 /*
- * A service (`virtbed serve`): one run that never ends, whose tasks people submit while it is under
- * way. The store has all that is needed to go on, whatever died: what was submitted, and what
- * became of it. What a person was told is safe on disk before: run_service_when_safe().
+ * A service (`virtbed serve`): one run that never ends, whose tasks users submit while it is under
+ * way. The store has all that a restart needs after any crash: what was submitted, and its results.
+ * What a user was told is safe on disk before: run_service_when_safe().
  *
- * Times are seconds since the service first began; they go on over restarts and reboots, by the
- * boot clock within one boot and by UTC from one to the next.
+ * Times are seconds since the service first began; they continue over restarts and reboots, by the
+ * boot clock within one boot and by UTC from one boot to the next.
  */
 struct run_service;
 
 #define RUN_SERVICE_ERROR (run_service_error_quark())
 GQuark run_service_error_quark(void);
 enum run_service_error {
-	RUN_SERVICE_ERROR_INPUT = 1, /* makes no sense: unknown type, times that do not fit */
+	RUN_SERVICE_ERROR_INPUT = 1, /* invalid: unknown type, times that do not fit */
 	RUN_SERVICE_ERROR_REFUSED,   /* cannot be done now; the message says why */
-	RUN_SERVICE_ERROR_STORE,     /* could not be put on record: the service ends */
-	RUN_SERVICE_ERROR_FORBIDDEN, /* not for who asks */
+	RUN_SERVICE_ERROR_STORE,     /* could not be stored: the service ends */
+	RUN_SERVICE_ERROR_FORBIDDEN, /* the user may not do that */
 };
 
-/* What one request may submit at most. */
+/* The largest number of tasks in one request. */
 #define RUN_SERVICE_COUNT_MAX 10000
 
-/* What one task may be worth at most. */
+/* The largest utility of one task. */
 #define RUN_SERVICE_UTILITY_MAX 1e6
 
 /* Longest name, key and reason in bytes. */
 #define RUN_SERVICE_TEXT_MAX 256
 
 /*
- * Whether `config` can be served, by its service.policy: a policy that is known, goes by no energy
+ * Whether `config` can be served with its service.policy: a known policy that needs no energy
  * budget and gives nodes to tasks, on clusters that are not shared. Returns true, or false with
  * `error` (CONFIG_ERROR_MEANING), whose message begins with the key at fault.
  */
 bool run_service_check(const struct config *config, GError **error);
 
 /*
- * Serves: begins the run of the session's plan, or goes on with it, until the session is stopped.
- * Returns false with `error`: RUN_ERROR_STOPPED when it was stopped, or what went wrong. Sets
+ * Serves: begins or continues the run of the session's plan, until the session is stopped. Returns
+ * false with `error`: RUN_ERROR_STOPPED if it was stopped, or what went wrong. Sets
  * session->service meanwhile.
  */
 bool run_service(struct run_session *session, GError **error);
 
 /*
- * Reads what may change from the run directory's configuration again (run_reload.h), goes by it, and makes a
- * note ("reloaded") that says what it goes by now; or one ("not-reloaded") that says why all is as it was.
- * Where the session's service is not under way yet, as soon as it is.
+ * Reads the changeable keys of the run directory's configuration again (run_reload.h) and applies
+ * them. Makes a note "reloaded" with the new values, or "not-reloaded" with the reason why all keys
+ * keep their values. If the session's service has not begun yet, this happens when it begins.
  */
 void run_service_reload(struct run_session *session);
 
-/* What somebody wants done; borrowed. */
+/* A request to submit tasks; borrowed. */
 struct run_service_submit_request {
 	const char *type;
 	const struct task_script *script; /* for a type of scripts; NULL: none */
-	uint32_t count;      /* so many tasks of it, 1 to RUN_SERVICE_COUNT_MAX */
+	uint32_t count;      /* number of tasks, 1 to RUN_SERVICE_COUNT_MAX */
 	const char *name;    /* NULL: none */
-	const char *key;     /* NULL: none; the same order again, by the same user, submits nothing, another one is refused */
-	bool held;           /* to wait until they are released */
+	/*
+	 * NULL: none; the same request again by the same user submits nothing, a different one is
+	 * refused
+	 */
+	const char *key;
+	bool held;           /* the tasks wait until they are released */
 	double utility_max;  /* > 0 */
 	/*
-	 * Seconds after the arrival, NAN: not given. Worth utility_max until constant_s, from there
-	 * on less and less until it is nothing at zero_s; or utility_max until deadline_s and
-	 * nothing after; or, without any of them, utility_max for ever.
+	 * Seconds after the arrival, NAN: not given. The utility is utility_max until constant_s,
+	 * and falls to 0 at zero_s; or it is utility_max until deadline_s and 0 after; or, without
+	 * any of them, it stays utility_max.
 	 */
 	double constant_s, zero_s, deadline_s;
-	int32_t priority;    /* to SCHED_PRIORITY_MAX either way; above 0 only where `unbound` */
-	bool unbound;        /* an operator's: service.user_tasks_max does not apply */
+	/* at most SCHED_PRIORITY_MAX in magnitude; above 0 only if `unbound` */
+	int32_t priority;
+	bool unbound;        /* from an operator: service.user_tasks_max does not apply */
 	const char *user;    /* NULL: not known */
 	int64_t uid;         /* -1: not known */
 };
 
 /*
- * Submits order->count tasks, all or none. They are on record, and on disk, when run_service_when_safe() says so.
- * Returns true with their numbers *ret_first and the *ret_count - 1 next ones, or false with `error`
- * (RUN_SERVICE_ERROR).
+ * Submits order->count tasks, all or none. They are safe on disk when run_service_when_safe() says
+ * so. Returns true with the numbers *ret_first and the *ret_count - 1 next ones, or false with
+ * `error` (RUN_SERVICE_ERROR).
  */
 bool run_service_submit(struct run_service *service, const struct run_service_submit_request *order,
 			uint32_t *ret_first, uint32_t *ret_count, GError **error);
 
-/* What was submitted as this task; NULL: there is no such task. Borrowed until the next call. */
+/*
+ * The request that submitted this task; NULL: there is no such task. Borrowed until the next call.
+ */
 const struct store_submission *run_service_submission(const struct run_service *service,
 						      uint32_t task);
 
 /*
- * Calls `done` once, not before it returns, when all that was recorded until now is on disk: people are
- * answered then, many at once, and what they submitted in one turn of the main loop is one transaction. With an error
- * the service ends. Called at the end of the service, too.
+ * Calls `done` once, not before this returns, when all that was recorded until now is on disk.
+ * Users are answered then, many at once: what they submit in one turn of the main loop is one
+ * transaction. On an error the service ends. Also called at the end of the service.
  */
 void run_service_when_safe(struct run_service *service, store_sync_done_f done, void *data);
 
-/* What people can want of a task of a service. */
+/* A user's request about a task of a service. */
 enum run_service_task_op {
-	RUN_SERVICE_CANCEL = 0, /* it is to end: at once if it waits, else when it was killed */
-	RUN_SERVICE_HOLD,       /* it is to wait until it is released */
+	RUN_SERVICE_CANCEL = 0, /* end it: at once if it waits, else when it was killed */
+	RUN_SERVICE_HOLD,       /* keep it waiting until it is released */
 	RUN_SERVICE_RELEASE,
 };
 
 /*
- * Does that for `user` (NULL: not known); it is on record when it returns, as above. `task` is there. False with
- * `error` as above.
+ * Carries out the request for `user` (NULL: not known); it is recorded when this returns, and safe
+ * on disk as above. `task` must exist. False with `error` as above.
  */
-bool run_service_ask(struct run_service *service, enum run_service_task_op wish, uint32_t task,
+bool run_service_request(struct run_service *service, enum run_service_task_op op, uint32_t task,
 		     const char *user, GError **error);
 
 /*
- * Takes a node out of use, for new tasks, or (`drain` false) puts it back. `reason` and `user` may
- * be NULL. On record when it returns; false with `error` as above.
+ * Drains a node, so that it gets no new tasks, or (`drain` false) undrains it. `reason` and `user`
+ * may be NULL. It is recorded when this returns; false with `error` as above.
  */
 bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster, uint32_t node,
 		       const char *reason, const char *user, GError **error);
 
-/* A service's limit of energy, of the window under way. */
+/* A service's energy limit in the present window. */
 struct run_service_limit {
-	struct engine_window_state window; /* limit_j NAN: there is none */
+	struct engine_window_state window; /* limit_j NAN: no limit */
 	char *end_utc;         /* when the window ends; the caller frees */
 	/*
-	 * By how much the limit can be exceeded at most: power_w x (sampling_s + refresh_s + reaction_s). The
-	 * power is the most that all hosts were seen to draw above idle, each by itself; the sampling the longest
-	 * time that lay between two samples of a meter, or its interval_s, or since the last one of a silent meter;
-	 * the reaction the longest that was measured from the limit until a task stood still or was over, or the
-	 * window was, or (of a task that is still to stand still) until now (0: none yet). Since the controller
-	 * began: none of them falls with time, since window.overshoot_j, which is the largest since then, does not
-	 * either, and a bound below it would be none. Of window.unknown windows it is not known.
+	 * By how much the limit can be exceeded at most: power_w x (sampling_s + refresh_s +
+	 * reaction_s). power_w is the sum over hosts of the highest power seen above idle.
+	 * sampling_s is the longest time between two samples of a meter, at least its interval_s,
+	 * and for a silent meter at least the time since its last sample. The reaction (in the
+	 * window's state) is the longest time from the limit until a task was suspended or over, or
+	 * the window ended, or, for a task that is still to be suspended, until now (0: none yet).
+	 * All are maxima since the controller began, as is window.overshoot_j: the bound must not
+	 * fall below it. For window.unknown windows the overshoot is not known.
 	 */
 	double power_w, sampling_s, refresh_s;
 	double bound_j;
-	uint32_t meters, silent; /* what silent ones count meanwhile is taken to be what they said last */
+	/* the energy of silent meters is extrapolated from their last power */
+	uint32_t meters, silent;
 };
 struct run_service_limit run_service_limit(const struct run_service *service);
 
 /*
- * Joules above idle that the meters' samples show beyond what local schedulers have told of: of the last second or
- * two, unless one of them does not answer. What run_service's energy lacks now.
+ * Unreported energy: joules above idle in the meters' samples but not yet in the local schedulers'
+ * usage. It covers the last second or two, unless a local scheduler does not answer, and is missing
+ * in run_service_energy_j() now.
  */
 double run_service_unreported_j(const struct run_service *service);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Until when a service has been under way is one fact in the store, written once a minute, with the
- * numbers of the samples that it had read by then. A controller that takes over reads them from there; a
- * service that is started again begins with the next ones.
+ * The time up to which a service has been under way is a fact in the store, written once a minute,
+ * with the numbers of the samples read by then. A controller that continues the service reads
+ * samples from there; a service that is started again begins with the next ones.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -17,19 +17,20 @@
 #define SECONDS_PER_DAY 86400.0
 
 /*
- * What is old is removed on the main loop, so many rows of a table at a time, and for so long of a second at most. Of
- * 200 clusters that run 5,000 tasks 5,000 rows come each second, and they go in some ten milliseconds.
+ * Old records are removed on the main loop, so many rows of a table at a time, for at most
+ * PRUNE_TAKES_S of a second. With 200 clusters and 5,000 tasks, 5,000 rows are added each second,
+ * and removing them takes some ten milliseconds.
  */
 #define PRUNE_ROWS 5000
 #define PRUNE_TAKES_S 0.05
 
-/* Samples of all meters that may lie between the last one read and the account. */
+/* The maximum number of samples, over all meters, between the last one read and the account. */
 #define SAMPLES_BACK 32
 
-/* What the store says. */
+/* The account as it is stored. */
 struct account {
 	double time_s;   /* how long the service had been under way */
-	int64_t at_ns;   /* the boot-clock reading then; of boot_id */
+	int64_t at_ns;   /* the boot-clock reading at that time, of boot_id */
 	char *boot_id;
 	json_t *seqs;    /* by cluster: the last sample read */
 	double window_begin_s, window_spent_j; /* of the limit's window; NAN: there was none */
@@ -57,8 +58,9 @@ bool run_service_account_keep(struct run_service *service, GError **error)
 			    (json_int_t)clock_now_ns(), "boot_id", service->row.boot_id,
 			    "samples_seq", seqs);
 	if (!isnan(window.limit_j))
-		json_object_update_new(account, json_pack("{s:f, s:f}", "window_begin_s", window.begin_s,
-							  "window_spent_j", window.spent_j));
+		json_object_update_new(account,
+				       json_pack("{s:f, s:f}", "window_begin_s", window.begin_s,
+						 "window_spent_j", window.spent_j));
 	text = json_text(account);
 	service->row.energy_j = run_service_energy_j(service);
 	return store_set_meta(session->store, ACCOUNT_KEY, text, error) &&
@@ -92,7 +94,10 @@ static void read_account(struct store *store, struct account *ret_account)
 	}
 }
 
-/* Seconds since the service began, by UTC; wall clocks can be set back, time cannot. */
+/*
+ * Seconds since the service began, by UTC, but at least account->time_s: wall clocks can be set
+ * back.
+ */
 static double age_by_utc_s(const struct run_service *service, const struct account *account)
 {
 	g_autoptr(GDateTime) began = g_date_time_new_from_iso8601(service->row.started_utc, NULL);
@@ -103,7 +108,7 @@ static double age_by_utc_s(const struct run_service *service, const struct accou
 	return fmax(age_s, account->time_s);
 }
 
-/* The document of what hosts draw when idle, as it was measured first; NULL: none is on record. */
+/* The stored baseline of hosts, as it was measured first; NULL: none. */
 static json_t *read_baseline(const struct run_service *service)
 {
 	g_autofree char *key = run_record_baseline_key(service->row.run);
@@ -139,7 +144,10 @@ char *run_service_unknown_idle(const struct run_service *service)
 	return g_string_free(names, names->len == 0);
 }
 
-/* The first sample of each host after now, or those since that fact was written, begin the run's energy. */
+/*
+ * Starts the meters' accounts with the next sample of each host, or with the samples after the
+ * stored fact.
+ */
 static void resume_meters(struct run_service *service, const struct account *account,
 			  int64_t start_ns)
 {
@@ -151,7 +159,7 @@ static void resume_meters(struct run_service *service, const struct account *acc
 		struct remote_meter *meter = g_ptr_array_index(meters, i);
 		const double idle_w = idle_w_of(baseline, meter->host);
 
-		/* Unknown: run_service_unknown_idle() is told to people. */
+		/* Unknown idle watts; a note is made from run_service_unknown_idle(). */
 		remote_meter_start(meter, start_ns, isnan(idle_w) ? 0 : idle_w);
 	}
 	for (uint32_t i = 0; start_ns == account->at_ns && i < session->config->clusters_count;
@@ -198,6 +206,7 @@ bool run_service_prune(struct run_service *service, GError **error)
 		service->pruning = false;
 		good = before_s <= 0 || store_prune(service->session->store, service->row.run,
 						    before_s, PRUNE_ROWS, &service->pruning, error);
-	} while (good && service->pruning && clock_elapsed_s(began_ns, clock_now_ns()) < PRUNE_TAKES_S);
+	} while (good && service->pruning &&
+		 clock_elapsed_s(began_ns, clock_now_ns()) < PRUNE_TAKES_S);
 	return good;
 }

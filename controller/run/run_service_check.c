@@ -20,7 +20,7 @@ static bool refuse_config(GError **error, const char *format, ...)
 	return false;
 }
 
-/* A limit that nothing is held against would be none. What simulated hosts draw is known. */
+/* An energy limit needs the energy of all hosts; that of simulated hosts is known. */
 static bool check_limit(const struct config *config, GError **error)
 {
 	const struct config_service service = config_service_of(config);
@@ -33,8 +33,9 @@ static bool check_limit(const struct config *config, GError **error)
 		one.clusters = &config->clusters[i];
 		missing = one.clusters->simulated ? NULL : run_meters_missing(&one);
 		if (missing)
-			return refuse_config(error, "service.energy_limit_j: %s: what is used is not known",
-					     missing);
+			return refuse_config(
+				error, "service.energy_limit_j: %s: what is used is not known",
+				missing);
 	}
 	return service.energy_window_s <= service.retention_days * SECONDS_PER_DAY ||
 	       refuse_config(error,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Whose energy it was that the meters of a service counted: what local schedulers tell of the time between
- * samples (remote_usage.h) is split (energy_split.h) and written down, interval after interval of each host
- * (host_account.h). The store says where each host's account stands; what was told before that is not
- * told again, and what nobody can tell any more becomes an interval of its own, which is marked.
+ * The energy account of a service. The usage that local schedulers report between samples
+ * (remote_usage.h) is split (energy_split.h) and stored, interval after interval of each host
+ * (host_account.h). The store has the end of each host's account, so repeated reports are skipped;
+ * energy that cannot be attributed any more becomes a marked interval of its own.
  */
 #include <float.h>
 #include <math.h>
@@ -16,16 +16,18 @@
 #include "controller/run/run_record.h"
 #include "controller/run/run_service_private.h"
 
-/* What is told of intervals that no local scheduler tells of. */
+/* Marks of intervals that no local scheduler reports. */
 #define MARK_GAP "gap"
 #define MARK_UNREAD "unread"
 #define MARK_MISSED "missed"
 #define MARK_NEW "new-counter"
 
-/* In the store: since when somebody serves, seconds of the run. */
+/* Key in the store's meta: since when a controller serves, seconds of the run. */
 #define SERVED_KEY "service_served_s"
 
-/* Sums of all hosts stay below: what would lead further is not counted (146 years of a kilowatt). */
+/*
+ * The bound of the sum over all hosts; energy beyond it is not counted (146 years of a kilowatt).
+ */
 #define COUNTED_MAX_UJ (INT64_MAX / 2)
 
 double run_service_energy_j(const struct run_service *service)
@@ -43,9 +45,11 @@ double run_service_unreported_j(const struct run_service *service)
 
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
-		const struct host_account *account = g_hash_table_lookup(service->accounts, meter->host);
+		const struct host_account *account =
+			g_hash_table_lookup(service->accounts, meter->host);
 		const int64_t at_ns =
-			account ? service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9) : 0;
+			account ? service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9)
+				: 0;
 
 		unreported_j += remote_meter_dynamic_j(meter, now_ns);
 		if (account)
@@ -54,7 +58,7 @@ double run_service_unreported_j(const struct run_service *service)
 	return unreported_j;
 }
 
-/* What an older store has may be any number. */
+/* Sums without overflow: an older store may have any numbers. */
 static int64_t saturated(int64_t sum, int64_t more)
 {
 	int64_t result;
@@ -77,7 +81,7 @@ static char *day_of(const struct run_service *service, double time_s)
 	return g_date_time_format(then, "%Y-%m-%d");
 }
 
-/* A host's baseline in milliwatts; 0 where it is not known. */
+/* A host's baseline in milliwatts; 0 if it is not known. */
 static uint64_t idle_mw_of(const struct run_service *service, const char *host)
 {
 	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
@@ -91,7 +95,7 @@ static uint64_t idle_mw_of(const struct run_service *service, const char *host)
 	return 0;
 }
 
-/* Adds an interval that ends where `interval` says, with what `parts` (NULL: nobody) has of it. */
+/* Adds an interval that ends where `interval` says, with the `parts` of tasks (NULL: none). */
 static bool add(struct run_service *service, struct host_account *account,
 		struct store_account_interval *interval, const struct energy_split *split,
 		const GArray *parts, GError **error)
@@ -133,8 +137,8 @@ static bool add_hole(struct run_service *service, struct host_account *account, 
 }
 
 /*
- * From where the account stands until `to_uj` at `to_s` nobody can tell whose energy it was. As long as
- * nobody served it is apart; the counter is taken to have risen evenly.
+ * Adds an unattributed interval from the end of the account to `to_uj` at `to_s`. The time in which
+ * no controller served becomes a separate interval; the counter is assumed to have risen evenly.
  */
 static bool add_unreported(struct run_service *service, struct host_account *account, double to_s,
 		       int64_t to_uj, GError **error)
@@ -155,7 +159,7 @@ static bool add_unreported(struct run_service *service, struct host_account *acc
 	return add_hole(service, account, to_s, to_uj, MARK_MISSED, error);
 }
 
-/* The counter began anew: what it had risen by stays, and what was drawn meanwhile nobody counted. */
+/* The counter restarted: its rise so far is kept, and energy used in between is not counted. */
 static bool begin_counter(struct run_service *service, struct host_account *account, double at_s,
 			  int64_t at_uj, GError **error)
 {
@@ -175,8 +179,8 @@ static bool begin_counter(struct run_service *service, struct host_account *acco
 }
 
 /*
- * The tasks of an interval in their order; CPU time of what is none of ours is added to *ret_others_ns, as far as it
- * goes.
+ * The parts of an interval, ordered by task; CPU time of foreign tasks is added to *ret_others_ns,
+ * without overflow.
  */
 static GArray *parts_of(const struct run_service *service, const struct remote_usage *usage,
 			int64_t *ret_others_ns)
@@ -199,7 +203,10 @@ static GArray *parts_of(const struct run_service *service, const struct remote_u
 	return parts;
 }
 
-/* Of emulated blades nobody can tell what is no VM (docs/how-to/service.md); of other hosts it must be known. */
+/*
+ * Whether the CPU time of processes that are no VMs is missing: emulated blades cannot report it
+ * (docs/how-to/service.md), other hosts must.
+ */
 static bool lacks_others(const struct run_service *service, uint32_t cluster,
 			 const struct remote_usage *usage)
 {
@@ -221,8 +228,8 @@ static const char *mark_of(const struct run_service *service, uint32_t cluster,
 	return usage->read && !lacks_others(service, cluster, usage) ? NULL : MARK_UNREAD;
 }
 
-static bool add_told(struct run_service *service, struct host_account *account, uint32_t cluster,
-		     const struct remote_usage *usage, GError **error)
+static bool add_reported(struct run_service *service, struct host_account *account,
+			 uint32_t cluster, const struct remote_usage *usage, GError **error)
 {
 	int64_t others_ns = usage->vms_ns + MAX(usage->others_ns, 0);
 	g_autoptr(GArray) parts = parts_of(service, usage, &others_ns);
@@ -253,7 +260,8 @@ static bool add_told(struct run_service *service, struct host_account *account, 
 	return add(service, account, &interval, &split, all.known ? parts : NULL, error);
 }
 
-static struct host_account *open_account(struct run_service *service, struct store_account_meter *meter)
+static struct host_account *open_account(struct run_service *service,
+					 struct store_account_meter *meter)
 {
 	struct host_account *account = host_account_new(meter);
 
@@ -281,14 +289,20 @@ static struct host_account *account_of(struct run_service *service, uint32_t clu
 	return open_account(service, meter);
 }
 
-/* Another counter than the account's: it begins at 0, and may have passed the old one's value since. */
+/*
+ * Whether the interval is of another counter than the account: a new counter begins at 0, and may
+ * have passed the old value since.
+ */
 static bool is_another(const struct store_account_meter *meter, const struct remote_usage *usage)
 {
 	return usage->from_uj < meter->at_uj ||
 	       (meter->counter && usage->counter && !g_str_equal(meter->counter, usage->counter));
 }
 
-/* Of a scheduler that does not tell its counters apart we know what it shows, and nothing else. */
+/*
+ * Stores the counter's name. If the local scheduler does not name its counters, only their values
+ * can show a restart.
+ */
 static void note_counter(struct store_account_meter *meter, const struct remote_usage *usage)
 {
 	if (g_strcmp0(meter->counter, usage->counter) == 0)
@@ -297,7 +311,7 @@ static void note_counter(struct store_account_meter *meter, const struct remote_
 	meter->counter = g_strdup(usage->counter);
 }
 
-static bool take_one(struct run_service *service, uint32_t cluster, const char *stream,
+static bool add_usage(struct run_service *service, uint32_t cluster, const char *stream,
 		     const struct remote_usage *usage, GError **error)
 {
 	const double from_s = run_s(service, usage->from_ns);
@@ -305,8 +319,9 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 	struct store_account_meter *meter;
 	bool another;
 
-	/* An account begins with the service, or with a host that it gets. */
-	if (from_s < fmax(service->served_s, 0) && !g_hash_table_contains(service->accounts, usage->host))
+	/* An account begins with the service, or with a host that is added. */
+	if (from_s < fmax(service->served_s, 0) &&
+	    !g_hash_table_contains(service->accounts, usage->host))
 		return true;
 	account = account_of(service, cluster, usage);
 	meter = account->meter;
@@ -315,13 +330,15 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 		meter->stream = g_strdup(stream);
 		meter->seq = 0;
 	} else if (usage->seq <= meter->seq) {
-		return true; /* told again */
+		return true; /* a repeated report */
 	}
 	another = is_another(meter, usage);
 	note_counter(meter, usage);
-	if (usage->to_uj - MIN(meter->at_uj, usage->from_uj) > COUNTED_MAX_UJ - service->counted_uj) {
+	if (usage->to_uj - MIN(meter->at_uj, usage->from_uj) >
+	    COUNTED_MAX_UJ - service->counted_uj) {
 		meter->seq = usage->seq;
-		return begin_counter(service, account, run_s(service, usage->to_ns), usage->to_uj, error);
+		return begin_counter(service, account, run_s(service, usage->to_ns), usage->to_uj,
+				     error);
 	}
 	if (another && !begin_counter(service, account, from_s, usage->from_uj, error))
 		return false;
@@ -329,32 +346,34 @@ static bool take_one(struct run_service *service, uint32_t cluster, const char *
 	    !add_unreported(service, account, from_s, usage->from_uj, error))
 		return false;
 	meter->seq = usage->seq;
-	return add_told(service, account, cluster, usage, error);
+	return add_reported(service, account, cluster, usage, error);
 }
 
-static bool take_all(struct run_service *service, uint32_t cluster, const char *stream,
+static bool add_intervals(struct run_service *service, uint32_t cluster, const char *stream,
 		     const GPtrArray *intervals, GError **error)
 {
 	for (guint i = 0; i < intervals->len; i++)
-		if (!take_one(service, cluster, stream, g_ptr_array_index(intervals, i), error))
+		if (!add_usage(service, cluster, stream, g_ptr_array_index(intervals, i), error))
 			return false;
 	for (guint i = 0; i < intervals->len; i++) {
 		const struct remote_usage *usage = g_ptr_array_index(intervals, i);
 		struct host_account *account = g_hash_table_lookup(service->accounts, usage->host);
 
-		if (account && !host_account_put(account, service->session->store, service->row.policy, error))
+		if (account &&
+		    !host_account_put(account, service->session->store, service->row.policy, error))
 			return false;
 	}
 	return true;
 }
 
-static bool take(struct run_service *service, uint32_t cluster, const char *stream,
+static bool add_usage_of_cluster(struct run_service *service, uint32_t cluster, const char *stream,
 		 const GPtrArray *intervals, GError **error)
 {
 	struct store *store = service->session->store;
 
 	return recorder_store_join(service->recorder, error) && store_begin_account(store, error) &&
-	       store_end_account(store, take_all(service, cluster, stream, intervals, error), error);
+	       store_end_account(store, add_intervals(service, cluster, stream, intervals, error),
+				 error);
 }
 
 void run_service_energy_sample(double time_s, const struct remote_meter *meter,
@@ -375,7 +394,8 @@ void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArr
 	struct run_session *session = data;
 	GError *error = NULL;
 
-	if (session->service && !take(session->service, cluster, stream, intervals, &error))
+	if (session->service &&
+	    !add_usage_of_cluster(session->service, cluster, stream, intervals, &error))
 		run_session_store_failed(session, error);
 }
 
@@ -395,7 +415,7 @@ static void recall_accounts(struct run_service *service, GPtrArray *meters)
 	}
 }
 
-static bool sum_up(struct run_service *service, GError **error)
+static bool sum_stored_energy(struct run_service *service, GError **error)
 {
 	g_autoptr(GPtrArray) sums = store_account_sums(service->session->store, service->row.run,
 						       "host", error);
@@ -412,20 +432,21 @@ static bool sum_up(struct run_service *service, GError **error)
 	return true;
 }
 
-/* A sum that cannot be had is no reason not to serve. */
-static void sum_up_or_note(struct run_service *service)
+/* If the sum cannot be read, the service starts all the same. */
+static void sum_stored_or_note(struct run_service *service)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *text = NULL;
 
-	if (sum_up(service, &error))
+	if (sum_stored_energy(service, &error))
 		return;
-	text = g_strdup_printf("what the service has used so far is not known, and counts from now on: %s",
-			       error->message);
+	text = g_strdup_printf(
+		"what the service has used so far is not known, and counts from now on: %s",
+		error->message);
 	run_session_note(service->session, (double)NAN, "energy-unknown", text);
 }
 
-/* A controller that takes over serves since the one before it did. */
+/* A controller that continues a run serves since the one before it did. */
 static bool begin_serving(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
@@ -434,7 +455,7 @@ static bool begin_serving(struct run_service *service, GError **error)
 	if (session->go_on) {
 		g_autofree char *since = store_get_meta(session->store, SERVED_KEY);
 
-		service->served_s = -INFINITY; /* where it is not known */
+		service->served_s = -INFINITY; /* if it is not known */
 		read_number(since, -DBL_MAX, DBL_MAX, &service->served_s);
 		return true;
 	}
@@ -443,7 +464,7 @@ static bool begin_serving(struct run_service *service, GError **error)
 			      g_ascii_dtostr(text, sizeof(text), service->served_s), error);
 }
 
-/* Goes on after the last interval of the cluster's that is on record. */
+/* Continues after the last stored interval of the cluster. */
 static void ask_cluster(struct run_service *service, uint32_t cluster)
 {
 	const struct run_session *session = service->session;
@@ -455,7 +476,8 @@ static void ask_cluster(struct run_service *service, uint32_t cluster)
 
 	g_hash_table_iter_init(&iter, service->accounts);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct store_account_meter *meter = ((const struct host_account *)value)->meter;
+		const struct store_account_meter *meter =
+			((const struct host_account *)value)->meter;
 
 		if (g_str_equal(meter->cluster, name) && meter->seq > seq) {
 			stream = meter->stream;
@@ -474,7 +496,7 @@ bool run_service_energy_begin(struct run_service *service, GError **error)
 	if (!meters)
 		return false;
 	recall_accounts(service, meters);
-	sum_up_or_note(service);
+	sum_stored_or_note(service);
 	if (!begin_serving(service, error))
 		return false;
 	for (uint32_t i = 0; i < session->config->clusters_count; i++)
@@ -484,7 +506,7 @@ bool run_service_energy_begin(struct run_service *service, GError **error)
 
 /* Ending. */
 
-/* Who is well answers at once. */
+/* Available local schedulers answer at once. */
 #define LAST_WORDS_S 2.0
 
 struct ending {
@@ -492,20 +514,23 @@ struct ending {
 	int64_t since_ns;
 };
 
-static bool have_told(void *data)
+static bool have_reported(void *data)
 {
 	const struct ending *ending = data;
-	bool told = true;
+	bool reported = true;
 
 	for (uint32_t i = 0; i < ending->session->config->clusters_count; i++)
-		told &= remote_link_usage_told(remote_fleet_link(ending->session->fleet, i), ending->since_ns);
-	return told || ending->session->store_failed;
+		reported &= remote_link_usage_complete(remote_fleet_link(ending->session->fleet, i),
+						       ending->since_ns);
+	return reported || ending->session->store_failed;
 }
 
-/* Whoever is started next takes all that was not told by then for what was drawn while nobody served. */
+/*
+ * All energy that is not reported by then counts for the next controller as used while none served.
+ */
 void run_service_energy_end(struct run_service *service)
 {
 	struct ending ending = {service->session, clock_now_ns()};
 
-	remote_fleet_until(service->session->fleet, have_told, &ending, LAST_WORDS_S, false);
+	remote_fleet_until(service->session->fleet, have_reported, &ending, LAST_WORDS_S, false);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The limit of energy per window (controller/engine/window.c) of a service: windows begin at multiples of their
- * length in UTC, a day's at midnight. What was spent in the window under way is on record (store_account.h); what
- * hosts drew since then, their counters tell. The engine counts by monotonic time: when the clock is set, the window
- * under way keeps its end, and the next one is in step again.
+ * The energy limit per window (controller/engine/window.c) of a service. Windows begin at multiples
+ * of their length in UTC; a day's at midnight. The energy used in the present window is stored
+ * (store_account.h); the part since then follows from the hosts' counters. The engine counts by
+ * monotonic time: when the clock is set, the present window keeps its end, and the next one is
+ * aligned again.
  */
 #include <math.h>
 
 #include "common/clock.h"
 #include "controller/run/run_service_private.h"
 
-/* Clocks that are steered differ by less, and are followed when they have gone that far. */
+/* Smaller differences come from steering the clock, and are followed once they have added up. */
 #define CLOCK_SET_S 1.0
 
 static double now_s(const struct run_service *service)
@@ -24,15 +25,15 @@ static double epoch_s(const struct run_service *service)
 	return (double)g_get_real_time() * 1e-6 - now_s(service);
 }
 
-/* When, time of the run, UTC is a multiple of the window. */
+/* The time of the run at which UTC is a multiple of the window's length. */
 static double in_step_s(const struct run_service *service, double window_s)
 {
 	return -fmod(epoch_s(service), window_s);
 }
 
-/* What was spent. */
+/* Used energy. */
 
-/* What a meter counted above idle since the account of its host was kept last, joules. */
+/* Joules above idle that a meter counted since the end of its host's account. */
 static double since_account_j(const struct run_service *service, const struct remote_meter *meter)
 {
 	const struct host_account *account = g_hash_table_lookup(service->accounts, meter->host);
@@ -43,14 +44,15 @@ static double since_account_j(const struct run_service *service, const struct re
 	if (account)
 		from_ns = MAX(from_ns,
 			      service->session->t0_ns + (int64_t)(account->meter->at_s * 1e9));
-	counted_j = (remote_meter_counter_uj(meter, now_ns) - remote_meter_counter_uj(meter, from_ns)) *
-		    1e-6;
+	counted_j =
+		(remote_meter_counter_uj(meter, now_ns) - remote_meter_counter_uj(meter, from_ns)) *
+		1e-6;
 	return fmax(0, counted_j - meter->idle_w * clock_elapsed_s(from_ns, now_ns));
 }
 
 /*
- * Since begin_s, time of the run. The account lacks what local schedulers had not told yet when the service
- * was stopped, which was noted then.
+ * Adds up the energy used since begin_s, time of the run. The account lacks what local schedulers
+ * had not reported when the service was stopped, which was stored then as the window's energy.
  */
 static bool add_spent(struct run_service *service, double begin_s, double *ret_j, GError **error)
 {
@@ -68,7 +70,7 @@ static bool add_spent(struct run_service *service, double begin_s, double *ret_j
 	return true;
 }
 
-/* Whether all meters have samples by which what was drawn since a restart is known. */
+/* Whether all meters have samples, so that the energy used since a restart is known. */
 static bool have_answered(const struct run_service *service)
 {
 	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
@@ -113,7 +115,7 @@ bool run_service_limit_begin(struct run_service *service, GError **error)
 	return true;
 }
 
-/* When the clock was set. */
+/* Follows a clock that was set. */
 static void follow_clock(struct run_service *service)
 {
 	const double length_s = service->config.energy_window_s;
@@ -123,8 +125,9 @@ static void follow_clock(struct run_service *service)
 
 	if (fabs(off_s) < CLOCK_SET_S)
 		return;
-	text = g_strdup_printf("the clock was set: windows of energy begin %.0f s %s, from the next one on",
-			       fabs(off_s), off_s > 0 ? "later" : "earlier");
+	text = g_strdup_printf(
+		"the clock was set: windows of energy begin %.0f s %s, from the next one on",
+		fabs(off_s), off_s > 0 ? "later" : "earlier");
 	service->window_begin_s = begin_s;
 	engine_shift_window(service->engine, begin_s);
 	run_session_note(service->session, (double)NAN, "clock", text);
@@ -141,7 +144,7 @@ bool run_service_limit_tick(struct run_service *service, GError **error)
 	return true;
 }
 
-/* For those who watch. */
+/* For the API. */
 
 static char *utc_of(const struct run_service *service, double time_s)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Going on from what is on record. No single bad record keeps a service from starting: the task that it is of
- * is set aside, as quarantined, with what is stored of it left as it is, and everything else goes on.
+ * Continues from the store. A single bad record does not keep a service from starting: its task is
+ * quarantined, its records are left as they are, and all other tasks continue.
  */
 #include <math.h>
 
 #include "common/clock.h"
 #include "controller/run/run_service_private.h"
 
-/* More than so many are told of by their number alone. */
+/* The number of quarantined tasks with a note of their own; the rest is only counted. */
 #define QUARANTINED_TOLD 20
 
-static void set_aside(struct run_service *service, uint32_t task, char *why)
+static void quarantine(struct run_service *service, uint32_t task, char *why)
 {
 	if (g_hash_table_contains(service->bad, GUINT_TO_POINTER(task)))
 		g_free(why);
@@ -19,9 +19,11 @@ static void set_aside(struct run_service *service, uint32_t task, char *why)
 		g_hash_table_insert(service->bad, GUINT_TO_POINTER(task), why);
 }
 
-/* What was submitted. */
+/* Submissions. */
 
-/* In the place of one that is not there. It is stored only if somebody cancels or releases the task. */
+/*
+ * A replacement for a missing submission. It is stored only if a user cancels or releases the task.
+ */
 static struct store_submission *missing_submission(const struct run_service *service, uint32_t task)
 {
 	struct store_submission *submission = g_new0(struct store_submission, 1);
@@ -48,23 +50,24 @@ static bool is_time(double value)
 	return isnan(value) || value > 0;
 }
 
-/* Whether a task can be made of it, and whoever walks from request to request gets past it. */
+/* Whether a task can be made from it, and its request has valid bounds. */
 static bool makes_sense(const struct store_submission *one, uint32_t tasks_max)
 {
 	return one->first <= one->task && one->task - one->first < one->count &&
-	       (uint64_t)one->first + one->count <= tasks_max && one->type && one->utility_max > 0 &&
-	       isfinite(one->utility_max) && is_time(one->constant_s) && is_time(one->zero_s) && is_time(one->deadline_s);
+	       (uint64_t)one->first + one->count <= tasks_max && one->type &&
+	       one->utility_max > 0 && isfinite(one->utility_max) && is_time(one->constant_s) &&
+	       is_time(one->zero_s) && is_time(one->deadline_s);
 }
 
 static void add_missing(struct run_service *service, GPtrArray *all, uint32_t until)
 {
 	while (all->len < until) {
-		set_aside(service, all->len, g_strdup("what was submitted is missing"));
+		quarantine(service, all->len, g_strdup("its submission is missing"));
 		g_ptr_array_add(all, missing_submission(service, all->len));
 	}
 }
 
-/* The rows, in order, one for each of `count` numbers. Those of no such number are left where they are. */
+/* The rows, in order, one for each of `count` numbers. Rows with other numbers are ignored. */
 static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint32_t count)
 {
 	GPtrArray *all = g_ptr_array_new_full(count, (GDestroyNotify)store_submission_free);
@@ -77,8 +80,8 @@ static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint3
 			continue;
 		add_missing(service, all, one->task);
 		if (!good)
-			set_aside(service, one->task,
-				  g_strdup("what was submitted makes no sense"));
+			quarantine(service, one->task,
+				  g_strdup("its submission is invalid"));
 		g_ptr_array_add(all, good ? one : missing_submission(service, one->task));
 		if (good)
 			rows->pdata[i] = NULL;
@@ -87,7 +90,7 @@ static GPtrArray *fill_holes(struct run_service *service, GPtrArray *rows, uint3
 	return all;
 }
 
-/* By how many there are: a number may be too high because its row is damaged. */
+/* Compares the number of rows: a task's number may be too high because its row is damaged. */
 static bool check_room(const struct run_service *service, uint32_t count, GError **error)
 {
 	if (count <= service->config.tasks_max)
@@ -129,9 +132,9 @@ bool run_service_recall(struct run_service *service, GError **error)
 	return true;
 }
 
-/* What became of it. */
+/* Results. */
 
-/* Of a task that was submitted, and whose record did not come to be. */
+/* Restores a task that was submitted but has no record of its own yet. */
 static bool restore_waiting(struct run_service *service, uint32_t task)
 {
 	const struct engine_task waiting = {
@@ -146,8 +149,8 @@ static bool restore_waiting(struct run_service *service, uint32_t task)
 	return engine_restore_task(service->engine, task, &waiting);
 }
 
-/* What people wanted of it, after what became of it. */
-static void restore_wishes(struct run_service *service, const struct store_submission *submission)
+/* Restores users' requests about a task, after its state. */
+static void restore_requests(struct run_service *service, const struct store_submission *submission)
 {
 	struct engine *engine = service->engine;
 	const uint32_t i = submission->task;
@@ -163,7 +166,8 @@ static void restore_wishes(struct run_service *service, const struct store_submi
 		engine_request_cancel(engine, i);
 }
 
-static void restore_unrecorded(struct run_service *service, const struct store_submission *submission)
+static void restore_unrecorded(struct run_service *service,
+			       const struct store_submission *submission)
 {
 	const uint32_t i = submission->task;
 	const char *why = g_hash_table_lookup(service->bad, GUINT_TO_POINTER(i));
@@ -173,11 +177,11 @@ static void restore_unrecorded(struct run_service *service, const struct store_s
 	if (why)
 		engine_restore_quarantined(service->engine, i, 0, why);
 	else if (!restore_waiting(service, i))
-		set_aside(service, i,
+		quarantine(service, i,
 			  g_strdup_printf("the configuration has no type '%s'", submission->type));
 }
 
-/* Once through all records: more bad ones may come to light. */
+/* Restores all records once; this can find more bad ones. */
 static bool restore_once(struct run_service *service, GError **error)
 {
 	if (!recorder_store_restore(service->session->store, service->row.run, &service->setup,
@@ -202,11 +206,11 @@ bool run_service_restore(struct run_service *service, GError **error)
 		service->engine = engine_new(&service->setup, service->backend);
 	}
 	for (guint i = 0; i < service->submissions->len; i++)
-		restore_wishes(service, g_ptr_array_index(service->submissions, i));
+		restore_requests(service, g_ptr_array_index(service->submissions, i));
 	return true;
 }
 
-/* Rows whose number no task can have: of whom they are nobody can tell. */
+/* Makes a note of rows with impossible task numbers; their owners are not known. */
 static void note_strays(struct run_service *service)
 {
 	g_autofree char *strays = store_stray_tasks(service->session->store, service->row.run,
@@ -215,9 +219,10 @@ static void note_strays(struct run_service *service)
 
 	if (!strays)
 		return;
-	text = g_strdup_printf("no task can have these numbers: %s (service.tasks_max is %u); what is "
-			       "on record under them stays as it is, and is left out",
-			       strays, service->config.tasks_max);
+	text = g_strdup_printf(
+		"no task can have these numbers: %s (service.tasks_max is %u); what is "
+		"on record under them stays as it is, and is left out",
+		strays, service->config.tasks_max);
 	run_session_note(service->session, (double)NAN, "strays", text);
 }
 
@@ -234,7 +239,7 @@ void run_service_note_quarantined(struct run_service *service)
 		if (task->state != ENGINE_TASK_QUARANTINED)
 			continue;
 		text = g_strdup_printf("task %u is quarantined: %s; its record stays as it is: "
-				       "virtbed release starts it anew, virtbed cancel ends it",
+				       "virtbed release starts it again, virtbed cancel ends it",
 				       i, task->reason);
 		run_session_note(service->session, (double)NAN, "quarantined", text);
 		told++;

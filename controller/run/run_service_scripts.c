@@ -8,16 +8,16 @@
 #include "common/read_file.h"
 #include "controller/run/run_service_private.h"
 
-/* Of the types that there are, in an error. */
+/* The maximum length of a list of types in an error. */
 #define KNOWN_CHARS 1000
 
-/* A script in base64 with what is beside it: TASK_SCRIPT_BYTES_MAX and its names. */
+/* A script in base64 with its names: TASK_SCRIPT_BYTES_MAX and more. */
 #define SCRIPT_TEXT_MAX ((size_t)8 << 20)
 
-/* Whom the kernel, too, takes for nobody. */
+/* The overflow user id of the kernel. */
 #define NOBODY 65534
 
-/* Who asks for nodes gets just as many: each of them runs the script. */
+/* A request for nodes gets exactly as many, since each of them runs the script. */
 static bool suffices(const struct config_type *type, uint32_t nodes, uint32_t cores, double time_s)
 {
 	return config_type_is_script(type) && type->time_s >= time_s && type->nodes == nodes &&
@@ -41,8 +41,12 @@ const char *run_service_script_type(const struct config *config, uint32_t nodes,
 	return best ? best->name : NULL;
 }
 
-/* The type of the same range that has `nodes` nodes, as config_expand_types() names them; NULL: there is none. */
-static const struct config_type *in_range(GHashTable *types, const struct config_type *type, uint32_t nodes)
+/*
+ * The type of the same range that has `nodes` nodes, named as by config_expand_types(); NULL: there
+ * is none.
+ */
+static const struct config_type *in_range(GHashTable *types, const struct config_type *type,
+					  uint32_t nodes)
 {
 	g_autofree char *end = g_strdup_printf(".%u", type->nodes);
 	g_autofree char *name = NULL;
@@ -50,7 +54,8 @@ static const struct config_type *in_range(GHashTable *types, const struct config
 
 	if (type->nodes == 0 || nodes == 0 || !g_str_has_suffix(type->name, end))
 		return NULL;
-	name = g_strdup_printf("%.*s.%u", (int)(strlen(type->name) - strlen(end)), type->name, nodes);
+	name = g_strdup_printf("%.*s.%u", (int)(strlen(type->name) - strlen(end)), type->name,
+			       nodes);
 	found = g_hash_table_lookup(types, name);
 	return found && found->nodes == nodes && found->time_s == type->time_s ? found : NULL;
 }
@@ -66,8 +71,8 @@ static void append_known(GString *text, GHashTable *types, const struct config_t
 	while ((next = in_range(types, last, last->nodes + 1)))
 		last = next;
 	if (last != type)
-		g_string_append_printf(text, " to %s (%u to %u nodes, %g s)", last->name, type->nodes,
-				       last->nodes, type->time_s);
+		g_string_append_printf(text, " to %s (%u to %u nodes, %g s)", last->name,
+				       type->nodes, last->nodes, type->time_s);
 	else
 		g_string_append_printf(text, " (%u %s%s, %g s)", type->nodes ?: type->cores,
 				       type->nodes > 0 ? "node" : "core",
@@ -84,7 +89,8 @@ char *run_service_known_types(const struct config *config, bool scripts)
 	for (uint32_t i = 0; i < config->types_count; i++) {
 		const struct config_type *type = &config->types[i];
 
-		if ((scripts && !config_type_is_script(type)) || in_range(types, type, type->nodes - 1))
+		if ((scripts && !config_type_is_script(type)) ||
+		    in_range(types, type, type->nodes - 1))
 			continue;
 		if (text->len > KNOWN_CHARS) {
 			g_string_append(text, " ...");
@@ -110,7 +116,7 @@ bool run_service_keep_script(const struct run_session *session, uint32_t first,
 	g_autoptr(json_t) object = task_script_to_json(script);
 	g_autofree char *text = json_text(object);
 
-	g_mkdir(directory, 0700); /* where that fails the file tells why */
+	g_mkdir(directory, 0700); /* if this fails, writing the file reports why */
 	return g_file_set_contents_full(path, text, -1,
 					G_FILE_SET_CONTENTS_CONSISTENT |
 						G_FILE_SET_CONTENTS_DURABLE,
@@ -149,7 +155,9 @@ static bool has_ended(const struct run_service *service, const struct store_subm
 	return true;
 }
 
-/* Requests that have not ended are looked at again the next time, as are those after the first such. */
+/*
+ * Looks at requests that have not ended again the next time, and at those after the first of them.
+ */
 void run_service_drop_scripts(struct run_service *service)
 {
 	bool all = true;
@@ -170,7 +178,7 @@ void run_service_drop_scripts(struct run_service *service)
 	}
 }
 
-/* Its VMs may have to be booted anew first: so it waits for its turn. */
+/* Sets "queue": its VMs may have to be rebooted for its user first, so it waits for its turn. */
 bool run_service_describe(uint32_t task, json_t *body, void *data, GError **error)
 {
 	const struct run_service *service = data;

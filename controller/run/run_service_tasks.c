@@ -11,10 +11,10 @@
 #include "controller/run/run_service_private.h"
 #include "controller/run/run_service_scripts.h"
 
-/* What is worth the same for ever is so for 31 years. */
+/* The duration of a utility that never falls: 31 years. */
 #define FOREVER_S 1e9
 
-static bool G_GNUC_PRINTF(3, 4) refuse(GError **error, enum run_service_error code,
+static bool G_GNUC_PRINTF(3, 4) fail_request(GError **error, enum run_service_error code,
 				       const char *format, ...)
 {
 	va_list arguments;
@@ -27,15 +27,19 @@ static bool G_GNUC_PRINTF(3, 4) refuse(GError **error, enum run_service_error co
 	return false;
 }
 
-/* What people were told is no longer true where the store cannot be written: the service ends. */
+/*
+ * Makes the failed store the error and ends the service: what users were told would no longer be
+ * true.
+ */
 static bool store_fault(struct run_service *service, GError *reason, GError **error)
 {
-	refuse(error, RUN_SERVICE_ERROR_STORE, "the store cannot be written: %s", reason->message);
+	fail_request(error, RUN_SERVICE_ERROR_STORE, "the store cannot be written: %s",
+		     reason->message);
 	run_session_store_failed(service->session, reason);
 	return false;
 }
 
-/* Puts what was written on record; the engine has recorded the rest in the same transaction. */
+/* Commits the records; those of the engine are in the same transaction. */
 static bool put_on_record(struct run_service *service, GError **error)
 {
 	GError *reason = NULL;
@@ -59,7 +63,7 @@ static const struct config_type *find_type(const struct config *config, const ch
 	return NULL;
 }
 
-/* Whether there is no estimate of the type on any cluster that it fits. Where hosts are shared none is needed. */
+/* Whether the type has no estimate on any cluster that it fits. On shared hosts none is needed. */
 static bool is_unmeasured(const struct config *config, const struct config_type *type)
 {
 	bool any = false;
@@ -116,7 +120,7 @@ bool run_service_make_task(const struct run_service *service,
 		find_type(service->session->config, submission->type, &row);
 
 	if (type && is_unmeasured(service->session->config, type)) {
-		type = NULL; /* as if it were no more */
+		type = NULL; /* treated as an unknown type */
 		row = UINT32_MAX;
 	}
 	*ret_task = (struct sched_task){
@@ -131,7 +135,7 @@ bool run_service_make_task(const struct run_service *service,
 	return type != NULL;
 }
 
-/* Whether an order makes sense. */
+/* Checks of a request to submit. */
 
 static bool check_type(const struct config *config, const struct run_service_submit_request *order,
 		       GError **error)
@@ -143,23 +147,24 @@ static bool check_type(const struct config *config, const struct run_service_sub
 
 	if (!type) {
 		known = run_service_known_types(config, false);
-		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
 			      "type: unknown type '%.64s'; known: %s", name, known);
 	}
 	if (config_type_is_script(type) != (order->script != NULL))
-		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
 			      order->script ? "type: '%s' is a benchmark and runs no script"
 					    : "script: missing; tasks of type '%s' are scripts",
 			      name);
 	if (is_unmeasured(config, type))
-		return refuse(error, RUN_SERVICE_ERROR_INPUT,
-			      "type: there is no estimate for type '%s' on any cluster; measure it with "
-			      "`virtbed profile`",
-			      name);
+		return fail_request(
+			error, RUN_SERVICE_ERROR_INPUT,
+			"type: there is no estimate for type '%s' on any cluster; measure it with "
+			"`virtbed profile`",
+			name);
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		if (config_type_fits(type, &config->clusters[i]))
 			return true;
-	return refuse(error, RUN_SERVICE_ERROR_INPUT,
+	return fail_request(error, RUN_SERVICE_ERROR_INPUT,
 		      "type: no cluster is large enough for a task of type '%s'", name);
 }
 
@@ -168,17 +173,17 @@ static bool check_text(const char *key, const char *text, GError **error)
 	if (!text)
 		return true;
 	if (!*text || strlen(text) > RUN_SERVICE_TEXT_MAX || !g_utf8_validate(text, -1, NULL))
-		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
 			      "%s: give 1 to %d bytes of UTF-8 text", key, RUN_SERVICE_TEXT_MAX);
 	return visible_ok(text) ||
-	       refuse(error, RUN_SERVICE_ERROR_INPUT, "%s: holds a control character", key);
+	       fail_request(error, RUN_SERVICE_ERROR_INPUT, "%s: holds a control character", key);
 }
 
 static bool check_time(const char *key, double value, GError **error)
 {
 	return isnan(value) || (value > 0 && value <= FOREVER_S) ||
-	       refuse(error, RUN_SERVICE_ERROR_INPUT, "%s: %g is not from 0 to %g seconds", key,
-		      value, FOREVER_S);
+	       fail_request(error, RUN_SERVICE_ERROR_INPUT, "%s: %g is not from 0 to %g seconds",
+			    key, value, FOREVER_S);
 }
 
 static bool check_times(const struct run_service_submit_request *order, GError **error)
@@ -189,35 +194,35 @@ static bool check_times(const struct run_service_submit_request *order, GError *
 		return false;
 	if (isfinite(order->deadline_s) &&
 	    (isfinite(order->constant_s) || isfinite(order->zero_s)))
-		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
 			      "deadline_s: give it alone, or constant_s and zero_s");
 	if (isfinite(order->constant_s) && !(order->zero_s >= order->constant_s))
-		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
 			      "constant_s: give zero_s as well, no less than it: from when on the "
 			      "task is worth nothing");
 	return true;
 }
 
-/* Anybody may go behind the others; before them only who answers for the queue. */
+/* All users may lower a task's priority; only operators may raise it. */
 static bool check_priority(const struct run_service_submit_request *order, GError **error)
 {
 	return order->priority <= 0 || order->unbound ||
-	       refuse(error, RUN_SERVICE_ERROR_FORBIDDEN,
+	       fail_request(error, RUN_SERVICE_ERROR_FORBIDDEN,
 		      "priority: %d is for an operator to give; you may give 0 or less",
 		      order->priority);
 }
 
-static bool check_order(const struct run_service *service, const struct run_service_submit_request *order,
-			GError **error)
+static bool check_order(const struct run_service *service,
+			const struct run_service_submit_request *order, GError **error)
 {
 	if (!check_type(service->session->config, order, error) ||
 	    !check_text("name", order->name, error) || !check_text("key", order->key, error))
 		return false;
 	if (order->count < 1 || order->count > RUN_SERVICE_COUNT_MAX)
-		return refuse(error, RUN_SERVICE_ERROR_INPUT, "count: %u is not from 1 to %d",
+		return fail_request(error, RUN_SERVICE_ERROR_INPUT, "count: %u is not from 1 to %d",
 			      order->count, RUN_SERVICE_COUNT_MAX);
 	if (!(order->utility_max > 0 && order->utility_max <= RUN_SERVICE_UTILITY_MAX))
-		return refuse(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
 			      "utility_max: %g is not above 0 and at most %.0f", order->utility_max,
 			      RUN_SERVICE_UTILITY_MAX);
 	return check_times(order, error) && check_priority(order, error);
@@ -225,7 +230,7 @@ static bool check_order(const struct run_service *service, const struct run_serv
 
 /* Submitting. */
 
-/* Somebody who waits for what is recorded now to be safe. */
+/* A caller that waits until what is recorded now is safe. */
 struct waiter {
 	store_sync_done_f done;
 	void *data;
@@ -251,7 +256,7 @@ static const struct store_submission *find_key(const struct run_service *service
 	return text ? g_hash_table_lookup(service->keys, text) : NULL;
 }
 
-/* Of all that a script is: program, arguments, files and results; NULL: there is none. */
+/* Digest of a script's program, arguments, files and results; NULL: there is no script. */
 static char *script_digest(const struct run_service_submit_request *order)
 {
 	g_autofree char *summary = order->script ? task_script_summary(order->script) : NULL;
@@ -270,8 +275,12 @@ static bool same_number(double left, double right)
 	return isnan(left) ? isnan(right) : left == right;
 }
 
-/* In what an order differs from what was submitted under its key, "" where in nothing (the caller frees). */
-static char *differences(const struct run_service_submit_request *order, const struct store_submission *before)
+/*
+ * The members in which a request differs from the submission with its key, "" if in none (the
+ * caller frees).
+ */
+static char *differences(const struct run_service_submit_request *order,
+			 const struct store_submission *before)
 {
 	const bool known = before->asked_held >= 0;
 	g_autofree char *digest = script_digest(order);
@@ -281,7 +290,8 @@ static char *differences(const struct run_service_submit_request *order, const s
 	append_difference(text, order->count == before->count, "count");
 	append_difference(text, g_strcmp0(order->name, before->name) == 0, "name");
 	append_difference(text, !known || order->held == before->asked_held, "held");
-	append_difference(text, same_number(order->utility_max, before->utility_max), "utility_max");
+	append_difference(text, same_number(order->utility_max, before->utility_max),
+			  "utility_max");
 	append_difference(text, same_number(order->constant_s, before->constant_s), "constant_s");
 	append_difference(text, same_number(order->zero_s, before->zero_s), "zero_s");
 	append_difference(text, same_number(order->deadline_s, before->deadline_s), "deadline_s");
@@ -290,17 +300,21 @@ static char *differences(const struct run_service_submit_request *order, const s
 	return g_string_free(text, FALSE);
 }
 
-/* The same key is for the same contents: others would not be submitted, and look as if they were. */
-static bool check_key(const struct run_service_submit_request *order, const struct store_submission *before,
-		      GError **error)
+/*
+ * A key must be repeated with the same contents: other contents would not be submitted, but look as
+ * if they were.
+ */
+static bool check_key(const struct run_service_submit_request *order,
+		      const struct store_submission *before, GError **error)
 {
 	g_autofree char *different = differences(order, before);
 
 	return !*different ||
-	       refuse(error, RUN_SERVICE_ERROR_REFUSED,
-		      "key: '%s' was used for task %u with other contents (%s); give another key, or "
-		      "ask for the same",
-		      order->key, before->first, different);
+	       fail_request(
+		       error, RUN_SERVICE_ERROR_REFUSED,
+		       "key: '%s' was used for task %u with other contents (%s); give another key, or "
+		       "ask for the same",
+		       order->key, before->first, different);
 }
 
 static struct store_submission *new_submission(const struct run_service *service,
@@ -332,7 +346,9 @@ static struct store_submission *new_submission(const struct run_service *service
 	return submission;
 }
 
-/* Into the engine, which records the task, and beside it on record. */
+/*
+ * Adds a task to the engine, which records it, and stores its submission in the same transaction.
+ */
 static bool add_one(struct run_service *service, struct store_submission *submission,
 		    GError **error)
 {
@@ -349,22 +365,25 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 	}
 	submission->arrival_s = engine_task(service->engine, index)->task->arrival_s;
 	service->session->tasks_count = index + 1;
-	/* What the engine wrote may have failed, and undone the transaction: by itself this would be kept. */
+	/*
+	 * A failed write of the engine may have undone the transaction; the submission alone would
+	 * then be stored.
+	 */
 	return recorder_store_join(service->recorder, error) &&
 	       store_put_submission(service->session->store, submission, error);
 }
 
-/* Before anything is written: others' tasks of the same turn are in the transaction, too. */
+/* Checked before any write, since the transaction also has the tasks of other requests. */
 static bool check_serving(const struct run_service *service, GError **error)
 {
 	return engine_counts(service->engine)->ended_by == ENGINE_END_NONE ||
-	       refuse(error, RUN_SERVICE_ERROR_REFUSED, "the service is ending");
+	       fail_request(error, RUN_SERVICE_ERROR_REFUSED, "the service is ending");
 }
 
 static bool check_room(const struct run_service *service, uint32_t count, GError **error)
 {
 	return service->submissions->len + count <= service->config.tasks_max ||
-	       refuse(error, RUN_SERVICE_ERROR_REFUSED,
+	       fail_request(error, RUN_SERVICE_ERROR_REFUSED,
 		      "the service has had %u of its %u tasks; raise service.tasks_max and have "
 		      "it reloaded",
 		      service->submissions->len, service->config.tasks_max);
@@ -377,22 +396,24 @@ static void log_submitted(const struct run_service_submit_request *order, uint32
 								  first + order->count - 1)
 						: NULL;
 
-	log_info_of(LOG_TASK(task), "submitted by %s as %s%s%s", order->user ?: "somebody",
+	log_info_of(LOG_TASK(task), "submitted by %s as %s%s%s", order->user ?: "an unknown user",
 		    order->type, order->held ? ", held" : "", all ?: "");
 }
 
-/* Before its tasks are on record: one without its script could not be started. */
+/*
+ * The script is saved before its tasks are stored: a task without its script could not be started.
+ */
 static bool keep_script(struct run_service *service, const struct run_service_submit_request *order,
 			uint32_t first, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 
 	return run_service_keep_script(service->session, first, order->script, &reason) ||
-	       refuse(error, RUN_SERVICE_ERROR_REFUSED, "the script cannot be kept: %s",
+	       fail_request(error, RUN_SERVICE_ERROR_REFUSED, "the script cannot be kept: %s",
 		      reason->message);
 }
 
-/* Tasks of a user that have not ended. */
+/* The number of a user's tasks that have not ended. */
 static uint32_t count_open(const struct run_service *service, int64_t uid)
 {
 	uint32_t open = 0;
@@ -405,9 +426,9 @@ static uint32_t count_open(const struct run_service *service, int64_t uid)
 	return open;
 }
 
-/* Nobody is to fill the queue, which is everybody's. */
-static bool check_share(const struct run_service *service, const struct run_service_submit_request *order,
-			GError **error)
+/* A user's tasks are limited, since all users share the queue. */
+static bool check_share(const struct run_service *service,
+			const struct run_service_submit_request *order, GError **error)
 {
 	uint32_t open;
 
@@ -415,16 +436,17 @@ static bool check_share(const struct run_service *service, const struct run_serv
 		return true;
 	open = count_open(service, order->uid);
 	return open + order->count <= service->config.user_tasks_max ||
-	       refuse(error, RUN_SERVICE_ERROR_REFUSED,
+	       fail_request(error, RUN_SERVICE_ERROR_REFUSED,
 		      "you have %u task%s that ha%s not ended, and may have %u "
 		      "(service.user_tasks_max); wait until some have",
 		      open, open == 1 ? "" : "s", open == 1 ? "s" : "ve",
 		      service->config.user_tasks_max);
 }
 
-/* One event for all tasks of a request: whoever follows events learns of them by it. */
-static bool record_submitted(struct run_service *service, const struct run_service_submit_request *order,
-			     uint32_t first, GError **error)
+/* One event for all tasks of a request, from which readers of events learn of them. */
+static bool record_submitted(struct run_service *service,
+			     const struct run_service_submit_request *order, uint32_t first,
+			     GError **error)
 {
 	g_autoptr(json_t) detail = json_pack(
 		"{s:i, s:i, s:s, s:s*, s:s*, s:b}", "task", (int)first, "count", (int)order->count,
@@ -432,8 +454,8 @@ static bool record_submitted(struct run_service *service, const struct run_servi
 	g_autofree char *text = json_text(detail);
 
 	return store_add_event(service->session->store, service->row.run,
-			       engine_task(service->engine, first)->task->arrival_s, "submitted", text,
-			       error);
+			       engine_task(service->engine, first)->task->arrival_s, "submitted",
+			       text, error);
 }
 
 static bool add_all(struct run_service *service, const struct run_service_submit_request *order,
@@ -522,11 +544,11 @@ const struct store_submission *run_service_submission(const struct run_service *
 						: NULL;
 }
 
-/* What people want of tasks and nodes that are there. */
+/* Requests about existing tasks and nodes. */
 
-static const char *ask_engine(struct engine *engine, enum run_service_task_op wish, uint32_t task)
+static const char *request_op(struct engine *engine, enum run_service_task_op op, uint32_t task)
 {
-	switch (wish) {
+	switch (op) {
 	case RUN_SERVICE_HOLD:
 		return engine_request_hold(engine, task);
 	case RUN_SERVICE_RELEASE:
@@ -536,7 +558,7 @@ static const char *ask_engine(struct engine *engine, enum run_service_task_op wi
 	}
 }
 
-bool run_service_ask(struct run_service *service, enum run_service_task_op wish, uint32_t task,
+bool run_service_request(struct run_service *service, enum run_service_task_op op, uint32_t task,
 		     const char *user, GError **error)
 {
 	struct store_submission *submission = g_ptr_array_index(service->submissions, task);
@@ -544,14 +566,14 @@ bool run_service_ask(struct run_service *service, enum run_service_task_op wish,
 	GError *reason = NULL;
 
 	engine_set_asker(service->engine, user);
-	why_not = ask_engine(service->engine, wish, task);
+	why_not = request_op(service->engine, op, task);
 	if (why_not)
-		return refuse(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
-	if (wish == RUN_SERVICE_CANCEL)
+		return fail_request(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
+	if (op == RUN_SERVICE_CANCEL)
 		submission->cancelled = true;
 	else
-		submission->held = wish == RUN_SERVICE_HOLD;
-	/* As in add_one(). */
+		submission->held = op == RUN_SERVICE_HOLD;
+	/* as in add_one() */
 	if (!recorder_store_join(service->recorder, &reason) ||
 	    !store_put_submission(service->session->store, submission, &reason))
 		return store_fault(service, reason, error);
@@ -592,12 +614,13 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 	why_not = drain ? engine_request_drain(service->engine, cluster, node, reason)
 			: engine_request_undrain(service->engine, cluster, node);
 	if (why_not)
-		return refuse(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
+		return fail_request(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
 	/* A node that is drained already keeps its reason unless there is a new one. */
 	if (already == drain && !(drain && reason))
 		return true;
 	log_info_of(LOG_NODE(name), "%s by %s%s%s", drain ? "drained" : "undrained",
-		    user ?: "somebody", drain && reason ? ": " : "", drain && reason ? reason : "");
+		    user ?: "an unknown user", drain && reason ? ": " : "",
+		    drain && reason ? reason : "");
 	if (!recorder_store_join(service->recorder, &fault) ||
 	    !record_drain(service, drain, cluster, node, reason, user, &fault))
 		return store_fault(service, fault, error);

@@ -21,16 +21,19 @@
 #include "controller/run/run_service.h"
 #include "controller/run/run_utc.h"
 
-/* Boots are slow under emulation, and all at once (spec: 32 s for nine). */
+/* Boots are slow under emulation, and all VMs boot at once. */
 #define FIRST_READY_S 300.0
 
-/* What nodes take to get ready beside their boots: hosts are reached, caps set, and boots wait for each other. */
+/*
+ * What nodes need to get ready beside their boots: connecting to hosts, setting caps, waiting for
+ * other boots.
+ */
 #define BESIDE_BOOTS_S 120.0
 
-/* What ended a moment ago still shows in the first sample after it. */
+/* The first sample after the end of a task still shows its power. */
 #define QUIET_S 1.5
 
-/* What nodes take to be ready again. */
+/* A guess of how long nodes take to be ready again. */
 #define SETTLE_GUESS_S 3.0
 
 G_DEFINE_QUARK(virtbed - run, run_error)
@@ -99,7 +102,7 @@ void run_session_store_failed(struct run_session *session, GError *error)
 	g_autofree char *reason =
 		g_strdup_printf("the store cannot be written: %s", error->message);
 
-	log_error("%s", reason); /* whatever it was stopped for before */
+	log_error("%s", reason); /* also if it was stopped for another reason before */
 	session->store_failed = true;
 	if (session->recorder)
 		recorder_store_fail(session->recorder, error);
@@ -175,7 +178,7 @@ static void show_missing(struct run_progress *progress, void *data)
 	progress->missing = remote_fleet_missing(session->fleet);
 }
 
-/* Waits by `wait` while those who watch are shown for what. */
+/* Calls `wait`, while the progress shows what is missing. */
 static bool wait_shown(struct run_session *session,
 		       bool (*wait)(struct remote_fleet *fleet, double timeout_s, GError **error),
 		       double timeout_s, GError **error)
@@ -192,7 +195,7 @@ static bool wait_shown(struct run_session *session,
 
 bool run_session_settle(struct run_session *session, double timeout_s, GError **error)
 {
-	/* Local schedulers that were told that boots are slow there are waited for. */
+	/* The boot timeouts that are configured for local schedulers are respected. */
 	timeout_s = fmax(timeout_s, remote_fleet_boot_timeout_s(session->fleet) + BESIDE_BOOTS_S);
 	remote_fleet_kill_all(session->fleet);
 	return wait_shown(session, remote_fleet_wait_ready, timeout_s, error);
@@ -209,7 +212,7 @@ bool run_session_settle_some(struct run_session *session, double timeout_s, GErr
 		g_propagate_error(error, g_steal_pointer(&reason));
 		return false;
 	}
-	run_progress_note(session->progress, "not-ready", "%s; going on with the nodes that are",
+	run_progress_note(session->progress, "not-ready", "%s; continuing with the nodes that are",
 			  reason->message);
 	return true;
 }
@@ -263,12 +266,12 @@ static void note_times(struct run_session *session)
 	const struct config_workload *workload = session->config->workload;
 	const struct config_experiment *experiment = session->config->experiment;
 
-	run_progress_note(session->progress, "times",
-			  "times that follow from the estimates: about %.0f tasks in a run, one every %g s "
-			  "for %g s; a mapping event every %g s; a run ends after %g s",
-			  workload->duration_s / workload->arrival_mean_s, workload->arrival_mean_s,
-			  workload->duration_s, experiment->mapping_interval_s,
-			  experiment->duration_s);
+	run_progress_note(
+		session->progress, "times",
+		"times that follow from the estimates: about %.0f tasks in a run, one every %g s "
+		"for %g s; a mapping event every %g s; a run ends after %g s",
+		workload->duration_s / workload->arrival_mean_s, workload->arrival_mean_s,
+		workload->duration_s, experiment->mapping_interval_s, experiment->duration_s);
 }
 
 static bool load_estimates(struct run_session *session, const char *path, GError **error)
@@ -283,7 +286,7 @@ static bool load_estimates(struct run_session *session, const char *path, GError
 	return true;
 }
 
-/* The single times, where they are what the runs need. */
+/* Loads the single execution times, if the runs need them. */
 static bool load_pet(struct run_session *session, GError **error)
 {
 	const struct config_environment *environment = config_environment(session->config);
@@ -296,7 +299,7 @@ static bool load_pet(struct run_session *session, GError **error)
 	       config_save(session->config, config_path, error);
 }
 
-/* Whether a run has ended with the estimates that there are: others must not take their place. */
+/* Whether a run has ended with the present estimates, which must then be kept. */
 static bool has_runs(struct run_session *session)
 {
 	g_autoptr(GPtrArray) rows = store_runs(session->store, NULL);
@@ -310,7 +313,7 @@ static bool has_runs(struct run_session *session)
 	return false;
 }
 
-/* Whether the experiment cannot do without what the estimates in `path` lack. */
+/* Whether the experiment needs estimates that `path` lacks. */
 static bool lacks_some(const struct run_session *session, const char *path)
 {
 	g_autofree char *config_path = run_paths_config(session->dir, session->plan->serve);
@@ -322,8 +325,9 @@ static bool lacks_some(const struct run_session *session, const char *path)
 }
 
 /*
- * Whether something is to be measured: all of it, or pairs that were given up, under another deadline, or as stalled or
- * lost where the experiment needs them. Estimates without these in `path` do not hold then.
+ * Whether a profile is due: of all pairs, or of pairs that were given up: under another deadline,
+ * or, if the experiment needs them, as stalled or lost. Estimates in `path` that lack these are
+ * then replaced.
  */
 static bool is_profile_due(struct run_session *session, const char *path)
 {
@@ -337,24 +341,28 @@ static bool is_profile_due(struct run_session *session, const char *path)
 		return false;
 	if (!has_runs(session))
 		return true;
-	run_progress_note(session->progress, "profile",
-			  "experiment.task_deadline_s has changed, but runs have ended without the pairs "
-			  "that were given up: these stay so; start another --out to measure them");
+	run_progress_note(
+		session->progress, "profile",
+		"experiment.task_deadline_s has changed, but runs have ended without the pairs "
+		"that were given up: these stay so; start another --out to measure them");
 	return false;
 }
 
-/* What the experiment needs may be what could not be measured; all else is measured and stored then. */
+/*
+ * Whether pairs that could not be measured are needed; all others are measured and stored by then.
+ */
 static bool check_needs(const struct run_session *session, GError **error)
 {
 	g_autofree char *lacks = config_lacks(session->config);
 
 	if (!lacks)
 		return true;
-	g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
-		    "%s; what could be measured is in %s/estimates.yaml and profile.json; --resume tries what "
-		    "stalled or was lost once more; or give another experiment.task_deadline_s, or the type a "
-		    "share of 0, and --resume",
-		    lacks, session->dir);
+	g_set_error(
+		error, RUN_ERROR, RUN_ERROR_MEASURE,
+		"%s; what could be measured is in %s/estimates.yaml and profile.json; --resume tries what "
+		"stalled or was lost once more; or give another experiment.task_deadline_s, or the type a "
+		"share of 0, and --resume",
+		lacks, session->dir);
 	return false;
 }
 
@@ -365,7 +373,7 @@ static bool profile_once(struct run_session *session, GError **error)
 	if (!session->plan->profile)
 		return true;
 	if (is_profile_due(session, path)) {
-		g_unlink(path); /* a profile that is interrupted now is not complete */
+		g_unlink(path); /* an interrupted profile is not complete */
 		if (!run_profile(session, error))
 			return false;
 	}
@@ -373,7 +381,7 @@ static bool profile_once(struct run_session *session, GError **error)
 	       load_pet(session, error);
 }
 
-/* No task is placed on a cluster without any estimate: its nodes need not be ready. */
+/* A cluster without any estimate gets no task, so its nodes need not be ready. */
 static void excuse_unused(struct run_session *session)
 {
 	const struct config *config = session->config;
@@ -407,7 +415,7 @@ static bool settle_first(struct run_session *session, GError **error)
 				      : run_session_settle(session, FIRST_READY_S, error);
 }
 
-static bool work(struct run_session *session, GError **error)
+static bool work_in_order(struct run_session *session, GError **error)
 {
 	if (session->plan->serve)
 		return run_service(session, error);
@@ -431,7 +439,7 @@ bool run_session_work(struct run_session *session, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 
-	if (work(session, &reason)) {
+	if (work_in_order(session, &reason)) {
 		session->progress->phase = RUN_PHASE_DONE;
 		session->progress->left_s = 0;
 		return true;

@@ -15,19 +15,19 @@
 
 enum { LOOK_S = 1 };
 
-/* How many windows a run has at least, and the shortest that says enough. */
+/* The minimum number of windows of a run, and the shortest useful window. */
 #define WINDOWS_LEAST 6
 #define WINDOW_LEAST_S 2.0
-/* A window at the end of a run that is shorter than this part of the others says too little. */
+/* A last window shorter than this fraction of the others is dropped. */
 #define WINDOW_LEAST 0.5
 
 #define PROBE_S 60.0
 
 struct run_speed {
 	struct run_session *session;
-	GArray *speeds; /* of double */
+	GArray *speeds; /* double elements */
 	guint source;   /* 0: there is no metronome */
-	struct lab_state_metronome from; /* where this window began */
+	struct lab_state_metronome from; /* at the beginning of this window */
 	int64_t from_ns;
 	double window_s;
 };
@@ -39,14 +39,14 @@ double run_speed_change(const double *speeds, guint count)
 	for (guint i = 1; i < count; i++) {
 		const double change = speeds[i] / speeds[0] - 1;
 
-		/* Half and twice are as far. */
+		/* Half and twice the speed are equally different. */
 		if (fabs(log1p(change)) > fabs(log1p(farthest)))
 			farthest = change;
 	}
 	return farthest;
 }
 
-/* Takes the window up to now, if it is as long as `least_s`, and begins the next. */
+/* Ends the present window if it is at least `least_s` long, and begins the next. */
 static void take_window(struct run_speed *speed, double least_s)
 {
 	const int64_t now_ns = clock_now_ns();
@@ -68,7 +68,7 @@ static void take_window(struct run_speed *speed, double least_s)
 	speed->from_ns = now_ns;
 }
 
-static gboolean look(gpointer data)
+static gboolean on_look(gpointer data)
 {
 	struct run_speed *speed = data;
 
@@ -80,7 +80,7 @@ static gboolean look(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* The speed by a short probe; nothing where the probe fails, which ends no run. */
+/* Measures the speed by a short probe; a failed probe adds nothing and does not end the run. */
 static void take_probe(struct run_speed *speed)
 {
 	g_autoptr(GError) error = NULL;
@@ -92,7 +92,8 @@ static void take_probe(struct run_speed *speed)
 	if (program && subprocess_run(argv, NULL, PROBE_S, &text, &error))
 		probe = machine_probe_parse(text, strlen(text), "virtbed-lab probe", &error);
 	if (!probe)
-		log_warning("the machine's speed is not known at this end of the run: %s", error->message);
+		log_warning("the machine's speed is not known at this end of the run: %s",
+			    error->message);
 	else if (!isnan(probe->speed))
 		g_array_append_val(speed->speeds, probe->speed);
 }
@@ -121,7 +122,7 @@ struct run_speed *run_speed_begin(struct run_session *session)
 		speed->from_ns = clock_now_ns();
 		speed->window_s = CLAMP(session->config->experiment->duration_s / WINDOWS_LEAST,
 					WINDOW_LEAST_S, RUN_SPEED_WINDOW_S);
-		speed->source = g_timeout_add_seconds(LOOK_S, look, speed);
+		speed->source = g_timeout_add_seconds(LOOK_S, on_look, speed);
 	} else {
 		take_probe(speed);
 	}
@@ -147,16 +148,18 @@ static void record(struct run_speed *speed)
 		g_string_append_printf(detail, "%s%.3f", i ? ", " : "",
 				       g_array_index(speed->speeds, double, i));
 	g_string_append(detail, "]}");
-	if (!store_add_event(speed->session->store, speed->session->run, 0, "speed", detail->str, &error))
+	if (!store_add_event(speed->session->store, speed->session->run, 0, "speed", detail->str,
+			     &error))
 		run_session_store_failed(speed->session, error);
 }
 
-static void tell(struct run_speed *speed, const char *run)
+static void note_change(struct run_speed *speed, const char *run)
 {
-	const double change =
-		run_speed_change((const double *)(const void *)speed->speeds->data, speed->speeds->len);
-	g_autofree char *line = g_strdup_printf("%s: the machine became %.0f %% %s while it ran", run,
-						fabs(change) * 100, change < 0 ? "slower" : "faster");
+	const double change = run_speed_change((const double *)(const void *)speed->speeds->data,
+					       speed->speeds->len);
+	g_autofree char *line =
+		g_strdup_printf("%s: the machine became %.0f %% %s while it ran", run,
+				fabs(change) * 100, change < 0 ? "slower" : "faster");
 
 	if (fabs(change) <= RUN_SPEED_CHANGE)
 		return;
@@ -176,7 +179,7 @@ void run_speed_end(struct run_speed *speed, const char *run)
 	}
 	if (speed->speeds->len > 0 && run) {
 		record(speed);
-		tell(speed, run);
+		note_change(speed, run);
 	}
 	g_array_unref(speed->speeds);
 	g_free(speed);

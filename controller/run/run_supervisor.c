@@ -24,10 +24,10 @@
 #define LAB_DOWN_S 180.0
 #define WORDS_MAX 4096
 
-/* What taking all down takes at most, while our own main loop stands still. */
+/* The longest time to take everything down, while our main loop does not turn. */
 #define TAKE_DOWN_S (RUN_SUPERVISOR_SCHEDULER_GRACE_S + LAB_DOWN_S)
 
-/* Exit statuses of virtbed-controller that mean what they say; everything else is a crash. */
+/* Exit statuses that virtbed-controller chooses; any other is a crash. */
 enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
 
 G_DEFINE_QUARK(virtbed - run - supervisor, run_supervisor_error)
@@ -86,7 +86,7 @@ static gboolean on_signal(gpointer data)
 	struct supervisor *supervisor = data;
 	const bool serving = supervisor->request->serve && supervisor->controller;
 
-	if (!serving) /* to be stopped is how a service ends */
+	if (!serving) /* a service ends by being stopped */
 		run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_INTERRUPTED, "interrupted");
 	if (++supervisor->signals == 1)
 		run_watch_say(supervisor->watch,
@@ -98,7 +98,7 @@ static gboolean on_signal(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* The end of a terminal, but for a service, which has none and may be told so to reload. */
+/* The end of a terminal; for a service, which has none, a request to reload. */
 static gboolean on_hangup(gpointer data)
 {
 	struct supervisor *supervisor = data;
@@ -151,8 +151,8 @@ static bool lab_up(struct supervisor *supervisor, GError **error)
 	if (supervisor->lab_status == 0)
 		return true;
 	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-		    "the lab did not come up (%s): %s; see %s", ended, words ?: "it said nothing",
-		    log);
+		    "the lab did not come up (%s): %s; see %s", ended,
+		    words ?: "it printed nothing", log);
 	return false;
 }
 
@@ -170,8 +170,7 @@ static void lab_down(struct supervisor *supervisor)
 		run_prepared_set_owns_lab(&supervisor->prepared, false);
 }
 
-/* Whether the lab of the resolved configuration is wanted, up already, or to be brought up by us.
- */
+/* Uses the lab of the configuration, brought up now unless it is up. */
 static bool resolve_hosts(struct supervisor *supervisor, GError **error)
 {
 	struct config *config = supervisor->prepared.config;
@@ -190,7 +189,7 @@ static bool resolve_hosts(struct supervisor *supervisor, GError **error)
 
 /* The controller. */
 
-/* The controller's last word, which may be that no disk can be written; NULL: it said none. */
+/* The controller's final error, possibly that no file can be written; NULL: none. */
 static char *read_words(const struct supervisor *supervisor)
 {
 	char text[WORDS_MAX];
@@ -212,7 +211,7 @@ static char *controller_words(const struct supervisor *supervisor)
 	return g_strdup_printf("see %s", log ?: "the journal");
 }
 
-/* A profile alone has no store. */
+/* Stores the usage of the daemons; a profile alone has no store. */
 static void keep_usage(const struct supervisor *supervisor, const char *text)
 {
 	const char *dir = supervisor->prepared.dir;
@@ -225,10 +224,10 @@ static void keep_usage(const struct supervisor *supervisor, const char *text)
 }
 
 /*
- * What the daemons took, those that died meanwhile included: the least that can be said of a
- * measurement on the machine that they share.
+ * Reports the resources of the daemons, also of those that died: they share the machine with the
+ * measurement.
  */
-static void tell_usage(struct supervisor *supervisor)
+static void report_usage(struct supervisor *supervisor)
 {
 	g_autofree char *text = NULL;
 	struct run_usage controller = run_child_usage(supervisor->controller);
@@ -262,7 +261,7 @@ static void controller_exited(struct supervisor *supervisor, int status)
 	else if (status == CONTROLLER_INPUT)
 		run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s", words);
 	else
-		tell_usage(supervisor);
+		report_usage(supervisor);
 	supervisor->stopping = true;
 	g_main_loop_quit(supervisor->loop);
 }
@@ -282,11 +281,12 @@ static void on_controller_died(struct run_child *child, int status, void *data)
 		return;
 	}
 	run_child_add_argument(child, "--continue");
-	run_watch_anew(supervisor->watch);
+	run_watch_restarted(supervisor->watch);
 	run_supervisor_end_reload(supervisor);
 	if (run_child_restart_soon(child)) {
 		run_watch_say(supervisor->watch,
-			      "the controller died (%s): starting it again; the run goes on", how);
+			      "the controller died (%s): starting it again; the run continues",
+			      how);
 		return;
 	}
 	run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED,
@@ -295,7 +295,7 @@ static void on_controller_died(struct run_child *child, int status, void *data)
 	g_main_loop_quit(supervisor->loop);
 }
 
-/* What a service's controller says is passed on to the service manager. */
+/* Passes a service's notices on to the service manager. */
 static void on_notice(const char *kind, const char *text, void *data)
 {
 	const bool refused = g_str_equal(kind, "not-reloaded");
@@ -308,7 +308,7 @@ static void on_notice(const char *kind, const char *text, void *data)
 		run_supervisor_end_reload(data);
 }
 
-/* As a service manager does it with one that does not feed its watchdog: with a core to look at. */
+/* As a service manager does when a watchdog expires: kills with a core dump. */
 static void on_hung(void *data)
 {
 	struct supervisor *supervisor = data;
@@ -317,7 +317,8 @@ static void on_hung(void *data)
 		return;
 	run_watch_say(supervisor->watch, "the controller does not answer: killing it");
 	kill(run_child_pid(supervisor->controller), SIGABRT);
-	kill(run_child_pid(supervisor->controller), SIGCONT); /* or it would not come to it */
+	/* a stopped process would not handle the signal */
+	kill(run_child_pid(supervisor->controller), SIGCONT);
 }
 
 static bool watch_controller(struct supervisor *supervisor, GError **error)
@@ -359,15 +360,15 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 	       run_child_start(supervisor->controller, error);
 }
 
-/* From beginning to end. */
+/* The sequence of steps. */
 
 static bool is_interrupted(void *data)
 {
 	return ((struct supervisor *)data)->signals > 0;
 }
 
-/* As the file is: preparing has added to what was read from it. */
-static bool remember(struct supervisor *supervisor, GError **error)
+/* Reads the file once more: preparing has changed the loaded configuration. */
+static bool keep_fixed_keys(struct supervisor *supervisor, GError **error)
 {
 	g_autoptr(config_t) config = NULL;
 
@@ -379,7 +380,7 @@ static bool remember(struct supervisor *supervisor, GError **error)
 	return config != NULL;
 }
 
-static bool work(struct supervisor *supervisor, GError **error)
+static bool bring_up_and_run(struct supervisor *supervisor, GError **error)
 {
 	if (!run_prepare(supervisor->request, is_interrupted, supervisor, &supervisor->prepared,
 			 error))
@@ -389,12 +390,13 @@ static bool work(struct supervisor *supervisor, GError **error)
 			      supervisor->prepared.dir);
 		return true;
 	}
-	if (!remember(supervisor, error) || !resolve_hosts(supervisor, error) ||
+	if (!keep_fixed_keys(supervisor, error) || !resolve_hosts(supervisor, error) ||
 	    !run_prepare_write(&supervisor->prepared, error))
 		return false;
 	run_watch_say(NULL, "%s directory: %s", supervisor->request->serve ? "state" : "run",
 		      supervisor->prepared.dir);
-	if (!run_supervisor_start_schedulers(supervisor, error) || !start_controller(supervisor, error))
+	if (!run_supervisor_start_schedulers(supervisor, error) ||
+	    !start_controller(supervisor, error))
 		return false;
 	g_main_loop_run(supervisor->loop);
 	return !supervisor->error;
@@ -432,14 +434,15 @@ static void say_how_to_resume(const struct supervisor *supervisor, GError *error
 	    !supervisor->prepared.written)
 		return;
 	g_free(error->message);
-	error->message = g_strdup_printf("%s; to go on: virtbed %s %s %s %s --resume", message,
+	error->message = g_strdup_printf("%s; to continue: virtbed %s %s %s %s --resume", message,
 					 supervisor->request->run ? "run" : "profile",
 					 supervisor->request->config_path,
 					 supervisor->request->run ? "--out" : "--dir",
 					 supervisor->prepared.dir);
 }
 
-bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_finished, GError **error)
+bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_finished,
+		   GError **error)
 {
 	struct supervisor supervisor = {
 		.request = request,
@@ -456,7 +459,7 @@ bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_
 	};
 	guint watchdog = request->serve ? notify_watchdog() : 0;
 	g_autoptr(GError) reason = NULL;
-	bool done = work(&supervisor, &reason);
+	bool done = bring_up_and_run(&supervisor, &reason);
 
 	if (supervisor.error) { /* it came first */
 		g_clear_error(&reason);

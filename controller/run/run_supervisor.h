@@ -6,25 +6,25 @@
 #include <stdint.h>
 
 /*
- * `virtbed run`, `virtbed profile` and `virtbed serve`: looks after the processes of a measured
- * experiment or a service. Brings
- * the lab up if the configuration has one, starts a local scheduler per cluster and the controller,
- * starts again what dies, shows the progress, and takes everything down at the end. Keeps no state
- * of its own but plan.json: it can be resumed whenever it was interrupted.
+ * `virtbed run`, `virtbed profile` and `virtbed serve`: supervises the processes of a measured
+ * experiment or a service. Brings the lab up if the configuration has one, starts a local scheduler
+ * per cluster and the controller, restarts what dies, shows the progress, and takes everything down
+ * at the end. plan.json is its only state, so it can be resumed after any interruption.
  */
 
-/* What was asked for; borrowed. */
+/* The request of the command line; borrowed. */
 struct run_request {
 	const char *command; /* "virtbed run", for messages */
 	const char *config_path;
 	const char *estimates; /* file, or NULL */
-	const char *probe;     /* file of what the machine has (common/machine_probe.h), or NULL: measured */
+	/* file with a probe of the machine (common/machine_probe.h), or NULL: measured */
+	const char *probe;
 	const char *out;       /* run directory, or NULL: chosen */
-	bool resume;   /* go on in the run directory (NULL: the youngest of the configuration) */
+	bool resume;   /* continue in the run directory (NULL: the youngest of the configuration) */
 	bool profile;  /* measure estimates first */
 	bool run;      /* do the runs */
 	/*
-	 * Serve: `out` is the state directory, whose service goes on if there is one. `listen` may be
+	 * Serve: `out` is the state directory, and a service in it is continued. `listen` may be
 	 * "unix:/PATH", instead of run_paths_service_address().
 	 */
 	bool serve;
@@ -34,7 +34,7 @@ struct run_request {
 	const double *limits;     /* limits_count fractions; 0: as configured */
 	uint32_t limits_count;
 	uint32_t repeats; /* 0: as configured */
-	const char *listen; /* where the controller is to be seen by a browser, or NULL */
+	const char *listen; /* a second address for browsers, or NULL */
 };
 
 #define RUN_SUPERVISOR_ERROR (run_supervisor_error_quark())
@@ -49,8 +49,10 @@ enum run_supervisor_error {
 bool run_supervisor_is_input(const GError *error);
 
 /*
- * Does it, from beginning to end, on the default main context. Returns true, or false with `error`
- * set. *ret_dir is the run directory (the caller frees), also on failure, if it got so far. *ret_finished (NULL: not
- * wanted) is whether nothing was left to do there, so that nothing in it was changed.
+ * Carries out the request from beginning to end, on the default main context. Returns true, or
+ * false with `error`. *ret_dir is the run directory (the caller frees), also on failure, once there
+ * is one. *ret_finished (NULL: not wanted) is whether no work was left there, so that nothing in it
+ * was changed.
  */
-bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_finished, GError **error);
+bool run_supervise(const struct run_request *request, char **ret_dir, bool *ret_finished,
+		   GError **error);

@@ -8,59 +8,74 @@
 #include "controller/run/run_watch.h"
 
 /*
- * The inside of a supervisor, for its files: run_supervisor.c (from beginning to end, the lab and the controller),
- * run_supervisor_reload.c (a service's new configuration) and run_supervisor_schedulers.c (the local schedulers).
+ * The inside of a supervisor, for its files: run_supervisor.c (the sequence of steps, the lab and
+ * the controller), run_supervisor_reload.c (a service's new configuration) and
+ * run_supervisor_schedulers.c (the local schedulers).
  */
 struct supervisor {
 	const struct run_request *request;
 	struct run_prepared prepared;
 	bool own_lab;
 	GPtrArray *schedulers; /* struct run_child */
-	GHashTable *told;      /* those that do not stay -> int64_t, when that was told last, ns */
+	/* local schedulers that keep dying -> int64_t, time of the last message about it, ns */
+	GHashTable *told;
 	struct run_child *controller;
-	int words; /* memory that the controller's last word goes to; -1: none yet */
+	int words; /* memory for the controller's final error; -1: none yet */
 	struct run_child *lab; /* `virtbed-lab up`, while it runs */
 	struct run_watch *watch;
 	GMainLoop *loop;
-	GError *error;    /* why it ends, unless done */
-	int64_t began_ns; /* the controller was started */
+	GError *error;    /* why it ends; NULL: done */
+	int64_t began_ns; /* start of the controller */
 	bool stopping;
 	guint signals;
 	guint stop_source;
-	char *fixed; /* of a service's configuration: what a reload must not change */
-	/* By which the controller works that is told to reload, until it says what became of that. */
+	char *fixed; /* of a service: the keys that a reload must not change */
+	/*
+	 * During a reload: the configuration that the controller still uses, until it reports the
+	 * result.
+	 */
 	struct config *former;
-	guint reload_source;   /* gives up waiting for that */
+	guint reload_source;   /* timeout of a reload */
 	bool reload_again;
 	int lab_status;
 };
 
-/* How long local schedulers, which take their VMs down, have to end. */
+/* How long local schedulers have to end, seconds: they take their VMs down. */
 #define RUN_SUPERVISOR_SCHEDULER_GRACE_S 60.0
 
-/* It ends because of that, unless there was a reason before. */
+/* Makes this the error with which it ends, unless there is one already. */
 void run_supervisor_give_up(struct supervisor *supervisor, enum run_supervisor_error code,
 			    const char *format, ...) G_GNUC_PRINTF(3, 4);
 
-/* Ends in order: the lab that is brought up, or the controller, its run; and then the main loop. */
+/*
+ * Ends in order: the lab that is being brought up, or the controller with its run; then the main
+ * loop.
+ */
 void run_supervisor_stop(struct supervisor *supervisor);
 
-/* The file that a daemon logs to, which the caller frees; NULL: the journal, which our own errors go to. */
+/* The log file of a daemon, which the caller frees; NULL: the journal, as for our own messages. */
 char *run_supervisor_log_path(const struct supervisor *supervisor, const char *daemon);
 
 /*
- * Reloading: the controller's notice of it ends it, or a word of ours where it comes to nothing. One that is started
- * again meanwhile has read the new configuration. While one is under way another waits for its end.
+ * Starts a reload. It ends with a notice of the controller, or with a message of the supervisor if
+ * it is refused here. A controller that is restarted meanwhile has read the new configuration. A
+ * request during a reload is carried out after it.
  */
 void run_supervisor_reload(struct supervisor *supervisor);
 
-/* It was refused: the controller goes by what it went by, and so does one that is started again. */
+/* The reload was refused: the controller keeps its configuration, also after a restart. */
 void run_supervisor_undo_reload(struct supervisor *supervisor);
 
-/* What became of it is known; does the one that waits. Without one under way it has no effect. */
+/*
+ * The result of the reload is known; starts the next one if it was requested. No effect without a
+ * reload under way.
+ */
 void run_supervisor_end_reload(struct supervisor *supervisor);
 
-/* Starts a local scheduler for each cluster that has none elsewhere, and again when it dies. False with `error`. */
+/*
+ * Starts a local scheduler for each cluster without one elsewhere, and restarts it when it dies.
+ * False with `error`.
+ */
 bool run_supervisor_start_schedulers(struct supervisor *supervisor, GError **error);
 
 /* Stops all at once, since each takes its VMs down. */

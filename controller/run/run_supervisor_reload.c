@@ -7,7 +7,10 @@
 #include "controller/run/run_reload.h"
 #include "controller/run/run_supervisor_private.h"
 
-/* Longest time until a controller has said what became of a reload; what it notes can get lost among other notices. */
+/*
+ * Longest time until a controller reports the result of a reload; its notice can get lost among
+ * others.
+ */
 #define RELOAD_S 60
 
 static gboolean reload_is_unanswered(gpointer data);
@@ -64,8 +67,9 @@ void run_supervisor_end_reload(struct supervisor *supervisor)
 
 static gboolean reload_is_unanswered(gpointer data)
 {
-	static const char text[] = "the controller has not said what became of the reload: see `virtbed events`, "
-				   "and reload again";
+	static const char text[] =
+		"the controller has not said what became of the reload: see `virtbed events`, "
+		"and reload again";
 	struct supervisor *supervisor = data;
 
 	supervisor->reload_source = 0;

@@ -5,17 +5,23 @@
 #include "controller/run/run_paths.h"
 #include "controller/run/run_supervisor_private.h"
 
-/* Between attempts to start a local scheduler of a service that does not stay: sooner than it is given up. */
+/*
+ * Seconds between attempts to start a local scheduler of a service that keeps dying; shorter than
+ * the time after which its cluster's tasks are given up.
+ */
 #define LATER_S 10
 
-/* What is told of one that does not stay is told again so long after: it is on record each time. */
+/*
+ * A message about a local scheduler that keeps dying is repeated after this time, since each is
+ * recorded.
+ */
 #define LATER_TOLD_S 3600
 
-/* Exit status of virtbed-local-sched that no second try can change. */
+/* Exit status of virtbed-local-sched that another try cannot change. */
 enum { SCHEDULER_INPUT = 2 };
 
-/* Whether it is time to tell that one does not stay; then that is noted. */
-static bool is_news(struct supervisor *supervisor, struct run_child *child)
+/* Whether a message about a local scheduler that keeps dying is due; if so, its time is noted. */
+static bool is_message_due(struct supervisor *supervisor, struct run_child *child)
 {
 	const int64_t *told_ns = g_hash_table_lookup(supervisor->told, child);
 	const int64_t now_ns = clock_now_ns();
@@ -26,8 +32,11 @@ static bool is_news(struct supervisor *supervisor, struct run_child *child)
 	return true;
 }
 
-/* Of a service the other clusters go on; this one is away, and comes in when what ails it is mended. */
-static void try_later(struct supervisor *supervisor, struct run_child *child, const char *text,
+/*
+ * The other clusters of a service continue; this one is away, and joins again when its cause is
+ * mended.
+ */
+static void restart_later(struct supervisor *supervisor, struct run_child *child, const char *text,
 		      const char *words)
 {
 	g_autofree char *note =
@@ -35,9 +44,9 @@ static void try_later(struct supervisor *supervisor, struct run_child *child, co
 				"every %d s; its last words: %s",
 				text, LATER_S, words ?: "none, or in the journal");
 
-	if (is_news(supervisor, child)) {
+	if (is_message_due(supervisor, child)) {
 		run_watch_say(supervisor->watch, "%s", note);
-		run_watch_tell(supervisor->watch, note);
+		run_watch_report(supervisor->watch, note);
 	}
 	run_child_restart_in(child, LATER_S);
 }
@@ -51,25 +60,27 @@ static void on_scheduler_died(struct run_child *child, int status, void *data)
 
 	if (supervisor->stopping)
 		return;
-	/* What has run once, of a service, is not the configuration's fault. */
+	/* For a service that ran before, the configuration is not the cause. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SCHEDULER_INPUT &&
 	    !(supervisor->request->serve && run_child_deaths(child) > 1)) {
-		run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s: %s", run_child_name(child),
-			words ?: "bad input; see the journal");
+		run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_INPUT, "%s: %s",
+				       run_child_name(child),
+				       words ?: "bad input; see the journal");
 		run_supervisor_stop(supervisor);
 		return;
 	}
 	if (run_child_restart_soon(child)) {
 		run_watch_say(supervisor->watch, "%s: starting it again", text);
-		run_watch_tell(supervisor->watch, text);
+		run_watch_report(supervisor->watch, text);
 		return;
 	}
 	if (supervisor->request->serve) {
-		try_later(supervisor, child, text, words);
+		restart_later(supervisor, child, text, words);
 		return;
 	}
-	run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED, "%s again and again; its last words: %s",
-		text, words ?: "none, or in the journal");
+	run_supervisor_give_up(supervisor, RUN_SUPERVISOR_ERROR_FAILED,
+			       "%s again and again; its last words: %s", text,
+			       words ?: "none, or in the journal");
 	run_supervisor_stop(supervisor);
 }
 
@@ -121,6 +132,7 @@ void run_supervisor_stop_schedulers(struct supervisor *supervisor)
 	for (guint i = 0; i < supervisor->schedulers->len; i++)
 		run_child_ask_to_stop(g_ptr_array_index(supervisor->schedulers, i));
 	for (guint i = 0; i < supervisor->schedulers->len; i++)
-		run_child_stop(g_ptr_array_index(supervisor->schedulers, i), RUN_SUPERVISOR_SCHEDULER_GRACE_S);
+		run_child_stop(g_ptr_array_index(supervisor->schedulers, i),
+			       RUN_SUPERVISOR_SCHEDULER_GRACE_S);
 	g_ptr_array_set_size(supervisor->schedulers, 0);
 }

@@ -6,8 +6,10 @@
 
 #include "common/read_number.h"
 
-/* proc(5): utime and stime are fields 14 and 15; the name, field 2, may hold anything but ends with
- * ')'. */
+/*
+ * proc(5): utime and stime are fields 14 and 15; the name, field 2, may hold any character but ends
+ * with ')'.
+ */
 static bool read_cpu(GPid pid, double *ret_cpu_s)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/stat", pid);
@@ -19,7 +21,7 @@ static bool read_cpu(GPid pid, double *ret_cpu_s)
 	if (!g_file_get_contents(path, &text, NULL, NULL))
 		return false;
 	rest = strrchr(text, ')');
-	fields = g_strsplit(rest ?: "", " ", 15); /* [1] is field 3 */
+	fields = g_strsplit(rest ?: "", " ", 15); /* element 1 is field 3 */
 	if (g_strv_length(fields) < 15 || !read_number_unsigned(fields[12], 0, UINT64_MAX, &user) ||
 	    !read_number_unsigned(fields[13], 0, UINT64_MAX, &system))
 		return false;

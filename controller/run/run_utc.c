@@ -6,10 +6,13 @@
 
 #include "common/clock.h"
 
-/* A smaller step of the wall clock does not change what people read. */
+/* A smaller step of the wall clock does not change shown times. */
 #define STEP_US 100000
 
-/* Two clocks are read at the same time where no more lies between; a busy machine may need several tries. */
+/*
+ * Two clocks count as read at the same time if no more lies between; a busy machine may need
+ * several tries.
+ */
 #define TOGETHER_NS 10000000
 #define TRIES 10
 
@@ -17,8 +20,8 @@
 #define LATEST_US 253000000000000000.0
 
 struct run_utc {
-	int64_t t0_ns;   /* of the run that it was asked for last */
-	int64_t zero_us; /* 0: it was not */
+	int64_t t0_ns;   /* of the last run */
+	int64_t zero_us; /* 0: not computed yet */
 };
 
 struct run_utc *run_utc_new(void)
@@ -31,7 +34,10 @@ void run_utc_free(struct run_utc *utc)
 	g_free(utc);
 }
 
-/* By both clocks as they stand now. False: they could not be read together. */
+/*
+ * Computes the start of a run from the present readings of both clocks. False: they could not be
+ * read together.
+ */
 static bool read_zero(int64_t t0_ns, int64_t *ret_zero_us)
 {
 	int64_t before_ns, after_ns;
@@ -51,7 +57,8 @@ int64_t run_utc_zero_us(struct run_utc *utc, int64_t t0_ns)
 	int64_t zero_us;
 	const bool good = read_zero(t0_ns, &zero_us);
 
-	if (utc->zero_us == 0 || utc->t0_ns != t0_ns || (good && ABS(zero_us - utc->zero_us) >= STEP_US))
+	if (utc->zero_us == 0 || utc->t0_ns != t0_ns ||
+	    (good && ABS(zero_us - utc->zero_us) >= STEP_US))
 		*utc = (struct run_utc){t0_ns, zero_us};
 	return utc->zero_us;
 }

@@ -20,22 +20,22 @@
 #define ASK_TIMEOUT_S 10.0
 #define PLAIN_LINE_NS (10 * INT64_C(1000000000))
 
-/* The kind of what we told the controller ourselves: it comes back as a notice. */
+/* The kind of our own reports to the controller, which come back as notices. */
 #define RUN_WATCH_TOLD "scheduler-died"
 
 struct run_watch {
 	struct http_client *client;
 	bool terminal;
-	bool shows; /* how far it is, beside what happens */
+	bool shows; /* prints progress lines, not only notices */
 	bool quiet; /* the controller's own lines reach the same journal */
-	bool live; /* a live line stands on the terminal */
+	bool live; /* a live line is on the terminal */
 	bool pending;
-	int64_t after;    /* last notice shown */
-	int64_t asked_ns; /* the last question */
-	int silences;	  /* questions in a row that were not answered in time */
+	int64_t after;    /* number of the last notice shown */
+	int64_t asked_ns; /* time of the last request */
+	int silences;	  /* requests in a row without an answer in time */
 	struct run_watch_events events;
 	int64_t plain_ns; /* when the last plain progress line was printed */
-	char *error;      /* the controller's last word */
+	char *error;      /* the controller's final error */
 	guint source;
 };
 
@@ -144,12 +144,15 @@ static void show_notices(struct run_watch *watch, const json_t *status)
 					     watch->events.data);
 		watch->after = json_integer_value(json_object_get(notice, "seq"));
 	}
-	/* A controller that was started again numbers its notices anew. */
+	/* A restarted controller numbers its notices from 1 again. */
 	if (json_integer_value(json_object_get(status, "last")) < watch->after)
 		watch->after = 0;
 }
 
-/* A live line must not wrap, or it could not be wiped. The lines are ASCII but for names. */
+/*
+ * Prints a live line, which must not wrap, or it could not be wiped. The lines are ASCII but for
+ * names.
+ */
 static void print_live(const char *line)
 {
 	struct winsize size = {0};
@@ -177,7 +180,10 @@ static void show_line(struct run_watch *watch, const json_t *status)
 	}
 }
 
-/* One that is not there refuses at once: whoever started it knows already. */
+/*
+ * Counts requests without an answer. A controller that is not there refuses at once, which its
+ * supervisor knows already.
+ */
 static void count_silence(struct run_watch *watch, const GError *error)
 {
 	const bool silent =
@@ -208,7 +214,7 @@ static void answered(int status, json_t *body, const GError *error, void *data)
 	}
 }
 
-static gboolean ask(gpointer data)
+static gboolean poll_status(gpointer data)
 {
 	struct run_watch *watch = data;
 	g_autofree char *path = NULL;
@@ -236,7 +242,7 @@ struct run_watch *run_watch_new(const char *address, bool shows, GError **error)
 	watch->quiet = log_is_journal();
 	watch->terminal = isatty(STDERR_FILENO);
 	watch->plain_ns = clock_now_ns();
-	watch->source = g_timeout_add_seconds(ASK_S, ask, watch);
+	watch->source = g_timeout_add_seconds(ASK_S, poll_status, watch);
 	return watch;
 }
 
@@ -256,7 +262,7 @@ void run_watch_listen(struct run_watch *watch, const struct run_watch_events *ev
 	watch->events = *events;
 }
 
-void run_watch_anew(struct run_watch *watch)
+void run_watch_restarted(struct run_watch *watch)
 {
 	watch->after = 0;
 }
@@ -266,16 +272,16 @@ const char *run_watch_error(const struct run_watch *watch)
 	return watch->error;
 }
 
-static void told(int status, json_t *body, const GError *error, void *data)
+static void on_reported(int status, json_t *body, const GError *error, void *data)
 {
 }
 
-void run_watch_tell(struct run_watch *watch, const char *words)
+void run_watch_report(struct run_watch *watch, const char *words)
 {
 	g_autofree char *line = visible_line(words);
 	g_autoptr(json_t) body = json_pack("{s:s, s:s}", "kind", RUN_WATCH_TOLD, "text", line);
 
 	if (body)
-		http_client_request(watch->client, "POST", "/v1/notices", body, ASK_TIMEOUT_S, told,
-				    watch);
+		http_client_request(watch->client, "POST", "/v1/notices", body, ASK_TIMEOUT_S,
+				    on_reported, watch);
 }

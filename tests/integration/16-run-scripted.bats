@@ -542,7 +542,7 @@ kill_all_of_run() {
 	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'"
 	kill -9 "$(run_process virtbed-controller "$out")"
 	run_wait_for "controller died .signal 9"
-	run_wait_for "run 1 goes on"
+	run_wait_for "run 1 continues"
 	kill -9 "$(run_process virtbed-controller "$out")"
 	run_wait
 	[ "$run_status" -eq 0 ]
@@ -611,7 +611,7 @@ write_preemption() {
 	run_start run "$config" --estimates "$estimates" --policy max-util-preempt-greedy --out "$out"
 	run_wait_row "$out" "SELECT 1 FROM suspension WHERE suspended_s IS NOT NULL"
 	kill -9 "$(run_process virtbed-controller "$out")"
-	run_wait_for "run 1 goes on"
+	run_wait_for "run 1 continues"
 	run_wait
 	[ "$run_status" -eq 0 ]
 	run_assert_counts "$out"
@@ -665,7 +665,7 @@ write_preemption() {
 	kill -INT "$run_pid"
 	run_wait
 	[ "$run_status" -eq 1 ]
-	grep -q "to go on: virtbed run .* --resume" "$run_words"
+	grep -q "to continue: virtbed run .* --resume" "$run_words"
 	run_assert_nobody "$out"
 	local before
 	before=$(run_query "$out" "SELECT * FROM run WHERE run = 1")

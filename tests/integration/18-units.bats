@@ -80,7 +80,7 @@ is_starting() {
 	run_wait_for "the controller has not said what became of the reload" 120
 	within 30 told_more '^READY=1' 1
 	run_wait_for "the controller does not answer: killing it" 240
-	run_wait_for "the service goes on" 120
+	run_wait_for "the service continues" 120
 	api /v1/status | jq -e '.phase == "run" and .policy == "fcfs"'
 	sed -i 's/^service:.*/service: {policy: easy, mapping_interval_s: 20, tasks_max: 9}/' "$config"
 	kill -HUP "$run_pid"
@@ -146,7 +146,7 @@ is_starting() {
 	before=$(api /v1/tasks | jq -c '[.tasks[] | [.task, .type, .user]]')
 	# It is what a controller that is started again goes by, too.
 	kill -9 "$(run_process virtbed-controller "$state")"
-	run_wait_for "the service goes on" 120
+	run_wait_for "the service continues" 120
 	within 60 told_more '^STATUS=serving .* policy fcfs' 0
 	[ "$(api /v1/tasks | jq -c '[.tasks[] | [.task, .type, .user]]')" = "$before" ]
 	[ "$(api /v1/status | jq -r .policy)" = fcfs ]

@@ -130,7 +130,7 @@ assert_by_hand() {
 	run_wait_row "$out" "SELECT 1 FROM task WHERE state = 'running'" 240
 	kill -9 "$(run_process virtbed-controller "$out")"
 	run_wait_for "controller died .signal 9"
-	run_wait_for "run 1 goes on"
+	run_wait_for "run 1 continues"
 	assert_good_end
 	[ "$(run_query "$out" "SELECT count(*) FROM run")" -eq 1 ]
 	[ "$(run_query "$out" "SELECT max(attempts) FROM task")" -eq 1 ]

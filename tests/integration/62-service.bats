@@ -68,7 +68,7 @@ no_scripts_left() {
 	[ "$(submit '{"type": "IS.S.1", "count": 2}')" = "[0,1]" ]
 	wait_state 0 running 240
 	kill -9 "$(run_process virtbed-controller "$state")"
-	run_wait_for "the service goes on" 120
+	run_wait_for "the service continues" 120
 	wait_state 1 completed 240
 	ok GET /v1/tasks/0 200 | jq -e '.state == "completed" and .attempts == 1 and .energy_j > 0'
 	ok GET /v1/tasks/0/output 200 | jq -e '.output | test("IS")'

@@ -896,7 +896,7 @@ later_than() {
 	"$virtbed" queue --uri "unix:$socket" | grep PRIO
 	ok GET /v1/tasks 200 | jq -e '[.tasks[].priority] == [-5, 0, 5]'
 	kill -9 "$(run_process virtbed-controller "$state")"
-	run_wait_for "the service goes on" 120
+	run_wait_for "the service continues" 120
 	for node in c1/0 c1/1; do ok POST "/v1/nodes/$node/undrain" 202 '{}'; done
 	for task in 0 1 2; do wait_state $task completed; done
 	ok GET /v1/tasks 200 | jq -e '[.tasks | sort_by(.started_s)[].task] == [2, 1, 0]'
@@ -923,7 +923,7 @@ run_assert_decisions_of_service() {
 	wait_state 0 running
 	kill -9 "$(run_process virtbed-controller "$state")"
 	run_wait_for "controller died .signal 9" 120
-	run_wait_for "the service goes on" 120
+	run_wait_for "the service continues" 120
 	[ "$(submit '{"type": "CG.S.2", "count": 2, "key": "b"}')" = "[1,2]" ]
 	wait_state 0 completed
 	wait_state 1 running
@@ -934,7 +934,7 @@ run_assert_decisions_of_service() {
 	[ "$(run_query "$state" "SELECT state FROM task WHERE task = 1")" = unfinished ]
 	sed -i '/CG.S.2/s/repetitions: 60/repetitions: 10/' "$config"
 	serve
-	grep -q "goes on at .* with 4 tasks" "$run_words"
+	grep -q "continues at .* with 4 tasks" "$run_words"
 	ok GET /v1/tasks/3 200 | jq -e '.held and .state == "waiting"'
 	[ "$(submit '{"type": "CG.S.2", "count": 2, "key": "b"}')" = "[1,2]" ]
 	wait_state 2 completed

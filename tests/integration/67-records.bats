@@ -61,8 +61,8 @@ break_store() {
 		DELETE FROM submission WHERE task = 3; DELETE FROM task WHERE task = 3"
 	serve
 	run_wait_for "task 1 is quarantined: 'rubbish' is no state"
-	run_wait_for "task 2 is quarantined: what was submitted makes no sense"
-	run_wait_for "task 3 is quarantined: what was submitted is missing"
+	run_wait_for "task 2 is quarantined: its submission is invalid"
+	run_wait_for "task 3 is quarantined: its submission is missing"
 	for number in 1 2 3; do task_is $number quarantined; done
 	task_is 0 waiting
 	task_is 4 completed
@@ -98,8 +98,8 @@ break_store() {
 		UPDATE submission SET count = 0 WHERE task = 1; UPDATE submission SET count = 4294967295 WHERE task = 2"
 	serve
 	run_wait_for "no task can have these numbers: -1, 4294967294, 4294967295, 4294967297 "
-	run_wait_for "task 1 is quarantined: what was submitted makes no sense"
-	run_wait_for "task 2 is quarantined: what was submitted makes no sense"
+	run_wait_for "task 1 is quarantined: its submission is invalid"
+	run_wait_for "task 2 is quarantined: its submission is invalid"
 	task_is 0 waiting
 	[ "$("$virtbed" submit IS.S.2 --wait | grep -o "[0-9]*" | head -1)" = 3 ]
 	task_is 3 completed
@@ -227,7 +227,7 @@ away() {
 	mv "$BATS_TEST_TMPDIR/mute.new" "$BATS_TEST_TMPDIR/mute"
 	within 60 is_mute c2
 	kill -9 "$(run_process virtbed-controller "$state")"
-	run_wait_for "going on without cluster 'c2'" 60
+	run_wait_for "continuing without cluster 'c2'" 60
 	# What became of task 1 is not known: it is not started again while it may well run.
 	within 60 nobody_knows 1
 	away c2 true
@@ -297,7 +297,7 @@ END
 	sed -n '/^    { sqlite3 run.sqlite .dump/,/^$/p' "$BATS_TEST_DIRNAME/../../docs/explanation/reliability.md" >salvage
 	(cd "$state" && sh -eu "$BATS_TEST_TMPDIR/salvage")
 	serve
-	run_wait_for "task 0 is quarantined: what was submitted is missing"
+	run_wait_for "task 0 is quarantined: its submission is missing"
 	[ "$("$virtbed" queue --all --json | jq '.tasks | length')" -eq 201 ]
 	task_is 200 completed
 	"$virtbed" cancel 20

@@ -501,7 +501,7 @@ static void it_gives_up_when_nothing_more_gets_ready(struct fixture *fixture, gc
 	scripted_scheduler_set_node(fixture->scheduler, 1, false);
 	g_assert_false(remote_fleet_wait_ready(fixture->fleet, 2, &error));
 	g_assert_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY);
-	g_assert_nonnull(strstr(error->message, "nothing more got ready for 2 s: node 1 of cluster"));
+	g_assert_nonnull(strstr(error->message, "no further node got ready for 2 s: node 1 of cluster"));
 }
 
 /* A cluster's nodes may all be ready before its scheduler is asked about itself again. */
@@ -829,7 +829,7 @@ static void what_is_on_record_is_said(struct fixture *fixture, gconstpointer dat
 	run_task(fixture, 1);
 	remote_link_note_read(link);
 	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, -1);
-	remote_link_tell_taken(link);
+	remote_link_acknowledge(link);
 	run_task(fixture, 2);
 	while (scripted_scheduler_taken(fixture->scheduler) < 0)
 		g_main_context_iteration(NULL, TRUE);
@@ -884,7 +884,7 @@ static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture
 	remote_backend_adopt(fixture->backend, &one, &past);
 	for (int i = 0; i < 3; i++)
 		remote_link_note_read(link);
-	remote_link_tell_taken(link);
+	remote_link_acknowledge(link);
 	until_noted(fixture, "first");
 	until_noted(fixture, "second"); /* with a question of its own, after that */
 	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, -1);
@@ -892,7 +892,7 @@ static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture
 	scripted_scheduler_restart(fixture->scheduler, true); /* drops what it was asked */
 	fixture_next_of(fixture, BACKEND_EVENT_ENDED);
 	remote_link_note_read(link);
-	remote_link_tell_taken(link);
+	remote_link_acknowledge(link);
 	scripted_scheduler_tell(fixture->scheduler, "third");
 	while (scripted_scheduler_taken(fixture->scheduler) < 0)
 		g_main_context_iteration(NULL, TRUE);
@@ -927,7 +927,7 @@ static void lose_unclear(struct fixture *fixture, enum scripted_mood mood)
 	struct backend_event event = fixture_next_of(fixture, BACKEND_EVENT_ENDED);
 
 	g_assert_cmpint(event.outcome, ==, BACKEND_OUTCOME_LOST);
-	g_assert_nonnull(strstr(event.reason, "does not say how it is"));
+	g_assert_nonnull(strstr(event.reason, "does not report its state"));
 	g_assert_nonnull(strstr(fixture->notes->str, "task-unclear "));
 	g_assert_false(remote_link_away(link));
 	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_FINE);
@@ -963,14 +963,14 @@ static void a_question_that_is_never_answered_holds_nothing_up(struct fixture *f
 	until_noted(fixture, "begin");
 	remote_link_note_read(link);
 	remote_link_note_read(link);
-	remote_link_tell_taken(link);
+	remote_link_acknowledge(link);
 	until_noted(fixture, "first");
 	until_noted(fixture, "second");
 	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, -1);
 	g_assert_cmpint(fixture_next_of(fixture, BACKEND_EVENT_ENDED).outcome, ==,
 			BACKEND_OUTCOME_LOST);
 	remote_link_note_read(link);
-	remote_link_tell_taken(link);
+	remote_link_acknowledge(link);
 	scripted_scheduler_tell(fixture->scheduler, "third");
 	while (scripted_scheduler_taken(fixture->scheduler) < 0)
 		g_main_context_iteration(NULL, TRUE);
@@ -990,7 +990,7 @@ static void a_start_that_is_not_now_holds_nothing_up(struct fixture *fixture, gc
 		g_main_context_iteration(NULL, TRUE);
 	for (int i = 0; i < 2; i++)
 		remote_link_note_read(link);
-	remote_link_tell_taken(link);
+	remote_link_acknowledge(link);
 	until_noted(fixture, "first");
 	until_noted(fixture, "second");
 	g_assert_cmpint(scripted_scheduler_taken(fixture->scheduler), ==, 2);
@@ -1109,8 +1109,8 @@ struct wrong_start {
 };
 
 static const struct wrong_start wrong_starts[] = {
-	{"rubbish", "c1", SCRIPTED_RUBBISH, "answers rubbish: "},
-	{"redirection", "c1", SCRIPTED_ELSEWHERE, "answers rubbish: "},
+	{"rubbish", "c1", SCRIPTED_RUBBISH, "sends malformed answers: "},
+	{"redirection", "c1", SCRIPTED_ELSEWHERE, "sends malformed answers: "},
 	{"another-cluster", "c9", SCRIPTED_FINE, "it serves cluster 'c9', not 'c1'"},
 };
 

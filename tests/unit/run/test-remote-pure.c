@@ -294,7 +294,7 @@ static const struct {
 	{"\"queued_ns\":1.5", "queued_ns 1.5"},
 	{"\"started_ns\":9223372036854775807", "started_ns 9223372036854775807"},
 	{"\"started_ns\":4000000000", "ended_ns is before the beginning"},
-	{"\"started_ns\":900000000000", "started_ns has not come"},
+	{"\"started_ns\":900000000000", "started_ns is in the future"},
 	{"\"progress\":{\"done\":3,\"total\":2}", "done"},
 	{"\"progress\":7", "task of the local scheduler"},
 	{"\"suspensions\":1", "not a list"},
@@ -318,7 +318,7 @@ static void an_end_is_one_whatever_its_numbers(void)
 
 		g_test_message("%s", text);
 		g_assert_nonnull(task);
-		remote_task_resync_times(task, 100 * S);
+		remote_task_sanitize_times(task, 100 * S);
 		g_assert_cmpint(task->outcome, ==, BACKEND_OUTCOME_COMPLETED);
 		g_test_message("%s", task->doubts ? task->doubts : "nothing");
 		g_assert_true((task->doubts != NULL) == (doubt_cases[i].doubt != NULL));
@@ -399,7 +399,7 @@ static void suspensions_are_read(void)
 	g_autoptr(remote_task_t) task = remote_task_parse(json, NULL);
 	const struct remote_suspension *one;
 	g_autoptr(GArray) stretches = NULL;
-	const struct remote_stretch *last;
+	const struct remote_interval *last;
 
 	g_assert_nonnull(task);
 	g_assert_cmpuint(task->suspensions->len, ==, 2);
@@ -416,9 +416,9 @@ static void suspensions_are_read(void)
 				       1e-9);
 	g_assert_cmpfloat_with_epsilon(remote_suspensions_paused_s(task->suspensions, 12 * S), 8,
 				       1e-9);
-	stretches = remote_suspensions_stretches(task->suspensions, S, 12 * S);
+	stretches = remote_suspensions_intervals(task->suspensions, S, 12 * S);
 	g_assert_cmpuint(stretches->len, ==, 2);
-	last = &g_array_index(stretches, struct remote_stretch, 1);
+	last = &g_array_index(stretches, struct remote_interval, 1);
 	g_assert_cmpint(last->from_ns, ==, 7 * S);
 	g_assert_cmpint(last->to_ns, ==, 9 * S);
 	g_assert_cmpuint(g_array_index(last->nodes, uint32_t, 0), ==, 2);
@@ -426,10 +426,10 @@ static void suspensions_are_read(void)
 
 static void a_task_that_was_never_suspended_has_one_stretch(void)
 {
-	g_autoptr(GArray) stretches = remote_suspensions_stretches(NULL, S, 3 * S);
+	g_autoptr(GArray) stretches = remote_suspensions_intervals(NULL, S, 3 * S);
 
 	g_assert_cmpuint(stretches->len, ==, 1);
-	g_assert_null(g_array_index(stretches, struct remote_stretch, 0).nodes);
+	g_assert_null(g_array_index(stretches, struct remote_interval, 0).nodes);
 	g_assert_cmpfloat(remote_suspensions_paused_s(NULL, 3 * S), ==, 0);
 }
 

@@ -237,7 +237,7 @@ static void what_ended_late_does_not_count(void)
 			.utility = late_cases[i].state == ENGINE_TASK_COMPLETED ? 4 : 0,
 		};
 
-		g_assert_true(run_late_take_back(&task, &result, &late) == late_cases[i].late);
+		g_assert_true(run_overshoot_correct(&task, &result, &late) == late_cases[i].late);
 		if (late_cases[i].late)
 			g_assert_cmpint(late.state, ==, ENGINE_TASK_UNFINISHED);
 	}

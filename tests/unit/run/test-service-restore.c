@@ -424,7 +424,7 @@ static void check_wish(struct bed *bed, bool drains)
 	if (drains)
 		g_assert_false(run_service_drain(service, true, 0, 1, "broken", "ann", &error));
 	else
-		g_assert_false(run_service_ask(service, RUN_SERVICE_CANCEL, 0, "ann", &error));
+		g_assert_false(run_service_request(service, RUN_SERVICE_CANCEL, 0, "ann", &error));
 	g_assert_error(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_STORE);
 	g_assert_nonnull(strstr(error->message, "the disk is full"));
 	g_assert_true(bed->session.store_failed);
