@@ -11,24 +11,24 @@
 #include "common/config/config_type.h"
 #include "common/config/config_workload.h"
 
-struct config;
-
 /*
  * The experiment configuration: one YAML file that names the clusters, the task types, the
  * estimates, the workload and the experiment, and that `run`, `simulate`, `profile`, the
  * controller and the local schedulers all read.
  *
- * Reading has two steps: config_load() parses against a schema (an unknown key or a value of the
+ * Reading has two steps: config_load() reads by the rows of the keys (an unknown key or a value of the
  * wrong kind is refused with its line and column) and config_check() verifies the meaning (a wrong
  * value is refused with the path of its key). Both produce one line that names the file, the place
  * and the cure. A loaded configuration is read-only and is shared by pointer.
  *
- * Where an optional number is absent from the file, config_load() fills in the default that the
- * comments below name, else 0. A 0 that is written stays one, or is refused.
+ * Where an optional number is absent from the file, config_load() fills in the default of its row, else 0. A 0 that is
+ * written stays one, means the same as an absent key, or is refused (enum config_zero).
  */
 
 /* Sections of a file that are not in common/config. */
 #define CONFIG_SERVED_MAX 2
+
+struct config;
 
 /*
  * What a program reads of a configuration beside the sections in common/config. A program that serves none of these

@@ -38,7 +38,7 @@ char *config_service_check(const struct config *config);
 /*
  * Puts types of nodes, nodes + 1 ... nodes_max nodes, NAME.1, NAME.2 ..., in the place of each type with `nodes_max`:
  * the first where it was, the others at the end. Leaves those alone that make no sense, for config_check() to tell
- * (config_script.c).
+ * (config_type.c).
  */
 void config_expand_types(struct config *config);
 
