@@ -185,7 +185,7 @@ estimates_on_record() {
 make_mute() {
 	cat >"$VIRTBED_LIBEXEC/mute-local-sched" <<END
 #!/bin/bash
-"$run_build/tests/unit/run/scripted-local-sched" "\$@" &
+"$run_build/tests/unit/backend/scripted-local-sched" "\$@" &
 pid=\$!
 trap 'kill -CONT \$pid; kill \$pid; wait \$pid; exit 0' TERM
 while [ -d /proc/$$ ] && [ -d /proc/\$PPID ]; do
@@ -251,7 +251,7 @@ restarts() {
 	cat >"$VIRTBED_LIBEXEC/dying-local-sched" <<END
 #!/bin/bash
 [[ "\$*" == *"--cluster c2"* ]] && [ -e "$BATS_TEST_TMPDIR/die" ] && { echo >>"$BATS_TEST_TMPDIR/starts"; exit 1; }
-exec "$run_build/tests/unit/run/scripted-local-sched" "\$@"
+exec "$run_build/tests/unit/backend/scripted-local-sched" "\$@"
 END
 	chmod +x "$VIRTBED_LIBEXEC/dying-local-sched"
 	ln -sf dying-local-sched "$VIRTBED_LIBEXEC/virtbed-local-sched"

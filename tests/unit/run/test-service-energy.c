@@ -6,7 +6,7 @@
 #include "common/clock.h"
 #include "controller/run/run_service_private.h"
 #include "controller/store/store_private.h"
-#include "tests/unit/run/fixture.h"
+#include "tests/unit/backend/fixture.h"
 
 #define S INT64_C(1000000000)
 /* How long the run has been under way when a service begins. */

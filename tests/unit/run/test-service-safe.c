@@ -5,7 +5,7 @@
 #include "controller/run/run_service_private.h"
 #include "controller/store/store_private.h"
 #include "tests/unit/common/wait_for.h"
-#include "tests/unit/run/fixture.h"
+#include "tests/unit/backend/fixture.h"
 
 /* As much of a service as records something. */
 struct bed {

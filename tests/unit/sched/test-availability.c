@@ -4,8 +4,8 @@
 
 #include "common/random.h"
 #include "controller/sched/availability.h"
-#include "tests/unit/sched/oracle.h"
-#include "tests/unit/sched/snapshots.h"
+#include "tests/oracle/oracle.h"
+#include "tests/oracle/snapshots.h"
 
 /* A stretch of time that is taken on one node. */
 struct taken {

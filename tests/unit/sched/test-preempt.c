@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "controller/sched/policy.h"
-#include "tests/unit/sched/preempt_oracle.h"
-#include "tests/unit/sched/preempt_snapshots.h"
-#include "tests/unit/sched/snapshots.h"
+#include "tests/oracle/preempt_oracle.h"
+#include "tests/oracle/preempt_snapshots.h"
+#include "tests/oracle/snapshots.h"
 
 #define SNAPSHOTS 700
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "controller/sched/rank_key.h"
-#include "tests/unit/sched/printed.h"
+#include "tests/oracle/printed.h"
 
 #define TRIPLES 1000000
 

@@ -8,9 +8,9 @@
 #include "controller/sched/policy.h"
 #include "controller/sched/sharing.h"
 #include "controller/sched/sharing_yield.h"
-#include "tests/unit/sched/sharing_oracle.h"
-#include "tests/unit/sched/sharing_snapshots.h"
-#include "tests/unit/sched/snapshots.h"
+#include "tests/oracle/sharing_oracle.h"
+#include "tests/oracle/sharing_snapshots.h"
+#include "tests/oracle/snapshots.h"
 
 #define SNAPSHOTS 3000
 
