@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
 # `virtbed serve` on a real lab: tasks and scripts that people submit, and what is left of them when a part of it, or
-# all of it, is killed. 64-service.bats has more of it, without VMs.
+# all of it, is killed. 22-service.bats has more of it, without VMs.
 
 bats_require_minimum_version 1.5.0
 load lab

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A service's limit of energy per window on a real lab: the VM of a task stands still when the limit is reached, and
-# runs again when the window turns. 68-energy-limit.bats has more of it, on simulated clusters.
+# runs again when the window turns. 29-energy-limit.bats has more of it, on simulated clusters.
 
 bats_require_minimum_version 1.5.0
 load lab

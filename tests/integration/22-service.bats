@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-or-later
 # `virtbed serve`: tasks that people submit while it runs, and what is left of them when a part of it, or all
-# of it, is killed. With local schedulers that have no VMs; 62-service.bats does so on a real lab.
+# of it, is killed. With local schedulers that have no VMs; 62-service-lab.bats does so on a real lab.
 
 bats_require_minimum_version 1.5.0
 load lab
