@@ -8,7 +8,7 @@
 #include "common/random.h"
 #include "tests/oracle/printed.h"
 
-#define NOBODY UINT32_MAX
+#define NO_JOB UINT32_MAX
 
 /* Where a task of the snapshot stands. */
 enum state { MAPPABLE, ON_NODES, OUT_OF_THE_SET };
@@ -18,13 +18,13 @@ struct job {
 	const struct sched_task *task;
 	enum state state;
 	bool started;           /* bound to a cluster since before the event */
-	uint32_t cluster;       /* of one that was started or is on nodes */
+	uint32_t cluster;       /* started jobs and jobs on nodes only */
 	uint32_t pstate;
 	uint32_t width;
 	double executed_s;
-	const uint32_t *first_nodes; /* of one that ran at the beginning */
-	uint32_t *nodes;        /* of one that is on nodes */
-	double ret_s;           /* of one that is on nodes; its value: */
+	const uint32_t *first_nodes; /* jobs that ran at the beginning only */
+	uint32_t *nodes;        /* jobs on nodes only */
+	double ret_s;           /* jobs on nodes only; the job's value: */
 	double value;
 	bool executing;         /* on nodes since before the event */
 };
@@ -60,7 +60,7 @@ struct event {
 	const struct sched_snapshot *snapshot;
 	uint32_t jobs_count;
 	struct job *jobs;
-	uint32_t **occupant; /* per cluster and node: a job or NOBODY */
+	uint32_t **occupant; /* per cluster and node: a job or NO_JOB */
 	bool **blocked;      /* down or promised */
 	GArray *lines;
 	GArray *drops;
@@ -117,7 +117,7 @@ static GPtrArray *options_of(const struct event *event, const struct job *job)
 
 static bool is_idle(const struct event *event, uint32_t cluster, uint32_t node)
 {
-	return event->occupant[cluster][node] == NOBODY && !event->blocked[cluster][node];
+	return event->occupant[cluster][node] == NO_JOB && !event->blocked[cluster][node];
 }
 
 static uint32_t nodes_of(const struct event *event, uint32_t cluster)
@@ -292,7 +292,7 @@ static bool assign_core(const struct event *event, uint32_t node, bool preempts,
 		a->nodes[a->nodes_count++] = node;
 		return true;
 	}
-	if (r == NOBODY || !preempts || !gives_way(event, r, cluster) ||
+	if (r == NO_JOB || !preempts || !gives_way(event, r, cluster) ||
 	    printed_compare(a->value, event->jobs[r].value) <= 0)
 		return false;
 	add_victim(event, a, r);
@@ -382,7 +382,7 @@ static bool make_pair(const struct event *event, uint32_t r, struct assignment *
 	return true;
 }
 
-/* Whether t earns more utility than those who would give way (II.D). */
+/* Whether t earns more utility than the tasks that would be suspended for it (II.D). */
 static bool earns_more(const struct event *event, const struct assignment *a)
 {
 	const double now_s = event->snapshot->now_s;
@@ -412,7 +412,7 @@ static bool find_best_pair(const struct event *event, uint32_t index, struct ass
 			const uint32_t r = event->occupant[option->cluster][node];
 			struct assignment a;
 
-			if (r != NOBODY && gives_way(event, r, option->cluster) &&
+			if (r != NO_JOB && gives_way(event, r, option->cluster) &&
 			    start_assignment(event, index, option, &a) && make_pair(event, r, &a))
 				keep(&pair, &have_pair, &a);
 		}
@@ -443,7 +443,7 @@ static void preempt(struct event *event, uint32_t index)
 	struct job *job = &event->jobs[index];
 
 	for (uint32_t i = 0; i < job->width; i++)
-		event->occupant[job->cluster][job->nodes[i]] = NOBODY;
+		event->occupant[job->cluster][job->nodes[i]] = NO_JOB;
 	event->remaining_j += energy_of(job, option_of(event, job));
 	job->state = MAPPABLE;
 	job->executing = false;
@@ -745,7 +745,7 @@ static void begin(struct event *event, const struct preempt_oracle *oracle)
 		event->occupant[c] = g_new(uint32_t, nodes_of(event, c));
 		event->blocked[c] = g_new0(bool, nodes_of(event, c));
 		for (uint32_t n = 0; n < nodes_of(event, c); n++)
-			event->occupant[c][n] = NOBODY;
+			event->occupant[c][n] = NO_JOB;
 	}
 	for (uint32_t i = 0; i < snapshot->down_count; i++)
 		event->blocked[snapshot->down[i].cluster][snapshot->down[i].node] = true;

@@ -6,7 +6,7 @@
 
 /*
  * The mappers of Gentry 2019 once more, as plainly as its text and its equations allow: distributions are
- * arrays over absolute time, everything is computed anew whenever it is needed, nothing is shared with
+ * arrays over absolute time, everything is computed again whenever it is needed, nothing is shared with
  * what is tested but the PMFs of execution times.
  */
 struct queueing_plan {

@@ -138,7 +138,7 @@ static void pass_fcfs(struct world *world)
 		start(world, head);
 }
 
-/* Starts heads that may start; returns the one that may not, with its promise, or NULL. */
+/* Starts heads that may start; returns the first head that may not, with its promise, or NULL. */
 static struct job *easy_head(struct world *world)
 {
 	struct job *head;

@@ -5,7 +5,7 @@
 
 /*
  * The batch policies once more, as plainly as their definition: at every instant at which something
- * may change, every plan is made anew from lists. Shares no code with the product.
+ * may change, every plan is computed again from lists. Shares no code with the product.
  */
 
 /* What is replayed; the fields are those of struct replay_setup. */
@@ -23,7 +23,7 @@ struct replay_oracle {
 struct replay_oracle_fate {
 	double start_s;
 	double first_s; /* Conservative: what it was promised at its submission; INFINITY elsewhere */
-	double least_s; /* ... and the earliest promise that it ever had */
+	double least_s; /* Conservative: the earliest promise that it ever had */
 };
 
 /* The fates of all jobs, by their index in the trace; the caller frees them with g_free(). */

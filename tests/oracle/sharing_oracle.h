@@ -7,7 +7,7 @@
 
 /*
  * A second, plain implementation of the policies that share hosts, written from Stillwell 2010 and without
- * a thought for speed: tasks are packed one at a time, every sum is made anew, every job is looked at
+ * a thought for speed: tasks are packed one at a time, every sum is computed again, every job is looked at
  * in every round.
  */
 

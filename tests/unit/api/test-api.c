@@ -60,7 +60,7 @@ static void every_route_is_documented(void)
 	}
 }
 
-/* A body that nobody described is refused, not left unread. */
+/* A body that the route does not describe is refused, not left unread. */
 static void every_route_says_whether_it_takes_a_body(void)
 {
 	g_autoptr(json_t) document = read_document();

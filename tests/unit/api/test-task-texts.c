@@ -85,7 +85,7 @@ static void bed_finish(struct bed *bed)
 	config_free(bed->session.config);
 }
 
-/* As who asks for the whole list and for a hidden one does. Returns the sum of their lengths. */
+/* Asks for the whole list and for a hidden task. Returns the sum of their lengths. */
 static gsize read_all(struct bed *bed)
 {
 	gsize sum = 0;
@@ -100,7 +100,7 @@ static gsize read_all(struct bed *bed)
 	return sum;
 }
 
-/* Bytes; 0: the C library's allocator is not the one that is used. */
+/* Bytes; 0: another allocator than the C library's is used. */
 static gsize allocated(void)
 {
 	const struct mallinfo2 info = mallinfo2();

@@ -111,7 +111,7 @@ void fixture_reconnect(struct fixture *fixture)
 
 	backend_destroy(fixture->backend);
 	remote_fleet_free(fixture->fleet);
-	scripted_scheduler_restart(fixture->scheduler, true); /* forgets whom it was to answer */
+	scripted_scheduler_restart(fixture->scheduler, true); /* drops the requests that it has not answered */
 	connect_to(fixture, config);
 }
 

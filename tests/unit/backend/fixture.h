@@ -27,7 +27,7 @@ struct fixture {
 	struct remote_fleet *fleet; /* ready */
 	struct backend *backend;    /* of run 1 of "test": a task's id is "test-1-TASK-ATTEMPT" */
 	GString *notes;             /* kinds of what it noted, a space after each */
-	guint samples;              /* that it was told of */
+	guint samples;              /* that the backend reported */
 	guint intervals;            /* of meters, where remote_link_usage_from() asks for them */
 	int64_t usage_seq;          /* the last one's number */
 };
@@ -41,7 +41,7 @@ void fixture_tear_down(struct fixture *fixture, gconstpointer data);
 /* Puts a backend for run `run` in place of `backend`, which is the caller's from then on. */
 void fixture_open(struct fixture *fixture, int64_t run);
 
-/* Puts those of a controller that was started anew in place of `fleet` and `backend`; what ran is killed. */
+/* Replaces `fleet` and `backend` by those of a restarted controller; tasks that ran are killed. */
 void fixture_reconnect(struct fixture *fixture);
 
 /*
@@ -63,8 +63,8 @@ struct backend_event fixture_next_of(struct fixture *fixture,
 void fixture_quiet(struct fixture *fixture, double for_s);
 
 /*
- * The next event, and the last: the task ended while nobody was told, so long ago that what became of it is known
- * to nobody.
+ * The next event, and the last: the task ended while no controller listened, so long ago that its outcome is
+ * no longer known.
  */
 void fixture_ended_long_ago(struct fixture *fixture);
 

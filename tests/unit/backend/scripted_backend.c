@@ -195,7 +195,7 @@ static struct script_step find_step(struct scripted *scripted, uint32_t task, ui
 	};
 }
 
-/* Takes the end of an attempt out of what is to come, with its nodes. */
+/* Removes the end of an attempt from the pending events, with its nodes. */
 static struct coming *take_end(struct scripted *scripted, const struct progress *progress)
 {
 	for (GList *i = scripted->coming.head; i; i = i->next) {
@@ -307,7 +307,7 @@ static void scripted_suspend(struct backend *backend, uint32_t task, uint32_t at
 	g_free(end);
 }
 
-/* It goes on after_s after time_s. */
+/* The attempt continues after_s after time_s. */
 static void resume_at(struct scripted *scripted, struct progress *progress, double time_s,
 		      double after_s, struct coming *end)
 {

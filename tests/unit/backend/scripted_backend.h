@@ -23,7 +23,7 @@ struct script_attempt {
 
 /* How a step of a suspension goes. */
 enum script_way {
-	SCRIPT_DONE = 0, /* after_s later; it is frozen at once, and goes on at the end */
+	SCRIPT_DONE = 0, /* after_s later; the task is frozen at once, and continues at the end */
 	SCRIPT_STAYED,   /* rolled back after_s later */
 	SCRIPT_LOST,     /* the task is lost after_s later */
 	SCRIPT_SILENT,   /* nothing comes of it: the task ends first */
@@ -82,7 +82,7 @@ struct script_suspended {
 	double executed_s;   /* in the stretches before since_s */
 	double since_s;      /* of its last stretch */
 	double leaves_s;     /* asked to suspend it; NAN: it is suspended, or ran on */
-	double goes_on_s;    /* asked to resume it; NAN: not, or it went on */
+	double goes_on_s;    /* when its resumption was requested; NAN: it was not, or the task continues */
 	bool runs;           /* since since_s */
 };
 

@@ -26,10 +26,10 @@ struct scripted_scheduler {
 	json_t *held;       /* id -> when its ranks ended, not told yet */
 	json_t *events;     /* array */
 	json_t *spoilt;     /* members that the next event has instead of its own; NULL: none */
-	json_t *spoilt_ends; /* id -> the same of tasks that end; NULL: none */
+	json_t *spoilt_ends; /* id -> replacement, for tasks that end; NULL: none */
 	int64_t taken;      /* up to there they are on record, as was said last; -1: was not said */
 	json_t *samples;    /* array */
-	json_t *intervals;  /* array: what is told of the time between them */
+	json_t *intervals;  /* array: the intervals that are reported between them */
 	char *stream;       /* whose numbers they have */
 	GPtrArray *waiters; /* struct waiter */
 	double watts, busy_w;
@@ -68,7 +68,7 @@ void scripted_reply(struct http_request *request, int status, json_t *body);
 /* Whether the mood took care of the request. */
 bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *request,
 		    bool change);
-/* The same of a request about tasks, which may be answered in another mood. */
+/* As above for a request about tasks, which may be answered in another mood. */
 bool scripted_task_moody(struct scripted_scheduler *scheduler, struct http_request *request,
 			 bool change);
 
@@ -76,11 +76,11 @@ bool scripted_task_moody(struct scripted_scheduler *scheduler, struct http_reque
 json_t *scripted_find_task(const struct scripted_scheduler *scheduler, struct http_request *request,
 			   const char *id);
 
-/* Adds an event and answers who waits for one. */
+/* Adds an event and answers the requests that wait for one. */
 void scripted_event(struct scripted_scheduler *scheduler, const char *kind, const char *task,
 		    json_t *node, json_t *detail);
 
-/* The task does not execute from now on, or does again: what is to end it waits. */
+/* The task does not execute from now on, or does again: its pending end waits. */
 void scripted_pause(struct scripted_scheduler *scheduler, const char *id);
 void scripted_unpause(struct scripted_scheduler *scheduler, const char *id);
 

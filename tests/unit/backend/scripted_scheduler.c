@@ -190,7 +190,7 @@ static void get_events(struct http_request *request, const char *const *argument
 	http_request_on_cancel(request, waiter_gone, waiter);
 }
 
-/* Who, nodes. */
+/* The local scheduler's identity and its nodes. */
 
 static void get_capabilities(struct http_request *request, const char *const *arguments,
 			     json_t *body, void *data)

@@ -55,7 +55,7 @@ void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_
 void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double watts);
 #define SCRIPTED_INTERVAL_S 0.1
 
-/* Stops or goes on to publish samples. */
+/* Stops or continues to publish samples. */
 void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool on);
 
 /* Tells the last sample of its meter again, under the next number, as one of `t_ns`. */
@@ -71,7 +71,7 @@ int64_t scripted_scheduler_last_interval(const struct scripted_scheduler *schedu
 /* An event that is about no task and no node. */
 void scripted_scheduler_tell(struct scripted_scheduler *scheduler, const char *kind);
 
-/* Whether somebody waits for the next event. */
+/* Whether a request waits for the next event. */
 bool scripted_scheduler_is_waited_for(const struct scripted_scheduler *scheduler);
 
 /* Up to which event the controller says that it has all on record, with its last question; -1: it does not. */

@@ -132,7 +132,7 @@ static void a_restart_goes_unnoticed(struct fixture *fixture, gconstpointer data
 	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 2);
 }
 
-/* Ended while nobody listened: numbers go on, so the event is still there. */
+/* Ended while no controller listened: event numbers continue, so the event is still there. */
 static void an_end_during_a_restart_is_not_missed(struct fixture *fixture, gconstpointer data)
 {
 	fixture_start(fixture, 0, 1, 0);
@@ -280,7 +280,7 @@ static void a_meter_that_falls_silent_is_held(struct fixture *fixture, gconstpoi
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_ENERGY_LIMIT);
 }
 
-/* Those that come after them count, people are told once, and nobody is away. */
+/* Those that come after them count, the log says it once, and no peer is away. */
 static void samples_in_the_future_are_passed_over(struct fixture *fixture, gconstpointer data)
 {
 	const gint64 until_us = g_get_monotonic_time() + (gint64)(FIXTURE_SOON_S * G_USEC_PER_SEC);
@@ -299,7 +299,7 @@ static void samples_in_the_future_are_passed_over(struct fixture *fixture, gcons
 	g_assert_cmpstr(strstr(fixture->notes->str, "sample-skipped"), ==, "sample-skipped ");
 }
 
-/* The account of the others goes on, people are told once, and nobody is away. */
+/* The account of the others continues, the log says it once, and no peer is away. */
 static void usage_that_makes_no_sense_is_passed_over(struct fixture *fixture, gconstpointer data)
 {
 	const gint64 until_us = g_get_monotonic_time() + (gint64)(FIXTURE_SOON_S * G_USEC_PER_SEC);
@@ -337,7 +337,7 @@ static void usage_is_caught_up_with(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpint(fixture->usage_seq, >=, last);
 }
 
-/* Whenever it would be due: one that was started anew keeps it from when it is asked. */
+/* Whenever it would be due: a restarted controller keeps it from when it is asked. */
 static void usage_is_asked_for_when_it_answers_again(struct fixture *fixture, gconstpointer data)
 {
 	const gint64 until_us = g_get_monotonic_time() + (gint64)(FIXTURE_SOON_S * G_USEC_PER_SEC);
@@ -550,7 +550,7 @@ static void settling_tells_what_was_over_before_the_kill(struct fixture *fixture
 	g_assert_cmpint(outcomes[1], ==, BACKEND_OUTCOME_KILLED);
 }
 
-/* Sends a PUT of a task for nobody but the address of `heard`. */
+/* Sends a PUT of a task that belongs to no attempt; `done` gets `heard`. */
 static void put(struct fixture *fixture, const char *id, remote_link_done_f done, bool *heard)
 {
 	g_autofree char *path = g_strconcat("/v1/tasks/", id, NULL);
@@ -681,7 +681,7 @@ static void one_that_waits_for_its_turn_is_forgotten(struct fixture *fixture, gc
 }
 
 /*
- * Who waits for its turn is told as soon as the others that the peer is not there, which is not asked for it any more.
+ * A queued request fails as soon as the others when the peer is away, and is not sent any more.
  */
 static void silence_has_no_turns(struct fixture *fixture, gconstpointer data)
 {
@@ -707,7 +707,7 @@ static void one_time_out_is_no_silence(struct fixture *fixture, gconstpointer da
 
 	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_SILENT);
 	put_many(fixture, heard);
-	for (int i = 0; i < 5; i++) /* the first four, and one that had to wait for them */
+	for (int i = 0; i < 5; i++) /* the first four, and a fifth that had to wait for them */
 		while (!heard[i])
 			g_main_context_iteration(NULL, TRUE);
 	g_assert_cmpint(scripted_scheduler_task_requests(fixture->scheduler), <=, 12);
@@ -848,7 +848,7 @@ static void until_noted(struct fixture *fixture, const char *kind)
 		g_main_context_iteration(NULL, TRUE);
 }
 
-/* Who waits for nodes to be ready is not told what they were before. */
+/* A wait for ready nodes does not report their earlier states. */
 static void a_refresh_takes_no_older_answer(struct fixture *fixture, gconstpointer data)
 {
 	struct remote_link *link = remote_fleet_link(fixture->fleet, 0);
@@ -998,7 +998,7 @@ static void a_start_that_is_not_now_holds_nothing_up(struct fixture *fixture, gc
 	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
 }
 
-/* Who cancels need not wait until it can be carried out. */
+/* A cancellation returns before it can be carried out. */
 static void a_start_that_is_not_now_can_be_cancelled(struct fixture *fixture, gconstpointer data)
 {
 	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_BUSY);
@@ -1012,7 +1012,7 @@ static void a_start_that_is_not_now_can_be_cancelled(struct fixture *fixture, gc
 	g_assert_cmpint(scripted_scheduler_starts(fixture->scheduler), ==, 0);
 }
 
-/* Nor who cancels while the start is under way that is answered so. */
+/* So does a cancellation while the start is under way. */
 static void a_start_on_its_way_that_is_not_now_can_be_cancelled(struct fixture *fixture, gconstpointer data)
 {
 	scripted_scheduler_set_task_mood(fixture->scheduler, SCRIPTED_BUSY);

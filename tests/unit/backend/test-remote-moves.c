@@ -236,7 +236,7 @@ static void a_forgotten_task_gets_no_share(struct fixture *fixture, gconstpointe
 	fixture_ended_long_ago(fixture);
 }
 
-/* Another share is not kept waiting by one that fails. */
+/* A share that fails does not keep another share waiting. */
 static void another_share_is_asked_for_at_once(struct fixture *fixture, gconstpointer data)
 {
 	start_on(fixture, 0, 0, 1);

@@ -485,7 +485,7 @@ static void usage_is_read_whole(void)
 
 /*
  * A counter that falls or has risen more than a host can draw, times that run backwards or lie ahead, CPU time
- * below 0 or of no number: such an interval is left out, and it goes on with the one after it. One
+ * below 0 or of no number: such an interval is left out, and reading continues after it. One
  * without a number cannot be passed over.
  */
 static void usage_that_makes_no_sense_is_left_out(void)

@@ -35,7 +35,7 @@ static void suspended(struct fixture *fixture)
 	expect(fixture, BACKEND_EVENT_SUSPENDED, 1);
 }
 
-/* It completes, once, and nothing else is told of it. */
+/* It completes, once, and it has no other event. */
 static void completes(struct fixture *fixture)
 {
 	struct backend_event event;

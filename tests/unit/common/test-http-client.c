@@ -428,7 +428,7 @@ static void test_clients_keep_their_connections(void)
 	}
 }
 
-/* Says who asked, and in a header too. */
+/* Says which user asked, and in a header too. */
 static void handle_who(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data)
 {
@@ -468,7 +468,7 @@ static void on_who(int status, json_t *body, const GError *error, void *data)
 	who->ended = true;
 }
 
-/* A certificate of 127.0.0.1 that nobody vouches for but itself. */
+/* A self-signed certificate of 127.0.0.1. */
 static void make_certificate(const char *certificate, const char *key)
 {
 	const char *const argv[] = { "openssl",	  "req",
@@ -524,7 +524,7 @@ static void test_tls_and_names(void)
 	g_assert_no_error(error);
 	client = http_client_new(http_server_address(server), &error);
 	g_assert_no_error(error);
-	/* Nobody vouches for it; then it does itself, and wants a name. */
+	/* No CA has signed it; then it is trusted itself, and the name must match. */
 	assert_call_fails(client, HTTP_ERROR_TRUST, "certificate");
 	identity.ca_file = certificate;
 	http_client_identify(client, &identity);
@@ -548,7 +548,7 @@ static void test_tls_and_names(void)
 	g_assert_cmpstr(who.header, ==, "Basic YTo=");
 	g_assert_null(http_client_answer_header(client, "x-who"));
 	g_free(who.header);
-	/* The connection that was made without looking is not for who looks. */
+	/* The connection that was made without looking is not used for a client that does. */
 	other = http_client_new(http_server_address(server), &error);
 	g_assert_no_error(error);
 	assert_call_fails(other, HTTP_ERROR_TRUST, "certificate");

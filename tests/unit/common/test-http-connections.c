@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What peers cost who connect, in crowds, and say nothing, or only begin to. */
+/* What peers cost that connect in crowds and send nothing, or half a request. */
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
 #define LEFT_MIB 8
 #endif
 
-/* Of nobody, for nothing else. */
+/* No other program uses it. */
 static const char certificate[] =
 	"-----BEGIN CERTIFICATE-----\n"
 	"MIIBkDCCATagAwIBAgIUKEk1Mz06XogbHa8Kzojt/nQGat8wCgYIKoZIzj0EAwIw\n"
@@ -139,7 +139,7 @@ static GBytes *hello(void)
 				g_memory_output_stream_get_data_size(G_MEMORY_OUTPUT_STREAM(said)));
 }
 
-/* Whether somebody from elsewhere who asks is answered. */
+/* Whether a request from another address is answered. */
 static bool is_answered(const struct fixture *fixture)
 {
 	const struct http_client_identity identity = { .insecure = true };
@@ -151,13 +151,13 @@ static bool is_answered(const struct fixture *fixture)
 	return json_is_true(answer);
 }
 
-/* How far those get who ask nothing. */
+/* How far connections without a request get. */
 static const struct {
 	const char *name;
 	bool tls;
 	guint crowd;      /* that others are to get through; 0: it goes by itself */
 	const char *text; /* NULL: of what a client says first ... */
-	gsize length;     /* ... so many bytes, or all */
+	gsize length;     /* so many bytes of it, or all */
 } beginnings[] = {
 	{ "nothing", true, HTTP_LISTENER_CONNECTIONS_MAX, "", 0 },
 	{ "one byte", true, 0, NULL, 1 },
@@ -190,7 +190,7 @@ static void a_crowd_costs_little(struct fixture *fixture, gconstpointer tls)
 	}
 }
 
-/* Whoever asks for something is answered, however many sit there. */
+/* A request is answered, however many connections are idle. */
 static void a_crowd_holds_nobody_up(struct fixture *fixture, gconstpointer tls)
 {
 	g_autoptr(GBytes) first = hello();
@@ -212,7 +212,7 @@ static void a_crowd_holds_nobody_up(struct fixture *fixture, gconstpointer tls)
 	}
 }
 
-/* Whoever has one address of IPv6 has all that begin as it does. */
+/* A host with one IPv6 address has all addresses of that prefix. */
 static void a_network_counts_as_one_peer(void)
 {
 	static const struct {

@@ -14,7 +14,7 @@
 
 struct fixture {
 	struct http_server *server;
-	enum http_role role; /* of who says "viewer" */
+	enum http_role role; /* of requests that say "viewer" */
 	int64_t uid;
 	int asked; /* how often the guard was */
 	int handled;
@@ -136,7 +136,7 @@ static char *ask(const struct fixture *fixture, const char *request)
 /* What libsoup hands on, and what it refuses by itself. */
 static const struct {
 	const char *request;
-	const char *known; /* what who is known is answered */
+	const char *known; /* the answer to a known user */
 } targets[] = {
 	{ "PUT /secret", "HTTP/1.1 200" },
 	{ "PUT /nowhere", "HTTP/1.1 404" },
@@ -227,7 +227,7 @@ static void a_strangers_body_is_not_read_for_ever(struct fixture *fixture, gcons
 
 #define PADDING "                                                                                1"
 
-/* Headers of which nobody can tell where the request ends, or whose it is. */
+/* Headers that leave it open where the request ends, or whose it is. */
 static const struct {
 	const char *headers;
 	const char *stranger; /* what both are told, before anybody is asked; NULL: 401 */
@@ -288,7 +288,7 @@ static void nothing_is_had_in_part(struct fixture *fixture, gconstpointer data)
 	g_assert_true(g_str_has_suffix(answer, "\r\n\r\n\"secret\""));
 }
 
-/* Nor are there two who ask. */
+/* Nor are there two requests. */
 static void nobody_is_two(struct fixture *fixture, gconstpointer data)
 {
 	g_autofree char *answer = ask(fixture, "PUT /secret HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: other\r\n" VIEWER
@@ -298,7 +298,7 @@ static void nobody_is_two(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpint(fixture->handled, ==, 0);
 }
 
-/* Whoever listens only when all is sent is answered as well. */
+/* A client that reads only after it has sent everything is answered as well. */
 static void a_stranger_with_a_large_body_is_answered(struct fixture *fixture, gconstpointer data)
 {
 	const gsize length = 12 << 20;
@@ -330,7 +330,7 @@ static void a_stranger_with_a_large_body_is_answered(struct fixture *fixture, gc
 	}
 }
 
-/* Nor is one that hangs up meanwhile, or a server that goes, a reason to stumble. */
+/* A client that hangs up meanwhile, or a server that is freed, does no harm. */
 static void who_is_refused_may_go(struct fixture *fixture, gconstpointer data)
 {
 	g_autofree char *head = head_of("PUT /secret", "", false, INT32_MAX);
@@ -366,7 +366,7 @@ static void nobodys_body_is_too_large(struct fixture *fixture, gconstpointer dat
 	}
 }
 
-/* What becomes of who asked, until the answer. */
+/* The peer's identity may change before the answer: `good`, whether the answer is still sent. */
 static const struct {
 	enum http_role role;
 	int64_t uid;

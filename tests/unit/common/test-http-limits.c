@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who may do what, and how much of it. */
+/* What each role may do, and how often. */
 #include <gio/gio.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static const struct http_route guarded_routes[] = {
 	{ NULL },
 };
 
-/* The status and body of an answer by a header `who` (NULL: none), as "401 {...}". */
+/* The status and body of an answer with that user's header (NULL: none), as "401 {...}". */
 static char *guarded_answer(struct http_server *server, const char *who, const char *method,
 			    const char *path)
 {
@@ -131,7 +131,7 @@ static void test_who_asks_too_often_is_told_when_to_come_again(void)
 			too_many = g_steal_pointer(&answer);
 	}
 	g_assert_cmpstr(too_many, ==, "429: too many requests; try again");
-	/* Those whom nobody knows have used nothing up yet. */
+	/* The budget of unknown peers is still full. */
 	stranger = guarded_answer(server, NULL, "GET", "/look");
 	g_assert_cmpstr(stranger, ==, "401: give a token that is good");
 }

@@ -408,8 +408,8 @@ static void on_each_free_the_other(int status, json_t *body, const GError *error
 }
 
 /*
- * What clients of one loop share is none of their business: answers that are there, or are waited for, of one that
- * goes.
+ * Clients of one loop share a multi handle, and each sees its own answers only: freeing a client drops the answers that
+ * it has, or waits for.
  */
 static void test_a_client_that_goes_leaves_the_others(struct fixture *fixture, gconstpointer data)
 {
@@ -581,7 +581,7 @@ static void test_server_answers_rubbish_with_an_error(struct fixture *fixture, g
 	}
 }
 
-/* What others say would be kept for good otherwise, whoever they are. */
+/* Otherwise answers of any peer would be kept for good. */
 static void test_server_keeps_no_methods(struct fixture *fixture, gconstpointer data)
 {
 	const char *address = http_server_address(fixture->server);
@@ -726,7 +726,7 @@ static void test_connections_that_clients_leave_are_closed(struct fixture *fixtu
 	WAIT_FOR(descriptors() < before + many / 2);
 }
 
-/* Each turn of a loop with many sockets takes long. Nobody gets all of it, either. */
+/* Each turn of a loop with many sockets takes long. No client gets all of it, either. */
 static void test_those_who_wait_are_heard_several_in_a_turn(struct fixture *fixture,
 							    gconstpointer data)
 {

@@ -15,7 +15,7 @@ static void write_one_line_of_each_level(void)
 	log_error_of(LOG_LOCAL_NODE("two-1", "c1-n0"), "paused: %d", 3);
 	log_error_of(LOG_LOCAL("x-20260131T235959Z-1-7-2"), "lost");
 	log_error_of(LOG_HOST("a \"b\"\n"), "down");
-	log_error_of(LOG_NODE(NULL), "of nobody");
+	log_error_of(LOG_NODE(NULL), "without a node");
 }
 
 static void test_level_chooses_the_lines(gconstpointer data)
@@ -29,7 +29,7 @@ static void test_level_chooses_the_lines(gconstpointer data)
 			   "* error test task=two-1 node=c1-n0 paused: 3\n"
 			   "* error test task=7 attempt=2 local=x-20260131T235959Z-1-7-2 lost\n"
 			   "* error test host=\"a \\\"b\\\"\\n\" down\n"
-			   "* error test of nobody\n" },
+			   "* error test without a node\n" },
 		{ "warning", "* error test *\n* warning test two\\nlines\n*" },
 		{ "info", "* error *\n* warning *\n* info test \\x1b[31mred \xef\xbf\xbd\\x9b\n*" },
 		{ "debug", "* error *\n* warning *\n* info *\n* debug test d\u00e9tail\n*" },

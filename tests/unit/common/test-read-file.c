@@ -21,7 +21,7 @@ static void make_socket(const char *path)
 	close(fd);
 }
 
-/* Each at once: a pipe to which nobody writes, too. */
+/* Each at once: a pipe without a writer, too. */
 static void test_what_is_no_file_is_told(void)
 {
 	g_autofree char *dir = g_dir_make_tmp("virtbed-read-XXXXXX", NULL);

@@ -36,7 +36,7 @@ static const char *owner_of(const char *domain, void *data)
 	return g_str_equal(domain, "a") ? *(const char **)data : NULL;
 }
 
-/* What was used since the last call, as "owner:ns ...", nobody's first. */
+/* What was used since the last call, as "owner:ns ...", the unowned time first. */
 static void assert_uses(struct cpu_account *account, uint64_t nobodys_ns, const char *owner,
 			uint64_t cpu_ns)
 {
@@ -60,7 +60,7 @@ static void test_account_owners(void)
 	cpu_account_add(account, "a", 5000000000);
 	cpu_account_add(account, "b", 1);
 	assert_uses(account, 5000000001, NULL, 0);
-	/* what it used until now was of who had it then */
+	/* CPU time until now belongs to the earlier owner */
 	cpu_account_add(account, "a", 5000000007);
 	owner = "t2";
 	cpu_account_add(account, "a", 5000000009);
@@ -69,7 +69,7 @@ static void test_account_owners(void)
 	cpu_account_add(account, "a", 5000000010);
 	assert_uses(account, 2, "t2", 1);
 	assert_uses(account, 0, NULL, 0);
-	/* started again: its start was for nobody */
+	/* started again: its start has no owner */
 	cpu_account_add(account, "a", 300);
 	assert_uses(account, 300, NULL, 0);
 	owner = NULL;
@@ -106,7 +106,7 @@ static void test_cap(void)
 	}
 }
 
-/* A share of a task goes on top of the cap, and is a quota where there was none. */
+/* A share of a task is applied on top of the cap, and is a quota where there was none. */
 static void test_cap_share(void)
 {
 	static const struct {
@@ -266,7 +266,7 @@ static void test_volumes(void)
 	}
 }
 
-/* Answers of VMs in a ring: + reached, - cut, ? not known; then a letter for each VM: x is booted anew. */
+/* Answers of VMs in a ring: + reached, - cut, ? not known; then a letter for each VM: x is rebooted. */
 static void test_network(void)
 {
 	static const struct {
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/cpu-account/never-falls", test_account);
-	g_test_add_func("/cpu-account/CPU time is of who had the VM when it was used", test_account_owners);
+	g_test_add_func("/cpu-account/CPU time belongs to the owner of the VM when it was used", test_account_owners);
 	g_test_add_func("/boot-watch/tells-a-hang-from-a-boot", test_boot_watch);
 	g_test_add_func("/cpu-cap/is-cores-times-fraction", test_cap);
 	g_test_add_func("/cpu-cap/takes-a-share", test_cap_share);

@@ -130,7 +130,7 @@ static void test_script(struct fixture *fixture, gconstpointer data)
 	g_assert_false(is_new);
 }
 
-/* Whether one that has ended is not known any more; the controller has all that there is on record. */
+/* Whether an ended task is not known any more; the controller has all that there is on record. */
 static bool is_gone(struct fixture *fixture, const char *id)
 {
 	scheduler_taken(fixture->scheduler, task_store_last_event(fixture->store));

@@ -441,7 +441,7 @@ int main(int argc, char **argv)
 	ADD("a machine that ignores writes is found out",
 	    test_a_machine_that_ignores_writes_is_found_out);
 	ADD("a CPU that runs faster is found out", test_a_cpu_that_runs_faster_is_found_out);
-	ADD("somebody else turning the knob is found out",
+	ADD("a knob that another program turns is found out",
 	    test_somebody_else_turning_the_knob_is_found_out);
 	ADD("states that are entered all the same fall back",
 	    test_states_that_are_entered_all_the_same_fall_back);

@@ -185,6 +185,6 @@ void preempt_stage_check_log(const struct preempt_stage *stage, const char *log)
 {
 	const char *said = scripted_backend_log(stage->backend);
 
-	/* The one that is never mapped keeps the run going to its end. */
+	/* A task that is never mapped keeps the run going to its end. */
 	g_assert_cmpstr(said, ==, log);
 }

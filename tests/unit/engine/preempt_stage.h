@@ -7,7 +7,7 @@
 #include "tests/unit/backend/scripted_backend.h"
 
 /*
- * Scenes of tasks that leave their nodes and go on: what a policy asks for that plays out a script, what a scripted
+ * Scenes of tasks that leave their nodes and resume: what a policy asks for that plays out a script, what a scripted
  * backend makes of it, and what comes of that.
  */
 
@@ -39,7 +39,7 @@ struct preempt_order {
 
 struct preempt_scene {
 	const char *name;
-	uint32_t tasks_count; /* with the one that is never mapped */
+	uint32_t tasks_count; /* including the task that is never mapped */
 	uint32_t rows[PREEMPT_TASKS_MAX];
 	bool stubborn; /* task 0 is not preemptible */
 	struct preempt_order orders[16];
@@ -50,7 +50,7 @@ struct preempt_scene {
 	const char *log;
 	const char *story; /* events */
 	const char *seen;  /* what the policy saw at some events; NULL: not looked at */
-	double seen_s;     /* ... at this one */
+	double seen_s;     /* the time at which it was seen */
 	uint32_t completed, failed, dropped;
 };
 
@@ -77,7 +77,7 @@ struct preempt_stage {
 	GString *seen; /* by the policy */
 };
 
-/* Readies a run of `scene`, which is borrowed; one at a time. What is to be otherwise may be changed before it runs. */
+/* Readies a run of `scene`, which is borrowed; one at a time. Its settings may be changed before it runs. */
 void preempt_stage_init(struct preempt_stage *stage, const struct preempt_scene *scene);
 void preempt_stage_run(struct preempt_stage *stage);
 void preempt_stage_finish(struct preempt_stage *stage);

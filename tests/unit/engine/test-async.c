@@ -32,7 +32,7 @@ struct scene {
 	double late_s;    /* how long task 0 executes, if not for 15 s */
 	double leaves_s;  /* how long it takes to leave its nodes when it is suspended */
 	bool unmoved;     /* migrations fail */
-	struct script_step step; /* one that is rolled back; `after_s` 0: none is */
+	struct script_step step; /* a step that is rolled back; `after_s` 0: none */
 	struct {
 		enum deed deed;
 		uint32_t of; /* task, node or row */
@@ -99,7 +99,7 @@ static const struct scene scenes[] = {
 		.completed = 2,
 	},
 	{
-		.name = "who takes over decides, and what the other one decided is not done",
+		.name = "a policy that takes over decides, and the decision of the other one is dropped",
 		.policy = "max-upr",
 		.rows = { NARROW + 1, WIDE + 1 },
 		.deeds = { { FCFS, 0 } },
@@ -117,7 +117,7 @@ static const struct scene scenes[] = {
 			  "number of nodes",
 	},
 	{
-		.name = "for a task that is cancelled meanwhile nobody gives way",
+		.name = "no task is suspended for a task that is cancelled meanwhile",
 		.policy = "max-util-preempt-greedy",
 		.preempts = true,
 		.rows = { NARROW + 1, NARROW + 1 },
@@ -137,7 +137,7 @@ static const struct scene scenes[] = {
 		.completed = 4,
 	},
 	{
-		.name = "who waits is told that it is decided",
+		.name = "waiting tasks are decided at the next event",
 		.policy = "max-upr",
 		.rows = { NARROW + 1 },
 		.deeds = { { LOOK, 0 } },
@@ -191,7 +191,7 @@ static const struct scene scenes[] = {
 		.completed = 4,
 	},
 	{
-		.name = "who waits is asked for when a node has been left by a migration",
+		.name = "waiting tasks are mapped when a migration has freed a node",
 		.policy = "max-upr",
 		.rows = { NARROW + 1 },
 		.later = { { 12, MIGRATE, 0 }, { 13, SUBMIT, NARROW } },
@@ -199,7 +199,7 @@ static const struct scene scenes[] = {
 		.completed = 2,
 	},
 	{
-		.name = "who waits is asked for when a node is not needed since a migration failed",
+		.name = "waiting tasks are mapped when a failed migration has freed a node",
 		.policy = "max-upr",
 		.rows = { NARROW + 1 },
 		.unmoved = true,
@@ -217,7 +217,7 @@ static const struct scene scenes[] = {
 		.completed = 4,
 	},
 	{
-		.name = "who waits is asked for when nodes have been left that nobody has a claim to",
+		.name = "waiting tasks are mapped when nodes without a claim have been left",
 		.policy = "easy",
 		.rows = { WIDE + 1 },
 		.leaves_s = 5,
@@ -234,7 +234,7 @@ static const struct scene scenes[] = {
 		.deeds = { { SUBMIT, URGENT } },
 		/*
 		 * Task 2 is to come when task 0 has left, and task 3 behind it; at 30 s that was moved to 60 s. Task 0
-		 * would go on first: EASY knows nothing of it.
+		 * would be resumed first: EASY knows nothing of it.
 		 */
 		.later = { { 13, EASY, 0 }, { 14, SUBMIT, WIDE }, { 40, CANCEL, 2 }, { 41, SUSPEND, 0 } },
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 0.1 #1\n46 start 3.1 c0 0,1\n100 kill 0.1\n",
@@ -242,7 +242,7 @@ static const struct scene scenes[] = {
 		.completed = 2,
 	},
 	{
-		.name = "who was to follow is asked for when a task could not be suspended",
+		.name = "the task that was to follow is mapped when a task could not be suspended",
 		.policy = "max-util-preempt-greedy",
 		.preempts = true,
 		.rows = { NARROW + 1, NARROW + 1 },
@@ -253,7 +253,7 @@ static const struct scene scenes[] = {
 		.completed = 3,
 	},
 	{
-		.name = "a task that could not go on is asked for at once, and started anew in the end",
+		.name = "a task that could not be resumed is mapped at once, and started again in the end",
 		.policy = "max-util-preempt-greedy",
 		.preempts = true,
 		.rows = { NARROW + 1, NARROW + 1 },
@@ -274,7 +274,7 @@ static const struct scene scenes[] = {
 		.completed = 3,
 	},
 	{
-		.name = "cancelling a task that is about to go on moves no promise",
+		.name = "cancelling a task that is being resumed moves no promise",
 		.policy = "easy",
 		.rows = { NARROW + 1, NARROW + 1, WIDE + 1 },
 		.late_s = 5,
@@ -293,7 +293,7 @@ static const struct scene scenes[] = {
 		.completed = 2,
 	},
 	{
-		.name = "a node that is drained meanwhile is promised to nobody by easy",
+		.name = "a node that is drained meanwhile is promised to no task by easy",
 		.policy = "easy",
 		.rows = { NARROW + 1, NARROW + 1, NARROW + 1 },
 		.deeds = { { DRAIN, 0 } },
@@ -302,7 +302,7 @@ static const struct scene scenes[] = {
 		.completed = 3,
 	},
 	{
-		.name = "a node that is drained meanwhile is promised to nobody by conservative",
+		.name = "a node that is drained meanwhile is promised to no task by conservative",
 		.policy = "conservative",
 		.rows = { NARROW + 1, NARROW + 1, NARROW + 1 },
 		.deeds = { { DRAIN, 0 } },
@@ -357,7 +357,7 @@ static const struct scene scenes[] = {
 		.completed = 3,
 	},
 	{
-		.name = "who takes over between the parts decides on the rest",
+		.name = "a policy that takes over between the parts decides on the rest",
 		.policy = "max-upr",
 		.at_once = 1,
 		.rows = { NARROW + 1, NARROW + 1 },
@@ -367,7 +367,7 @@ static const struct scene scenes[] = {
 		.completed = 2,
 	},
 	{
-		.name = "who gives way goes with those for whom",
+		.name = "a suspension and the starts that it makes room for are applied together",
 		.policy = "max-util-preempt-greedy",
 		.preempts = true,
 		.at_once = 1,
@@ -391,7 +391,7 @@ GThread *g_thread_try_new(const gchar *name, GThreadFunc run, gpointer data, GEr
 	return NULL;
 }
 
-/* The policy goes on when it is told to; the engine's thread knows when it stands. */
+/* The policy continues when it is told to; the engine's thread knows when it stands. */
 static struct {
 	GMutex mutex;
 	GCond cond;
@@ -416,7 +416,7 @@ struct stage {
 	struct engine_result result;
 	GString *overtaken, *slid, *deciders;
 	uint32_t called;
-	uint32_t decisions; /* that somebody looked on at */
+	uint32_t decisions; /* that the test watched */
 	bool parted;        /* a plan was carried out in parts */
 	bool paused;        /* others had a turn, too, between its last part and the requests */
 	bool leaves;        /* the engine comes to its end while it is decided */
@@ -502,7 +502,7 @@ static void submit(struct stage *stage, uint32_t row)
 	engine_flush(stage->engine);
 }
 
-/* It is still the other one that stands at the gate. */
+/* The other policy still waits at the gate. */
 static void change_policy(struct stage *stage, const char *name)
 {
 	struct policy policy;
@@ -573,7 +573,7 @@ static void act(struct stage *stage)
 		do_deed(stage, stage->scene->deeds[nth].deed, stage->scene->deeds[nth].of);
 }
 
-/* While it is decided the time stands still, but for one who leaves. */
+/* While it is decided the time stands still, except for a task that leaves. */
 static void wait_apart(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct stage *stage = theatre;
@@ -727,7 +727,7 @@ static void stage_finish(struct stage *stage)
 {
 	engine_free(stage->engine);
 	while (g_main_context_iteration(NULL, FALSE))
-		; /* what its thread left to be told is told to nobody */
+		; /* what its thread left to report is dropped */
 	backend_destroy(stage->backend);
 	g_string_free(stage->overtaken, TRUE);
 	g_string_free(stage->slid, TRUE);
@@ -789,7 +789,7 @@ static void test_leaves(void)
 	stage_finish(&stage);
 }
 
-/* Nobody can do anything meanwhile; the same comes of it. */
+/* No request comes meanwhile; the same comes of it. */
 static void test_no_thread(void)
 {
 	struct stage stage;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What people ask for while a run goes on: tasks that come and go at any time, and nodes that are drained. */
+/* Requests of users during a run: tasks that come and go at any time, and nodes that are drained. */
 #include <glib.h>
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,7 @@ struct wish {
 struct scene {
 	const char *name;
 	const char *policy;
-	double now_s;      /* goes on then, with the narrow tasks of test_restored() */
+	double now_s;      /* continues then, with the narrow tasks of test_restored() */
 	bool at_changes;
 	bool deaf; /* the backend does not kill */
 	bool told; /* all is told as events, with its details */
@@ -76,7 +76,7 @@ static const struct scene scenes[] = {
 		.completed = 2,
 	},
 	{
-		.name = "who submits more than there is room for is told so",
+		.name = "a submission beyond the limit is refused",
 		.policy = "max-upr",
 		.wishes = { { 1, SUBMIT, NARROW, "" }, { 1, SUBMIT, NARROW, "" },
 			    { 1, SUBMIT, NARROW, "" }, { 1, SUBMIT, NARROW, "" },
@@ -238,7 +238,7 @@ static const struct scene scenes[] = {
 		.completed = 2,
 	},
 	{
-		.name = "a task that a person resumes goes on when its node is no longer drained",
+		.name = "a task that a person resumes continues when its node is no longer drained",
 		.policy = "max-upr",
 		.wishes = { { 3, SUBMIT, WIDE, "" }, { 12, SUSPEND, 0, NULL }, { 13, DRAIN, 1, NULL },
 			    { 14, WHY, 0, "a person suspended it" },
@@ -265,7 +265,7 @@ static const struct scene scenes[] = {
 		.failed = 1,
 	},
 	{
-		.name = "whoever follows the events learns how each task ended, and who asked for what",
+		.name = "the events say how each task ended, and which user asked for what",
 		.policy = "max-upr",
 		.told = true,
 		.attempts = { { 0, 1, 20, BACKEND_OUTCOME_FAILED, false } },
@@ -552,7 +552,7 @@ static void test_earned(void)
 	stage_finish(&stage);
 }
 
-/* Why a task ended as it did is known ever after, also of one that had before a restart. */
+/* The reason of a task's end stays known, also if the task ended before a restart. */
 static void test_reasons(void)
 {
 	static const struct scene scene = {
@@ -579,7 +579,7 @@ static void test_reasons(void)
 	stage_finish(&stage);
 }
 
-/* A waiting task was held, another one submitted so; one that runs was cancelled, a node drained. */
+/* A waiting task was held, another one submitted so; a running task was cancelled, a node drained. */
 static void test_restored(void)
 {
 	static const struct scene scene = {

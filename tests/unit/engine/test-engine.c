@@ -17,7 +17,7 @@ struct arrival {
 	uint32_t row; /* 0: narrow, one node for 15 s; 1: wide, two nodes for 15 s */
 };
 
-/* A case: two nodes, what arrives, what goes wrong; what is to come of it. */
+/* A case: two nodes, what arrives, what goes wrong; the expected outcome. */
 struct scene {
 	const char *name;
 	const char *policy;

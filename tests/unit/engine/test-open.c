@@ -18,7 +18,7 @@
 #define CALLS_MAX 160
 #define HOSTS 5
 
-/* A simulation in which somebody calls at certain times while the engine waits. */
+/* A simulation in which a caller acts at certain times while the engine waits. */
 struct caller {
 	struct backend base;
 	struct backend *sim;
@@ -69,7 +69,7 @@ static void caller_share(struct backend *backend, uint32_t task, uint32_t attemp
 	backend_share(sim_of(backend), task, attempt, yield);
 }
 
-/* The simulation does not look at who is where. */
+/* The simulation does not look at the tasks of a node. */
 static void caller_migrate(struct backend *backend, uint32_t task, uint32_t attempt, uint32_t n,
 			   const uint32_t *nodes, uint32_t nodes_count)
 {
@@ -211,7 +211,7 @@ struct bed {
 	uint32_t taken[2][HOSTS]; /* by which task, + 1 */
 	uint32_t deeds[8];
 	uint32_t left; /* nodes that were being left at mapping events */
-	bool hasty;    /* the time may go on while a policy decides apart */
+	bool hasty;    /* the time may advance while a policy decides apart */
 };
 
 static struct bed *bed_of(struct engine_recorder *recorder)
@@ -444,7 +444,7 @@ static void draw_closed(struct workload *workload, uint64_t seed)
 	workload->tasks_count = TASKS_MAX;
 }
 
-/* While it is decided apart the time stands still, or at times goes on. */
+/* While it is decided apart the time stands still, or at times advances. */
 static void apart_wait(struct backend *backend, double until_s, struct backend_event *ret_event)
 {
 	struct caller *caller = (struct caller *)backend;
@@ -486,7 +486,7 @@ static void check_same(const char *policy, bool shared, bool apart, uint64_t see
 	g_assert_cmpuint(open.result.tasks_completed, ==, closed.result.tasks_completed);
 	g_assert_cmpuint(closed.result.tasks_completed, >, 0);
 	assert_same(open.result.utility, closed.result.utility);
-	/* The simulation adds its energy up piece by piece, and a call makes two pieces of one. */
+	/* The simulation adds its energy up piece by piece, and a call splits one piece in two. */
 	g_assert_cmpfloat_with_epsilon(open.result.energy_j, closed.result.energy_j,
 				       1e-9 * closed.result.energy_j);
 	for (uint32_t i = 0; i < TASKS_MAX; i++) {
@@ -673,7 +673,7 @@ static void call_apart(void *data)
 	engine_submit(bed->engine, &task, false);
 }
 
-/* Who comes alone is considered at once, who comes close behind with all others a second later. */
+/* A task that arrives alone is considered at once; tasks that arrive close behind it, together a second later. */
 static void test_apart(void)
 {
 	static const double calls_s[] = { 10, 10.25, 10.5, 10.75, 13, 13.5 };
@@ -710,7 +710,7 @@ static void losing_wait(struct backend *backend, double until_s, struct backend_
 		ret_event->outcome = BACKEND_OUTCOME_LOST;
 }
 
-/* It was started `before` times before the run went on, and is lost three times more. */
+/* It was started `before` times before the run was resumed, and is lost three times more. */
 static void check_losses(uint32_t before)
 {
 	const struct engine_task waiting = {
@@ -834,7 +834,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/open/people may ask for anything while it is decided",
 			test_anything_apart);
 	g_test_add_func("/engine/open/many submissions are one change", test_apart);
-	g_test_add_func("/engine/open/starts before it went on do not count", test_losses);
+	g_test_add_func("/engine/open/starts before the run was resumed do not count", test_losses);
 	g_test_add_func("/engine/open/what a task waits is that of all attempts", test_waiting);
 	g_test_add_func("/engine/open/a queue that stands still is recorded once", test_still);
 	return g_test_run();

@@ -96,7 +96,7 @@ static void test_person(void)
 	preempt_stage_finish(&person.stage);
 }
 
-/* Where its nodes are not idle it goes on as soon as they are. */
+/* Where its nodes are not idle it is resumed as soon as they are. */
 static void test_person_waits(void)
 {
 	static const struct preempt_scene scene = {
@@ -167,7 +167,7 @@ static void test_person_insists(void)
 	preempt_stage_finish(&person.stage);
 }
 
-/* Also by the next engine, where the run goes on. */
+/* Also by the next engine, where the run is resumed. */
 static void test_person_is_remembered(void)
 {
 	static const struct preempt_scene scene = { .tasks_count = 3 };
@@ -199,7 +199,7 @@ static void test_person_is_remembered(void)
 	}
 }
 
-/* Policies that make promises know of nobody who is suspended. */
+/* Policies that make promises do not see suspended tasks. */
 static void test_another_policy(void)
 {
 	static const struct preempt_scene scene = {
@@ -252,7 +252,7 @@ static void test_another_engine(void)
 }
 
 /*
- * A limit per window suspends task 0 at 5 s, and the window that begins at 20 s lets it go on. At CUT_S the run is cut
+ * A limit per window suspends task 0 at 5 s, and the window that begins at 20 s lets it resume. At CUT_S the run is cut
  * off, while there are no nodes for it, or while its resumption is under way, which the next backend rolls back once.
  */
 #define CUT_S 22
@@ -270,7 +270,7 @@ static const struct preempt_scene under_way = {
 
 struct cut {
 	const struct preempt_scene *scene;
-	struct wish wish;            /* time 0: nobody's */
+	struct wish wish;            /* time 0: no wish */
 	struct engine_window window; /* as the next engine finds it */
 	const char *log;
 };
@@ -348,7 +348,7 @@ static void run_next(struct first *first)
 	preempt_stage_finish(&stage);
 }
 
-/* Whom a window has let go on goes on in the next engine, too, as soon as its window allows; a person may forbid it. */
+/* The next engine, too, resumes a task that a window let resume, unless a user forbids it. */
 static void test_window_is_remembered(void)
 {
 	static const struct cut cuts[] = {
@@ -378,13 +378,13 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/person/a task is suspended until a person says otherwise", test_person);
-	g_test_add_func("/person/it goes on at idle nodes before the policy is asked",
+	g_test_add_func("/person/it is resumed at idle nodes before the policy is asked",
 			test_person_waits);
 	g_test_add_func("/person/a person may change their mind", test_person_in_between);
 	g_test_add_func("/person/a resumption that is rolled back is tried again", test_person_insists);
-	g_test_add_func("/person/who was told to go on does so after a restart", test_person_is_remembered);
-	g_test_add_func("/policy/one that suspends nobody has nobody stand still", test_another_policy);
+	g_test_add_func("/person/a task that was told to resume does so after a restart", test_person_is_remembered);
+	g_test_add_func("/policy/a policy without suspensions keeps no task suspended", test_another_policy);
 	g_test_add_func("/policy/nor after a restart", test_another_engine);
-	g_test_add_func("/person/whom a window has let go on goes on after one, too", test_window_is_remembered);
+	g_test_add_func("/person/a task that a window let resume does so after a restart", test_window_is_remembered);
 	return g_test_run();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tasks that leave their nodes and go on: what the engine makes of plans that suspend and resume, and
+ * Tasks that leave their nodes and resume: what the engine makes of plans that suspend and resume, and
  * of what the backend says to it. The policy of all cases plays out a script of its own.
  */
 #include <glib.h>
@@ -10,7 +10,7 @@
 
 static const struct preempt_scene scenes[] = {
 	{
-		.name = "a task gives way, keeps its progress and goes on elsewhere",
+		.name = "a task gives way, keeps its progress and resumes elsewhere",
 		.tasks_count = 3,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), START(10, 1, ON(0)),
 			    RESUME(20, 0, ON(1)) },
@@ -21,20 +21,20 @@ static const struct preempt_scene scenes[] = {
 		.completed = 2,
 	},
 	{
-		.name = "who takes its nodes starts when they are free",
+		.name = "the task that takes its nodes starts when they are free",
 		.tasks_count = 3,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), START(10, 1, ON(0)),
 			    RESUME(40, 0, ON(0)) },
 		.steps = { { 0, 1, false, SCRIPT_DONE, 12, 0 }, { 0, 1, true, SCRIPT_DONE, 12, 0 } },
 		.log = "0 start 0.1 c0 0\n10 suspend 0.1 #1\n22 start 1.1 c0 0\n"
 		       "40 resume 0.1 #1 c0 0\n",
-		/* Meanwhile it holds them, and nobody may take them from it. */
+		/* Meanwhile it holds them, and no other task may take them. */
 		.seen = "run 1@c0:0 10+0 to 25",
 		.seen_s = 20,
 		.completed = 2,
 	},
 	{
-		.name = "nodes that are being left for nobody are down until they are free",
+		.name = "nodes that are being left for no other task are down until they are free",
 		.tasks_count = 3,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), START(30, 1, ON(0)) },
 		.steps = { { 0, 1, false, SCRIPT_DONE, 12, 0 } },
@@ -44,7 +44,7 @@ static const struct preempt_scene scenes[] = {
 		.completed = 1,
 	},
 	{
-		.name = "a task that is about to go on is not asked to give way",
+		.name = "a task that is being resumed is not asked to give way",
 		.tasks_count = 2,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), RESUME(20, 0, ON(1)) },
 		.steps = { { 0, 1, true, SCRIPT_DONE, 15, 0 } },
@@ -115,7 +115,7 @@ static const struct preempt_scene scenes[] = {
 		.completed = 3,
 	},
 	{
-		.name = "a task gives way and goes on elsewhere in one event",
+		.name = "a task gives way and resumes elsewhere in one event",
 		.tasks_count = 4,
 		.orders = { START(0, 0, ON(0)), START(0, 1, ON(1)), SUSPEND(10, 0), START(10, 2, ON(0)),
 			    SUSPEND(10, 1), RESUME(10, 0, ON(1)), RESUME(30, 1, ON(0)) },
@@ -154,7 +154,7 @@ static const struct preempt_scene scenes[] = {
 		.completed = 2,
 	},
 	{
-		.name = "a task that is lost while it is being suspended starts anew",
+		.name = "a task that is lost while it is being suspended starts again",
 		.tasks_count = 3,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), START(10, 1, ON(0)),
 			    START(20, 0, ON(1)), SUSPEND(30, 0), RESUME(40, 0, ON(0)) },
@@ -165,7 +165,7 @@ static const struct preempt_scene scenes[] = {
 		.completed = 2,
 	},
 	{
-		.name = "a task that is lost while it goes on starts anew",
+		.name = "a task that is lost while it is being resumed starts again",
 		.tasks_count = 2,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), RESUME(20, 0, ON(1)),
 			    START(30, 0, ON(1)) },
@@ -176,7 +176,7 @@ static const struct preempt_scene scenes[] = {
 		.completed = 1,
 	},
 	{
-		.name = "a task that cannot go on is suspended still, and tried again",
+		.name = "a task that cannot be resumed is suspended still, and tried again",
 		.tasks_count = 2,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), RESUME(20, 0, ON(1)),
 			    RESUME(30, 0, ON(0)) },
@@ -189,7 +189,7 @@ static const struct preempt_scene scenes[] = {
 		.completed = 1,
 	},
 	{
-		.name = "a task that cannot go on three times is lost",
+		.name = "a task that cannot be resumed three times is lost",
 		.tasks_count = 2,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), RESUME(20, 0, ON(1)),
 			    RESUME(30, 0, ON(1)), RESUME(40, 0, ON(1)), START(50, 0, ON(1)) },
@@ -265,27 +265,27 @@ static const struct preempt_scene illegal[] = {
 		.story = "start task 1: its nodes are not free",
 	},
 	{
-		.name = "nodes that somebody else has a claim to",
+		.name = "nodes that another task has a claim to",
 		.tasks_count = 4,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), START(10, 1, ON(0)),
 			    START(10, 2, ON(0)) },
 		.story = "start task 2: its nodes are not free",
 	},
 	{
-		.name = "a suspended task started anew",
+		.name = "a suspended task started again",
 		.tasks_count = 2,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0), START(20, 0, ON(0)) },
 		.story = "start task 0: it is not waiting",
 	},
 	{
-		.name = "a task that goes on in another cluster",
+		.name = "a task that resumes in another cluster",
 		.tasks_count = 2,
 		.orders = { START(0, 0, ON(0)), SUSPEND(10, 0),
 			    { 20, SCHED_ACTION_RESUME, 0, 1, ON(0) } },
 		.story = "resume task 0: it can go on in its own cluster alone",
 	},
 	{
-		.name = "a task that goes on without having been suspended",
+		.name = "a task that resumes without having been suspended",
 		.tasks_count = 2,
 		.orders = { RESUME(20, 0, ON(0)) },
 		.story = "resume task 0: it is not suspended",
@@ -310,7 +310,7 @@ static const struct preempt_scene illegal[] = {
 		.story = "drop task 0: it is neither waiting nor suspended",
 	},
 	{
-		.name = "a task that nobody has seen",
+		.name = "a task that does not exist",
 		.tasks_count = 2,
 		.orders = { START(0, 7, ON(0)) },
 		.story = "start task 7: there is no such task",
@@ -461,7 +461,7 @@ int main(int argc, char **argv)
 		g_test_add_data_func(path, &illegal[i], test_illegal);
 	}
 	g_test_add_func("/preempt/the record tells each step", test_record);
-	g_test_add_func("/preempt/a claim that was restored waits for nobody who stays",
+	g_test_add_func("/preempt/a claim that was restored does not wait for a task that stays",
 			test_restored_claim);
 	g_test_add_func("/day/what is earned counts by execution time", test_day);
 	return g_test_run();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Runs on machines that keep their queues themselves (Gentry 2019), as local schedulers do: what is
- * recorded, that decisions can be made again from the record, and that a run that is cut off goes on.
+ * recorded, that decisions can be made again from the record, and that a run that is cut off is resumed.
  */
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -314,7 +314,7 @@ static void adopt(struct engine *engine, const struct bed *bed, struct kept *kep
 	}
 }
 
-/* Runs to the end, or until the backend gives up at cut_s; from_s above 0: goes on from then. */
+/* Runs to the end, or until the backend gives up at cut_s; from_s above 0: continues from then. */
 static struct engine_result run(struct bed *bed, double cut_s, double from_s)
 {
 	const struct script_event abort = { cut_s, BACKEND_EVENT_ABORTED, 0, 0, "cut" };

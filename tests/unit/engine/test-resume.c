@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run that is cut off goes on from its record as if nothing had happened. */
+/* A run that is cut off is resumed from its record as if nothing had happened. */
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <math.h>
@@ -18,7 +18,7 @@ static const char *const policies[] = { "easy", "max-upr", "max-upe+reservations
 					NULL };
 
 /*
- * In the midst of steps, which take some seconds. (At 4651 s a task is about to go on where another one
+ * In the midst of steps, which take some seconds. (At 4651 s a task is being resumed where another one
  * is leaving: that is not on record, it is mappable again after a restart.)
  */
 static const double preempt_cuts_s[] = { 1051.5, 2551, 4657, 4701.5, 5001, 6304, 9999 };
@@ -372,7 +372,7 @@ static void test_cut(const char *policy, double cut_s)
 	testbed_config_free(config);
 }
 
-/* The same with tasks that are suspended, or about to be, or about to go on. */
+/* The same with tasks that are suspended, or about to be, or being resumed. */
 static void test_preempting(void)
 {
 	const char *names[] = { "max-util", NULL };

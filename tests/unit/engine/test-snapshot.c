@@ -289,7 +289,7 @@ static void test_priorities(void)
 	random_snapshot_free(random);
 }
 
-/* A SUSPEND says whom and why; a RESUME where to. */
+/* A SUSPEND says which task and why; a RESUME where to. */
 static void test_actions(void)
 {
 	struct random_snapshot *random = random_snapshot_new(3);

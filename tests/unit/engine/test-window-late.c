@@ -17,7 +17,7 @@
 #define ETC_S 100.0
 #define EEC_J 1000.0
 #define FACTOR 1.6 /* what tasks need more than their estimate */
-#define POWER_W (EEC_J * FACTOR / ETC_S) /* of one */
+#define POWER_W (EEC_J * FACTOR / ETC_S) /* of one task */
 
 /* The simulation is looked at so often. */
 #define STEP_S 0.5
@@ -36,7 +36,7 @@ struct scene {
 	double limit_j, begin_s, length_s, shift_s;
 	uint32_t tasks; /* at first: another one comes when all is over, and what the others used is known */
 	double hang_s;  /* the first suspension of task 0 is carried out so late, ... */
-	bool fails;     /* ... or is not */
+	bool fails;     /* its task fails instead */
 };
 
 struct bed {
@@ -84,7 +84,7 @@ static double sampled_until_s(struct backend *backend)
 	return fmax(0, floor(told_s / bed->meters.interval_s) * bed->meters.interval_s);
 }
 
-/* Who is silent is not waited for. */
+/* A silent meter is not waited for. */
 static struct backend_watermark told(struct backend *backend)
 {
 	const struct bed *bed = bed_of(backend);
@@ -390,7 +390,7 @@ static void test_late(void)
 	}
 }
 
-/* Nobody knows of the limit before the window is over for more than a minute. */
+/* The limit is noticed more than a minute after the end of the window. */
 static void test_minutes_late(void)
 {
 	for (double begin_s = -204; begin_s < -196; begin_s++)
@@ -415,7 +415,7 @@ static void test_limits(void)
 	g_assert_cmpuint(exceeded, >, 0);
 }
 
-/* One goes on over the end of the window, and then fails or outlasts the next window, too. */
+/* A task executes over the end of the window, and then fails or outlasts the next window, too. */
 static void test_hangs(void)
 {
 	static const struct scene fails = {

@@ -222,13 +222,13 @@ static void test_refusals(void)
 	check(1, false);
 }
 
-/* Estimates that are too low: what runs stands still at the limit, and goes on in the next window. */
+/* Estimates that are too low: what runs stands still at the limit, and resumes in the next window. */
 static void test_exhaustion(void)
 {
 	check(1.6, true);
 }
 
-/* A run that goes on in a window with little left starts nothing before the next. */
+/* A run that is resumed in a window with little left starts nothing before the next. */
 static void test_goes_on(void)
 {
 	struct engine_result result;
@@ -343,7 +343,7 @@ static void see_them_run(struct bed *bed)
 	bed->limit_j = INFINITY;
 }
 
-/* Lowered below what is used, all stand still; without a limit all go on. */
+/* Lowered below what is used, all are suspended; without a limit all resume. */
 static void test_lowered(void)
 {
 	static const struct wish wishes[] = {{30, lower_limit}, {61, see_all_off}, {200, end_limit},
@@ -383,7 +383,7 @@ static void see_one_run(struct bed *bed)
 	g_assert_cmpstr(engine_request_resume(bed->engine, 1), ==, NULL);
 }
 
-/* Nobody's wish gets round the limit; who is to stay suspended stays so. */
+/* No user's request gets round the limit; a task that is held suspended stays so. */
 static void test_people(void)
 {
 	static const struct wish wishes[] = {{120, ask_both}, {300, see_one_wait}, {371, see_one_run},
@@ -421,7 +421,7 @@ static void test_long(void)
 	bed_finish(&bed);
 }
 
-/* Nobody makes way for a task that is refused. */
+/* No task is suspended for a task that is refused. */
 
 static void see_one_make_way(struct bed *bed)
 {
@@ -474,7 +474,7 @@ static void shift_both_ways(struct bed *bed)
 	engine_shift_window(bed->engine, -30);
 }
 
-/* The window under way keeps its end, and no other is shorter than half of one. */
+/* The window under way keeps its end, and no other is shorter than half a window. */
 static void test_clock(void)
 {
 	static const struct {
@@ -508,10 +508,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/window/rounding refuses nothing", test_rounding);
 	g_test_add_func("/engine/window/without a limit there is none", test_none);
 	g_test_add_func("/engine/window/a limit that is raised holds at once", test_raised);
-	g_test_add_func("/engine/window/one that is lowered or taken away does, too", test_lowered);
+	g_test_add_func("/engine/window/a limit that is lowered or removed does, too", test_lowered);
 	g_test_add_func("/engine/window/no wish gets round it", test_people);
 	g_test_add_func("/engine/window/tasks that outlast windows fit into each", test_long);
-	g_test_add_func("/engine/window/nobody makes way for who is refused", test_preemption);
+	g_test_add_func("/engine/window/no task is suspended for a refused task", test_preemption);
 	g_test_add_func("/engine/window/a clock that is set makes no windows", test_clock);
 	return g_test_run();
 }

@@ -4,7 +4,7 @@
 #include "local-sched/hypervisor/host.h"
 #include "local-sched/hypervisor/vm.h"
 
-/* For tests of what stands between: nobody wants to hear of hosts and VMs. */
+/* For tests of the layers above: callbacks that ignore the events of hosts and VMs. */
 
 static inline void deaf_connection(struct host *host, bool up, const char *reason, void *data)
 {

@@ -34,7 +34,7 @@ static int fake_code(void);
 
 static GHashTable *volumes; /* text by name */
 static void (*meanwhile)(void); /* is called once, */
-static int calls_left;          /* ... after so many calls */
+static int calls_left;          /* the number of calls before it */
 
 static void count_call(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a claim on a host says, and whether who holds it lives. */
+/* What a claim on a host says, and whether its holder lives. */
 #include <glib.h>
 #include <sched.h>
 #include <signal.h>
@@ -51,7 +51,7 @@ static void test_rubbish(void)
 	}
 }
 
-/* A process that is there, and one that is not: no such start is. */
+/* A process that exists, and a process with that id but another start time. */
 static void another_process(struct claim *claim, bool lives)
 {
 	g_autoptr(claim_t) own = claim_new(KEEPER);
@@ -81,7 +81,7 @@ static void test_judge(void)
 {
 	static const struct {
 		bool lives, same_boot, same_space, same_vm;
-		const char *keeper; /* of the one who finds it */
+		const char *keeper; /* of the local scheduler that finds it */
 		enum claim_standing standing;
 	} cases[] = {
 		{true, true, true, true, OTHER, CLAIM_LIVES},

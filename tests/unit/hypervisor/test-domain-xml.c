@@ -58,7 +58,7 @@ static const struct {
 	{"swap", with_swap},
 };
 
-/* VIRTBED_REWRITE_GOLDEN=1 writes the files anew, for review. */
+/* VIRTBED_REWRITE_GOLDEN=1 rewrites the files, for review. */
 static void test_golden(void)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

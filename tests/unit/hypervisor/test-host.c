@@ -155,7 +155,7 @@ static void destroy(struct fixture *fixture, const char *name, const char *keepe
 	fixture->result = NULL;
 }
 
-/* Whose a VM is, "nobody" or "none such". */
+/* The keeper of a VM, "no keeper" or "none such". */
 static const char *keeper_of(struct fixture *fixture, const char *name)
 {
 	static char keeper[64];
@@ -168,7 +168,7 @@ static const char *keeper_of(struct fixture *fixture, const char *name)
 	found = g_steal_pointer(&fixture->result);
 	if (found->len == 0)
 		return "none such";
-	g_strlcpy(keeper, ((const struct domain_info *)found->pdata[0])->keeper ?: "nobody", sizeof(keeper));
+	g_strlcpy(keeper, ((const struct domain_info *)found->pdata[0])->keeper ?: "no keeper", sizeof(keeper));
 	return keeper;
 }
 
@@ -198,7 +198,7 @@ static gpointer end_twice_work(virConnectPtr connection, gpointer input, GError 
 /* A VM may end by itself after it was found: that is no failure to end it. */
 static void test_ended_meanwhile(struct fixture *fixture, gconstpointer uri)
 {
-	static const char *const names[] = {"ours", "test"}; /* a transient one, and one that is defined */
+	static const char *const names[] = {"ours", "test"}; /* a transient VM, and a defined one */
 
 	create(fixture, "ours", KEEPER);
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
@@ -220,12 +220,12 @@ static void test_leaves_foreign(struct fixture *fixture, gconstpointer uri)
 	destroy(fixture, "others", KEEPER);
 	destroy(fixture, "test", KEEPER);
 	g_assert_cmpstr(keeper_of(fixture, "others"), ==, "6f1d0a7e-0000-4000-8000-000000000002");
-	g_assert_cmpstr(keeper_of(fixture, "test"), ==, "nobody");
+	g_assert_cmpstr(keeper_of(fixture, "test"), ==, "no keeper");
 	destroy(fixture, "others", "6f1d0a7e-0000-4000-8000-000000000002");
 	g_assert_cmpstr(keeper_of(fixture, "others"), ==, "none such");
 }
 
-/* A name that somebody else's VM has is said to be his. */
+/* A name that a foreign VM has is reported as foreign. */
 static void test_taken_name(struct fixture *fixture, gconstpointer uri)
 {
 	g_autofree char *xml = xml_of("test", KEEPER);
@@ -297,7 +297,7 @@ static void test_away(struct fixture *fixture, gconstpointer uri)
 	g_assert_false(host_connected(fixture->host));
 }
 
-/* A socket that nobody listens on, to be closed. */
+/* A socket without a listener, to be closed. */
 static int bind_socket(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -338,7 +338,7 @@ static gpointer slow_work(virConnectPtr connection, gpointer input, GError **err
 	return g_strdup("result");
 }
 
-/* Freed while work is under way: it ends first, and nobody is told. */
+/* Freed while work is under way: it ends first, and no callback is called. */
 static void test_free(struct fixture *fixture, gconstpointer uri)
 {
 	gint worked = 0;
@@ -359,7 +359,7 @@ static void test_free(struct fixture *fixture, gconstpointer uri)
 
 enum { HUNG = 8, SEEN = 64 };
 
-/* Calls that hang until the gate is open, and who called which connection. */
+/* Calls that hang until the gate is open, and the caller of each connection. */
 struct gate {
 	pthread_mutex_t lock; /* ThreadSanitizer does not see GMutex */
 	pthread_cond_t changed;
@@ -518,7 +518,7 @@ static void test_hung_vms(struct fixture *fixture, gconstpointer uri)
 	gate_finish(&gate);
 }
 
-/* However many guests hang, and VMs that are being ended: who serves the cluster is told, and what VMs use is read. */
+/* However many guests hang, and VMs that are being ended: the claim is reported, and CPU times are read. */
 static void test_kept_workers(struct fixture *fixture, gconstpointer uri)
 {
 	struct gate gate;
@@ -556,7 +556,7 @@ static void test_disks(struct fixture *fixture, gconstpointer uri)
 	gate_finish(&gate);
 }
 
-/* What is asked about a VM waits for what was asked before; nobody waits for ever. */
+/* What is asked about a VM waits for what was asked before; no request waits for ever. */
 static void test_order(struct fixture *fixture, gconstpointer uri)
 {
 	struct gate gate;
@@ -570,7 +570,7 @@ static void test_order(struct fixture *fixture, gconstpointer uri)
 	g_assert_nonnull(strstr(gate.error->message, "did not answer within 1 s, asked of VM 'test'"));
 	gate_open(&gate);
 	call(fixture, &gate, HOST_LANE_ACT, "test", quick_work, 0);
-	until_told(&gate, "dedd"); /* of the one that was late nothing is told */
+	until_told(&gate, "dedd"); /* the late answer is dropped */
 	host_free(g_steal_pointer(&fixture->host));
 	gate_finish(&gate);
 }
@@ -609,7 +609,7 @@ static void test_out_of_reach(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	signal(SIGPIPE, SIG_IGN); /* libvirt writes to who is gone */
+	signal(SIGPIPE, SIG_IGN); /* libvirt writes to a peer that is gone */
 	gvir_event_register();
 	virt_error_quiet();
 	ADD("/host/lists-vms", "test:///default", test_list);

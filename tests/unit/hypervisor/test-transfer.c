@@ -54,7 +54,7 @@ static struct {
 	GHashTable *by_uri;
 } connections = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Stands before libvirt's own, whose test driver reads the file anew for each connection. */
+/* Stands before libvirt's own, whose test driver reads the file again for each connection. */
 virConnectPtr virConnectOpen(const char *name)
 {
 	virConnectPtr (*open)(const char *name) =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A VM over libvirt's own test driver: what the host says while its VM is being created, and of one that serves. */
+/* A VM over libvirt's own test driver: what the host says while its VM is being created, and while it serves. */
 #include <glib.h>
 #include <libvirt-glib/libvirt-glib.h>
 #include <pthread.h>
@@ -245,7 +245,7 @@ static void test_foreign(struct fixture *fixture, gconstpointer data)
 	wait_until(fixture, is_creating);
 }
 
-/* A VM that nobody wants is removed where it is found, and does not come back. */
+/* An unwanted VM is removed where it is found, and does not come back. */
 static void test_unwanted(struct fixture *fixture, gconstpointer data)
 {
 	wait_until(fixture, is_past_creating);
@@ -266,7 +266,7 @@ static bool is_queued_or_more(struct fixture *fixture)
 	return !is_down(fixture);
 }
 
-/* One that may be on another host too is booted when that was asked, and says so if it is wanted. */
+/* A VM that may be on another host too is booted when that was asked, and says so if it is wanted. */
 static void test_barred(struct fixture *fixture, gconstpointer data)
 {
 	wait_until(fixture, is_past_creating);
@@ -295,7 +295,7 @@ static void reach_ready(struct fixture *fixture)
 		vm_fire(fixture->vm, VM_EVENT_DONE, NULL);
 }
 
-/* One that somebody paused is kept, and its guest's silence excused as long as it lasts. */
+/* A VM that was paused from outside is kept, and its guest's silence excused as long as it lasts. */
 static void test_paused(struct fixture *fixture, gconstpointer data)
 {
 	const GError silent = {.domain = VIRT_ERROR, .code = VIRT_ERROR_AGENT};
@@ -407,7 +407,7 @@ static void end_gate(struct fixture *fixture, struct gate *gate)
 	g_string_free(gate->answers, TRUE);
 }
 
-/* Its later questions wait for the first one's answer where they hold up nobody's. */
+/* Its later questions wait for the first one's answer where they hold up no other VM's. */
 static void test_asks_its_agent_one_at_a_time(struct fixture *fixture, gconstpointer data)
 {
 	struct gate gate = {0};
@@ -490,7 +490,7 @@ static void on_wired(struct vm *vm, const GError *error, void *data)
 static const struct vm_user user = {
 	.input = on_input, .torn = on_torn, .lost = on_lost, .settled = on_settled, .wired = on_wired};
 
-/* Also one that was taken back: that may have failed. */
+/* Also a request that was taken back: that may have failed. */
 static void test_share_ends_with_its_task(struct fixture *fixture, gconstpointer data)
 {
 	reach_ready(fixture);
@@ -508,7 +508,7 @@ static void test_share_ends_with_its_task(struct fixture *fixture, gconstpointer
 	g_assert_false(fixture->vm->shared);
 }
 
-/* Nobody knows what its last task had. */
+/* The share of its last task is unknown. */
 static void test_share_ends_with_its_scheduler(struct fixture *fixture, gconstpointer data)
 {
 	struct domain_info info = {.name = (char *)DOMAIN, .keeper = (char *)KEEPER};

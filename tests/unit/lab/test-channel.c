@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 			test_silence_is_a_timeout_and_leaves_the_text);
 	g_test_add_func("/lab/channel/the end comes after the last message",
 			test_the_end_comes_after_the_last_message);
-	g_test_add_func("/lab/channel/sending to nobody fails without a signal",
+	g_test_add_func("/lab/channel/sending without a reader fails without a signal",
 			test_sending_to_nobody_fails_without_a_signal);
 	g_test_add_func("/lab/channel/long texts are cut", test_long_texts_are_cut);
 	return g_test_run();

@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 			test_readings_a_window_apart_add_up_to_the_energy);
 	g_test_add_func("/lab/power/late ticks stretch the window",
 			test_late_ticks_stretch_the_window);
-	g_test_add_func("/lab/power/a counter that starts anew counts from zero",
+	g_test_add_func("/lab/power/a counter that restarts counts from zero",
 			test_a_counter_that_starts_anew_counts_from_zero);
 	g_test_add_func("/lab/power/a reading that is not later changes nothing",
 			test_a_reading_that_is_not_later_changes_nothing);

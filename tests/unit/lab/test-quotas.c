@@ -20,7 +20,7 @@ static void write_in(const char *group, const char *file, const char *text)
 	g_assert_no_error(error);
 }
 
-/* What a group's file begins with: it is written over, not anew, as control files are. */
+/* What a group's file begins with: it is overwritten in place, as control files are. */
 static int64_t read_from(const char *group, const char *file)
 {
 	g_autofree char *path = g_build_filename(group, file, NULL);

@@ -81,7 +81,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 		job->ranks[r] = (struct rank){
 			.index = r, .place = &job->places[0], .core = r, .pid = 100 + r};
 	job_assign_vms(job);
-	job_kill(job, TASK_OUTCOME_KILLED, TASK_CAUSE_KILLED, "somebody asked for it");
+	job_kill(job, TASK_OUTCOME_KILLED, TASK_CAUSE_KILLED, "a user asked for it");
 }
 
 /* What is still asked is answered: the job is there until then. */
@@ -129,7 +129,7 @@ static void let_kill(struct fixture *fixture, uint32_t rank)
 	g_source_remove(deadline);
 }
 
-/* Whether its VM is still there when somebody looks what has become of the ranks. */
+/* Whether its VM is still there when the job reads how the ranks ended. */
 static bool is_kept(struct fixture *fixture)
 {
 	g_clear_handle_id(&fixture->job->kill_source, g_source_remove);

@@ -24,7 +24,7 @@ static struct {
 	pthread_mutex_t lock; /* ThreadSanitizer does not see GMutex */
 	unsigned long long cpu_ns; /* 0: nothing */
 	unsigned long long step_ns; /* that it has used more the next time */
-	bool first;                 /* whoever asks next goes through the gate */
+	bool first;                 /* the next request goes through the gate */
 	pthread_mutex_t gate;
 } vm = {.lock = PTHREAD_MUTEX_INITIALIZER, .gate = PTHREAD_MUTEX_INITIALIZER};
 
@@ -185,7 +185,7 @@ static const char *owner_of(const char *domain, void *data)
 	return job_usage_is_over(owner->usage, owner->vm) ? NULL : "task";
 }
 
-/* What the account has for an owner since it was asked last; NULL: nobody. */
+/* What the account has for an owner since it was asked last; NULL: unowned time. */
 static uint64_t take(struct fixture *fixture, const char *owner)
 {
 	g_autoptr(GArray) uses = cpu_account_take(fixture->sources[0].account);
@@ -223,7 +223,7 @@ static void test_another_reading_ends_nothing(struct fixture *fixture, gconstpoi
 	job_usage_free(usage);
 }
 
-/* Whoever asks for a connection there waits until it is closed. */
+/* A request for a connection there waits until it is closed. */
 static int listen_at(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -236,7 +236,7 @@ static int listen_at(const char *path)
 	return fd;
 }
 
-/* Both hosts are read at the end; the one that counts is where the VM is, though the other may be read first. */
+/* Both hosts are read at the end; the reading of the VM's host counts, though the other may be read first. */
 static void test_the_host_that_it_left_ends_nothing(struct fixture *fixture, gconstpointer data)
 {
 	g_autofree char *dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
@@ -286,7 +286,7 @@ static void test_readings_come_in_order(struct fixture *fixture, gconstpointer d
 	vm.cpu_ns = vm.step_ns = 0;
 }
 
-/* One that is taken in between, as for a meter, changes nothing. */
+/* A reading that is taken in between, as for a meter, changes nothing. */
 static void test_is_what_the_counter_rose(struct fixture *fixture, gconstpointer data)
 {
 	struct job_usage *usage;
@@ -307,7 +307,7 @@ static void test_is_what_the_counter_rose(struct fixture *fixture, gconstpointer
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	signal(SIGPIPE, SIG_IGN); /* libvirt writes to who is gone */
+	signal(SIGPIPE, SIG_IGN); /* libvirt writes to a peer that is gone */
 	gvir_event_register();
 	virt_error_quiet();
 	ADD("/job-usage/a-dead-host-that-no-vm-came-to-does-not-matter", test_stays);

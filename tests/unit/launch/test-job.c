@@ -153,7 +153,7 @@ static bool is_asked_again(const struct fixture *fixture)
 	return true;
 }
 
-/* Not by what its agent does not say while somebody has paused it. */
+/* Not by what its agent does not say while it is paused. */
 static void test_paused(struct fixture *fixture, gconstpointer data)
 {
 	vm_was_paused(fixture->vm, true, NULL);

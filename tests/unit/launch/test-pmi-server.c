@@ -123,7 +123,7 @@ static void play(const struct dialogue *dialogue, uint64_t seed, size_t piece)
 		uint32_t rank = (uint32_t)random_stream_below(&random, dialogue->ranks);
 		struct player *player = &players[rank];
 
-		g_assert_cmpuint(idle++, <, 10000); /* nobody may wait for ever */
+		g_assert_cmpuint(idle++, <, 10000); /* no client may wait for ever */
 		if (player->waiting || player->next == player->lines->len)
 			continue;
 		speak(server, player, rank, piece);
@@ -323,7 +323,7 @@ static void test_exit_after_failure(void)
 	assert_answer(server, 1, NULL);
 }
 
-/* Whatever comes from a guest: no crash, and no output that nobody asked for. */
+/* Whatever comes from a guest: no crash, and no unrequested output. */
 static void test_random_bytes(void)
 {
 	static const char *const seeds[] = {"cmd=", "get ", "kvsname=virtbed ", "key=", "\n", "put ",

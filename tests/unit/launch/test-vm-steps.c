@@ -276,7 +276,7 @@ static void test_limit(void)
 	vm_steps_free(owner.steps);
 }
 
-/* Answers come although nobody is there any more. */
+/* Answers come after the steps were freed. */
 static void test_freed(void)
 {
 	struct owner owner = {.idle = VMS};

@@ -263,7 +263,7 @@ static gboolean add_event(gpointer data)
 {
 	struct fixture *fixture = data;
 
-	/* Whoever records an event tells the scheduler's listener; a node of the host that is gone. */
+	/* Recording an event calls the scheduler's listener; a node of the host that is gone. */
 	task_store_event(fixture->store, "node-ready", 1, NULL, 0, "h1", NULL);
 	return G_SOURCE_REMOVE;
 }

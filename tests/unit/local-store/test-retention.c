@@ -11,7 +11,7 @@
 #define S INT64_C(1000000000)
 #define KEEP_S 640.0
 
-/* A store with its retention, and who is told. */
+/* A store with its retention, and its listener. */
 struct fixture {
 	char *directory;
 	struct task_store *store;
@@ -166,7 +166,7 @@ static void test_unseen(struct fixture *fixture, gconstpointer data)
 	assert_output(fixture, "x-1-7-1", false);
 }
 
-/* While nobody asks, no time passes. */
+/* While no controller asks, no time passes. */
 static void test_away(struct fixture *fixture, gconstpointer data)
 {
 	add_ended(fixture, "x-1-7-1");
@@ -223,7 +223,7 @@ static void test_names(struct fixture *fixture, gconstpointer data)
 	}
 }
 
-/* Numbers go on, and the time that was noted counts. */
+/* Numbers continue, and the time that was noted counts. */
 static void test_reopening(struct fixture *fixture, gconstpointer data)
 {
 	add_ended(fixture, "x-1-7-1");

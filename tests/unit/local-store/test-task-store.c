@@ -60,7 +60,7 @@ static void damage(const char *directory, const char *sql)
 	g_assert_no_error(error);
 }
 
-/* The task stays known, so that it is not carried out once more under its name, and is told of as lost. */
+/* The task stays known, so that it is not carried out once more under its name, and is reported as lost. */
 static void test_damaged_rows_are_put_aside(void)
 {
 	char *directory = new_directory();
@@ -126,7 +126,7 @@ static void test_damaged_ids_are_put_aside_once(void)
 	remove_directory(directory);
 }
 
-/* Every schema that there was (old/), each with a task that has ended and one that runs. */
+/* Every schema that there was (old/), each with an ended task and a running task. */
 static const char *const old_stores[] = {"1-tasks", "1-vms", "1-vms-to", "1-damaged", "1-past"};
 
 static char *schema_of(const char *directory)

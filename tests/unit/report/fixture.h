@@ -18,7 +18,7 @@ struct fixture_cell {
 	double energy_j;
 };
 
-/* What is to be made. */
+/* The run to make. */
 struct fixture {
 	bool measured;
 	uint32_t runs;  /* repeats or trials of every cell */

@@ -148,7 +148,7 @@ static void test_noise_is_that_of_repeats(void)
 	clear(&often);
 }
 
-/* The same of tasks with deadlines, whose execution times are drawn from what was measured of them. */
+/* As above for tasks with deadlines, whose execution times are drawn from what was measured of them. */
 static void test_noise_of_deadlines(void)
 {
 	g_autoptr(config_t) config = pruning();
@@ -266,7 +266,7 @@ static void test_without_configuration(void)
 	clear(&measured);
 }
 
-/* Makes a policy of a directory one that no build knows; what is on record of it, too. */
+/* Renames the policy of a run directory to a name that no build knows, in its records, too. */
 static void rename_policy(struct experiment_dir *made, const char *policy)
 {
 	g_autofree char *path = g_build_filename(made->dir, "run.sqlite", NULL);

@@ -199,7 +199,7 @@ static void test_overdue_unknown(struct directory *directory, const void *data)
 	g_assert_true(json_is_null(json_object_get(json, "overdue")));
 }
 
-/* What a service decided by, from the first on record; one that it always had is not worth a line. */
+/* What a service decided by, from the first on record; a policy that never changed is not worth a line. */
 static void test_policies_of_a_service(struct directory *directory, const void *data)
 {
 	static const char *const policies[] = {"easy", "easy", "max-util", "easy", "fcfs", "easy",
@@ -250,7 +250,7 @@ static void test_odd_names(struct directory *directory, const void *data)
 	json_decref(document);
 }
 
-/* A task that was suspended twice, and once more but that was rolled back; one that did not go on. */
+/* A task that was suspended twice, and once more but that was rolled back; a task that was not resumed. */
 static void put_suspended(struct directory *directory)
 {
 	static const struct store_suspension rows[] = {

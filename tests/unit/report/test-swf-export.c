@@ -27,7 +27,7 @@ static swf_trace_t *read_back(const char *dir, const char *text)
 	return trace;
 }
 
-/* The job that a task is, if it is one that ran. */
+/* The job that a task is, if it ran. */
 static const struct swf_job *find(const struct swf_trace *trace, uint32_t task)
 {
 	for (uint32_t i = 0; i < trace->jobs_count; i++)

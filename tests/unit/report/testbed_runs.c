@@ -42,7 +42,7 @@ static void draw_ratios(struct writing *writing)
 	}
 }
 
-/* Measuring again draws execution times anew, where they are drawn. */
+/* Measuring again draws execution times again, where they are drawn. */
 static void draw_times(const struct writing *writing, const struct experiment_trial *trial,
 		       int64_t run, struct backend *backend)
 {

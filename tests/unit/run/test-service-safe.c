@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who is told when that what was recorded is on disk. */
+/* Which requests are answered when what they recorded is on disk. */
 #include <glib/gstdio.h>
 
 #include "controller/run/run_service_private.h"

@@ -326,7 +326,7 @@ static void test_reader(struct fixture *fixture, const void *data)
 	store_reader_ask(reader, fixture->store, read_by_writing, fixture, note_answer, &answers);
 	wait_for(&answers, 4);
 	g_assert_cmpuint(answers.failed, ==, 1);
-	/* At the end nobody is left without an answer. */
+	/* At the end every request has an answer. */
 	for (int i = 0; i < 50; i++)
 		store_reader_ask(reader, fixture->store, read_tasks_uj, fixture, note_answer,
 				 &answers);
@@ -336,7 +336,7 @@ static void test_reader(struct fixture *fixture, const void *data)
 		;
 }
 
-/* Holds up who reads. */
+/* Holds up the reader. */
 struct gate {
 	GMutex mutex;
 	GCond cond;
@@ -364,7 +364,7 @@ static void open_gate(struct gate *gate)
 	handoff_unlock(&gate->mutex);
 }
 
-/* However many asked and went away again: who stays waits for those alone who stayed. */
+/* However many requests were dropped again: a request waits only for those that were not. */
 static void test_reader_forgets(struct fixture *fixture, const void *data)
 {
 	struct store_reader *reader = store_reader_new();
@@ -391,13 +391,13 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	TEST("/store-account/intervals are summed up by all that is known of them", test_sums);
-	TEST("/store-account/what was used since a time leaves out when nobody served", test_since);
+	TEST("/store-account/what was used since a time leaves out when no controller served", test_since);
 	TEST("/store-account/where each host's account stands is read back", test_meters);
 	TEST("/store-account/an interval counts as a whole or not at all", test_whole);
 	TEST("/store-account/parts of intervals are summed up", test_parts);
 	TEST("/store-account/... and remain whole numbers", test_parts_large);
 	TEST("/store-account/pruning removes intervals and keeps the sums", test_prune);
 	TEST("/store-account/another thread reads what was committed", test_reader);
-	TEST("/store-account/... and not for those who went away meanwhile", test_reader_forgets);
+	TEST("/store-account/a reader does not wait for requests that were dropped meanwhile", test_reader_forgets);
 	return g_test_run();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What of a file is looked over before a service goes on, and what beside it, however it was left. */
+/* Which parts of a file are checked before a service resumes, and which beside it, however it was left. */
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -166,7 +166,7 @@ static void test_sound_after_death(struct fixture *fixture, const void *data)
 	g_assert_cmpstr(found, ==, "sound");
 }
 
-/* What a service goes on from, and any table that is not known to be long: `data` is the table. */
+/* What a service is restored from, and any table that is not known to be long: `data` is the table. */
 static void test_record(struct fixture *fixture, const void *data)
 {
 	g_autoptr(GError) error = NULL;
@@ -177,7 +177,7 @@ static void test_record(struct fixture *fixture, const void *data)
 	g_assert_nonnull(strstr(error->message, fixture->file));
 }
 
-/* Those who read all of it are told first. */
+/* Readers of the whole file get the error first. */
 static void test_reader(struct fixture *fixture, const void *data)
 {
 	g_autoptr(GError) error = NULL;
@@ -192,7 +192,7 @@ static void never(const GError *error, void *data)
 	g_assert_not_reached();
 }
 
-/* Whoever ends does not wait for it, and hears of it no more. */
+/* Closing does not wait for the check, and its callback is not called any more. */
 static void test_ends(struct fixture *fixture, const void *data)
 {
 	g_autoptr(store_t) store = store_open_to_serve(fixture->dir, NULL);
@@ -218,10 +218,10 @@ int main(int argc, char **argv)
 	TEST("/store/damage to the history is found beside serving", NULL, test_history);
 	TEST("/store/... also after a death", "", test_history);
 	TEST("/store/a file is sound after a death", NULL, test_sound_after_death);
-	TEST("/store/damage to the history keeps those from it who read all", NULL, test_reader);
+	TEST("/store/damage to the history fails for readers of all of it", NULL, test_reader);
 	TEST("/store/a check can be ended at any time", NULL, test_ends);
 	for (gsize i = 0; i < G_N_ELEMENTS(tables); i++) {
-		g_autofree char *path = g_strdup_printf("/store/a service does not go on from a damaged table/%s",
+		g_autofree char *path = g_strdup_printf("/store/a service is not restored from a damaged table/%s",
 							tables[i]);
 
 		TEST(path, tables[i], test_record);

@@ -135,7 +135,7 @@ static void test_one_microjoule_is_noticed(struct fixture *fixture, const void *
 	advance(&meter, 1000000000, 60000, false);
 	put(fixture, "b1", 4, &meter, false);
 	g_assert_true(store_energy_check(fixture->store, &fixture->run, &energy, &error));
-	g_assert_cmpuint(energy.mismatches, ==, 1); /* ... but not where no remainder arises */
+	g_assert_cmpuint(energy.mismatches, ==, 1); /* no mismatch where no remainder arises */
 }
 
 static void test_simulated_run_has_no_samples(struct fixture *fixture, const void *data)

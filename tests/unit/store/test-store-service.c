@@ -209,7 +209,7 @@ static void test_prune(struct fixture *fixture, const void *data)
 	after = store_events_after(fixture->store, fixture->run, 70, 5, NULL);
 	g_assert_cmpuint(after->len, ==, 5);
 	g_assert_cmpint(((struct store_event *)g_ptr_array_index(after, 0))->id, ==, 71);
-	/* The last event stays, and numbers go on behind it. */
+	/* The last event stays, and numbers continue behind it. */
 	g_assert_true(store_prune(fixture->store, fixture->run, 1000, 1000, &more, NULL));
 	g_assert_cmpuint(count_samples(fixture), ==, 0);
 	g_assert_true(store_add_event(fixture->store, fixture->run, 200, "late", NULL, NULL));
@@ -300,7 +300,7 @@ static goffset journal_size(const struct fixture *fixture)
 	return status.st_size;
 }
 
-/* How often the journal was begun anew: the fourth word of its header (sqlite.org/fileformat2.html, 4.1). */
+/* How often the journal was restarted: the fourth word of its header (sqlite.org/fileformat2.html, 4.1). */
 static uint32_t journal_begun(const struct fixture *fixture)
 {
 	g_autofree char *path = g_build_filename(fixture->dir, STORE_FILE "-wal", NULL);
@@ -322,7 +322,7 @@ static struct store_sync *new_sync(struct fixture *fixture)
 	return sync;
 }
 
-/* Whoever asks is answered once, also at the end; and the journal does not grow for ever. */
+/* Each request is answered once, also at the end; and the journal does not grow for ever. */
 static void test_sync(struct fixture *fixture, const void *data)
 {
 	g_autoptr(GError) error = NULL;
@@ -345,7 +345,7 @@ static void test_sync(struct fixture *fixture, const void *data)
 	g_assert_true(store_sync_free(NULL, NULL));
 }
 
-/* Each time the journal is begun anew a writer waits for the disk, so small commits do not bring that about. */
+/* Each time the journal is restarted a writer waits for the disk, so small commits do not bring that about. */
 static void test_sync_seldom(struct fixture *fixture, const void *data)
 {
 	struct store_sync *sync = new_sync(fixture);
@@ -364,7 +364,7 @@ static void test_sync_seldom(struct fixture *fixture, const void *data)
 }
 
 /*
- * Of who always has a transaction open the journal is begun anew all the same, without what is not committed yet
+ * The journal is restarted also while a writer always has a transaction open, without what is not committed yet
  * getting lost.
  */
 static void test_sync_open(struct fixture *fixture, const void *data)
@@ -390,7 +390,7 @@ static void test_sync_open(struct fixture *fixture, const void *data)
 	g_assert_cmpuint(strlen(text), ==, 30);
 }
 
-/* While somebody reads the journal grows and writers go on; after that it is short again. */
+/* While a reader is open the journal grows and writers continue; after that it is short again. */
 static void test_sync_reader(struct fixture *fixture, const void *data)
 {
 	struct store_sync *sync = new_sync(fixture);
@@ -503,9 +503,9 @@ int main(int argc, char **argv)
 	TEST("/store/the decisions of one task are found, the latest first", NULL,
 	     test_task_actions);
 	TEST("/store/what was committed is brought to disk by another thread", NULL, test_sync);
-	TEST("/store/small commits do not begin the journal anew", NULL, test_sync_seldom);
-	TEST("/store/a journal is begun anew between two transactions", NULL, test_sync_open);
-	TEST("/store/the journal is short again once nobody reads", NULL, test_sync_reader);
+	TEST("/store/small commits do not restart the journal", NULL, test_sync_seldom);
+	TEST("/store/a journal is restarted between two transactions", NULL, test_sync_open);
+	TEST("/store/the journal is short again once no reader is left", NULL, test_sync_reader);
 	TEST("/store/without a journal nothing is on disk", NULL, test_sync_gone);
 	TEST("/store/a file that is a link has its journal elsewhere", NULL, test_sync_link);
 	TEST("/store/a journal that cannot be moved is a failure", NULL, test_sync_full);

@@ -8,7 +8,7 @@
 #define JOBS 1000
 #define TRIALS 40
 
-/* Every draw is one that the model can make. */
+/* The model can make every draw. */
 static void test_ranges(void)
 {
 	struct lublin_job jobs[JOBS];
@@ -163,7 +163,7 @@ static void test_hpc2n(void)
 	g_assert_cmpfloat(second[0].demand.memory, ==, 1);
 }
 
-/* Who shares sees hosts and no times; who does not, whole hosts and how long each job takes. */
+/* Policies that share see hosts and no times; others see whole hosts and how long each job takes. */
 static void test_trial(void)
 {
 	const struct dfrs_job jobs[] = {

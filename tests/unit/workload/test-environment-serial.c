@@ -374,7 +374,7 @@ static void simulate_two(const char *const *names, double share, struct engine_r
 	experiment_trial_clear(&trial);
 }
 
-/* Nobody may preempt: a day goes as without preemption, to the last task. */
+/* No task may preempt: a day goes as without preemption, to the last task. */
 static void test_no_flags(const void *data)
 {
 	const char *name = data;

@@ -143,7 +143,7 @@ static char *classes_text(void)
 	return g_string_free(text, FALSE);
 }
 
-/* VIRTBED_REWRITE_GOLDEN=1 writes the file anew, for review. */
+/* VIRTBED_REWRITE_GOLDEN=1 rewrites the file, for review. */
 static void test_shipped_classes(void)
 {
 	g_autofree char *path = g_test_build_filename(G_TEST_DIST, "..", "..", "..", "configs",

@@ -39,7 +39,7 @@ static void test_hole(void)
 	testbed_config_free(config);
 }
 
-/* A pair that could not be measured is one that the type cannot run on; a type that arrives needs another. */
+/* On a pair that could not be measured the type cannot run; a type that arrives needs another. */
 static void test_known_hole(void)
 {
 	struct config *config = testbed_config_new();
