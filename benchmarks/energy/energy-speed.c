@@ -2,7 +2,7 @@
 /*
  * How long mapping events of a simulated environment take (Machovec 2018, section 4.2): each policy runs
  * the first trials of a configuration on one core, as `virtbed simulate` does. Of every so many
- * mapping events the oracle of the unit tests (tests/unit/sched/oracle.h), which rescans every option
+ * mapping events the oracle of the unit tests (tests/oracle/oracle.h), which rescans every option
  * of every task after every placement, decides the same snapshot; what both start before the next
  * event must be equal.
  *
@@ -17,7 +17,7 @@
 #include "common/json.h"
 #include "controller/config/config_controller.h"
 #include "controller/engine/experiment.h"
-#include "tests/unit/sched/oracle.h"
+#include "tests/oracle/oracle.h"
 
 struct options {
 	char *policies;

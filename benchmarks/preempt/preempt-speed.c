@@ -4,7 +4,7 @@
  * of a configuration on one core, as `virtbed simulate` does, and every mapping event is decided once
  * more and timed, the longest ones thrice, of which the shortest counts: what else the machine does
  * is no part of it. Of every so many events the literal oracle of the unit tests
- * (tests/unit/sched/preempt_oracle.h), which looks at every core for every task after every decision,
+ * (tests/oracle/preempt_oracle.h), which looks at every core for every task after every decision,
  * decides the same snapshot, cut down to some of its mappable tasks; the actions must be equal.
  *
  *   preempt-speed CONFIG [--policy NAME,...] [--burst N,...] [--utility step|decay|classes]
@@ -22,7 +22,7 @@
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
 #include "controller/engine/experiment.h"
-#include "tests/unit/sched/preempt_oracle.h"
+#include "tests/oracle/preempt_oracle.h"
 
 struct options {
 	char *policies;

@@ -2,7 +2,7 @@
 /*
  * How fast `virtbed replay` is on a trace: reading, simulating and writing rows, under one policy,
  * and the whole process, beside the plain replay of the unit tests
- * (tests/unit/replay/replay_oracle.h). Both must start every job at the same time.
+ * (tests/oracle/replay_oracle.h). Both must start every job at the same time.
  *
  *   replay-speed TRACE [--policy NAME] [--procs P] [--repeat N] [--baseline-jobs N]
  *
@@ -16,7 +16,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "controller/replay/replay_report.h"
-#include "tests/unit/replay/replay_oracle.h"
+#include "tests/oracle/replay_oracle.h"
 
 struct options {
 	char *policy;

@@ -2,7 +2,7 @@
 /*
  * How fast `virtbed simulate` is: all trials, policies and limits of a configuration through
  * trials_run(), beside the same engine, backend and trials with every decision taken by the oracle
- * of the unit tests (tests/unit/sched/oracle.h), which rescans every option of every task after
+ * of the unit tests (tests/oracle/oracle.h), which rescans every option of every task after
  * every placement. Both must earn the same utilities.
  *
  *   simulate-speed CONFIG [--trials N] [--baseline-trials N] [--jobs N] [--seed N]
@@ -23,7 +23,7 @@
 #include "controller/config/config_controller.h"
 #include "controller/engine/trials.h"
 #include "controller/sched/mapping.h"
-#include "tests/unit/sched/oracle.h"
+#include "tests/oracle/oracle.h"
 
 #define TRIALS_MAX 1000000
 #define JOBS_MAX 1024

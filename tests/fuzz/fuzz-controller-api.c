@@ -7,7 +7,7 @@
 
 #include "tests/fuzz/api_bed.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/sched/scripted_backend.h"
+#include "tests/unit/backend/scripted_backend.h"
 
 static const char config_text[] =
 	"name: fuzz\n"

@@ -225,7 +225,7 @@ real_host() {
 		list+="${list:+,}unix:$BATS_TEST_TMPDIR/$cluster.sock"
 	done
 	VIRTBED_TEST_CONFIG=$config VIRTBED_TEST_SCHEDULERS=$list run timeout $((1200 * within_patience)) \
-		"$run_build/tests/unit/run/test-backend-conformance" -p /remote
+		"$run_build/tests/unit/backend/test-backend-conformance" -p /remote
 	kill "${pids[@]}"
 	wait "${pids[@]}" || true
 	echo "$output"

@@ -11,9 +11,9 @@ virtbed=$run_build/controller/cli/virtbed
 # Puts a local scheduler without VMs in the place of the real one.
 run_use_scripted() {
 	local dir=$BATS_TEST_TMPDIR/libexec
-	[ -x "$run_build/tests/unit/run/scripted-local-sched" ] || skip "tests are not built"
+	[ -x "$run_build/tests/unit/backend/scripted-local-sched" ] || skip "tests are not built"
 	mkdir -p "$dir"
-	ln -sf "$run_build/tests/unit/run/scripted-local-sched" "$dir/virtbed-local-sched"
+	ln -sf "$run_build/tests/unit/backend/scripted-local-sched" "$dir/virtbed-local-sched"
 	ln -sf "$run_build/controller/api/virtbed-controller" "$dir/virtbed-controller"
 	export VIRTBED_LIBEXEC=$dir
 	# It has no VMs, and reads no image; that there is one is asked first of all.

@@ -81,7 +81,7 @@ static void a_token_is_good_until_it_is_revoked(struct fixture *fixture, gconstp
 	g_assert_cmpint(token->uid, ==, geteuid());
 	id = g_strdup(token->id);
 	g_assert_cmpint(show(book, other)->role, ==, HTTP_ROLE_OPERATOR);
-	/* What is written down is of no use to whoever reads it, and few can. */
+	/* The stored hash does not let a reader use the token, and few users can read the file. */
 	g_assert_cmpint(lstat(fixture->path, &status), ==, 0);
 	g_assert_cmpint(status.st_mode, ==, S_IFREG | 0600);
 	g_assert_true(g_file_get_contents(fixture->path, &text, NULL, NULL));
@@ -251,7 +251,7 @@ static void files_that_others_reach_are_not_gone_by(struct fixture *fixture, gco
 	assert_list_fails(fixture->dir, "no file of tokens");
 }
 
-/* A file of the directory's owner is as good as ours, until the directory is somebody else's. */
+/* A file of the directory's owner is as good as ours, until another user owns the directory. */
 static void a_directory_that_changes_hands_is_noticed(struct fixture *fixture, gconstpointer data)
 {
 	g_autoptr(token_book_t) book = token_book_new(fixture->dir);
@@ -288,7 +288,7 @@ static void a_file_that_could_not_be_read_is_read_again(struct fixture *fixture,
 		g_assert_cmpint(clock_now_ns(), <, deadline_ns);
 }
 
-/* Several make tokens at once, and somebody reads meanwhile: none is lost, and no read sees half a file. */
+/* Several make tokens at once, while another process reads: none is lost, and no read sees half a file. */
 static void writers_do_not_lose_one_anothers_tokens(struct fixture *fixture, gconstpointer data)
 {
 	enum { WRITERS = 4, EACH = 8 };

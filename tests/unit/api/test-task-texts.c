@@ -11,7 +11,7 @@
 #include "controller/engine/engine.h"
 #include "controller/engine/experiment.h"
 #include "controller/run/run_session.h"
-#include "tests/unit/sched/scripted_backend.h"
+#include "tests/unit/backend/scripted_backend.h"
 
 /* A text has the name of a task's host for each of its nodes. */
 #define NAME "a-host-with-a-name-as-long-as-it-may-be1"

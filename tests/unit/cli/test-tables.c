@@ -49,8 +49,9 @@ static void test_tasks(void)
 }
 
 /*
- * One that was suspended and went on has executed what both stretches come to; one whose VMs were lost waits again,
- * beside what it waited before, has executed nothing and is nowhere; one that goes on stands still until it does.
+ * A resumed task has executed the sum of both stretches; a task whose VMs were lost waits again,
+ * beside what it waited before, has executed nothing and is nowhere; a task that is being resumed stands still until
+ * then.
  */
 static void test_interrupted_tasks(void)
 {

@@ -52,7 +52,7 @@ static const struct http_route guarded_routes[] = {
 	{ NULL },
 };
 
-/* The status and body of an answer by a header `who` (NULL: none), as "401 {...}". */
+/* The status and body of an answer with that user's header (NULL: none), as "401 {...}". */
 static char *guarded_answer(struct http_server *server, const char *who, const char *method,
 			    const char *path)
 {

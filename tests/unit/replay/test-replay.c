@@ -6,8 +6,8 @@
 
 #include "common/random.h"
 #include "controller/replay/replay_report.h"
-#include "tests/unit/replay/replay_oracle.h"
-#include "tests/unit/replay/trace_oracle.h"
+#include "tests/oracle/replay_oracle.h"
+#include "tests/oracle/trace_oracle.h"
 
 /* Options of a replay: bits of a case. */
 enum {

@@ -47,7 +47,7 @@ static void a_child_that_dies_is_started_again(void)
 	run_child_free(child);
 }
 
-/* Each busy for a moment; the one that runs counts as well as those that died. */
+/* Each busy for a moment; the running child counts as well as those that died. */
 static void usage_is_that_of_all_incarnations(void)
 {
 	struct deaths deaths = {0};

@@ -47,7 +47,7 @@ static void a_name_is_locked_once(void)
 	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
 }
 
-/* As one whom a service manager started, who is not root and whom root's directory is closed to. */
+/* As a daemon of a service manager that is not root and cannot open root's directory. */
 static G_NORETURN void lock_as_nobody(void)
 {
 	struct run_lock lock = RUN_LOCK_INIT;
@@ -68,7 +68,7 @@ static void a_service_never_locks_where_nobody_else_looks(void)
 	pid_t child;
 
 	if (geteuid() != 0) {
-		g_test_skip("only root can be somebody else");
+		g_test_skip("only root can become another user");
 		return;
 	}
 	child = fork();
@@ -301,7 +301,7 @@ static void an_unusable_session_directory_is_passed_over(void)
 	pid_t child;
 
 	if (geteuid() != 0) {
-		g_test_skip("only root can be somebody else");
+		g_test_skip("only root can become another user");
 		return;
 	}
 	dir = temporary_dir();

@@ -285,7 +285,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/run/bench/what is cold does not count", what_is_cold_does_not_count);
 	g_test_add_func("/run/bench/what fails is wanted again in its round",
 			what_fails_is_wanted_again_in_its_round);
-	g_test_add_func("/run/bench/a node that booted anew is cold",
+	g_test_add_func("/run/bench/a node that rebooted is cold",
 			a_node_that_booted_anew_is_cold);
 	g_test_add_func("/run/bench/what fills comes after the measurements and arrives in runs",
 			what_fills_comes_after_the_measurements_and_arrives_in_runs);

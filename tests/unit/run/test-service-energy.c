@@ -6,7 +6,7 @@
 #include "common/clock.h"
 #include "controller/run/run_service_private.h"
 #include "controller/store/store_private.h"
-#include "tests/unit/run/fixture.h"
+#include "tests/unit/backend/fixture.h"
 
 #define S INT64_C(1000000000)
 /* How long the run has been under way when a service begins. */
@@ -102,7 +102,7 @@ static void begin_again(struct account *account, bool go_on)
 	begin(account);
 }
 
-/* Where the host's account stood when somebody served last. */
+/* Where the host's account stood when a controller served last. */
 static void stand(struct account *account, double at_s, int64_t at_uj)
 {
 	const struct store_account_meter meter = {
@@ -209,7 +209,7 @@ static void who_takes_over_knows_since_when_somebody_serves(struct account *acco
 	g_assert_cmpint(sum.unserved_uj, <, 960000);
 }
 
-/* Another counter of the host's, which begins at 0 and has passed the old one's value while nobody looked. */
+/* Another counter of the host's, which begins at 0 and has passed the old one's value while no controller looked. */
 static void another_counter_is_no_missed_energy(struct account *account, gconstpointer data)
 {
 	struct remote_usage usage;
@@ -223,7 +223,7 @@ static void another_counter_is_no_missed_energy(struct account *account, gconstp
 	usage.counter = (char *)"second";
 	take(account, usage);
 	g_assert_cmpint(sum_of(account).meter_uj, ==, 170);
-	/* It goes on: what was missed of it is. */
+	/* The counter continues: what was missed of it counts. */
 	begin_again(account, false);
 	usage = second(account, 3, 4 * AGE_S, 9100, 9101);
 	usage.counter = (char *)"second";
@@ -231,7 +231,7 @@ static void another_counter_is_no_missed_energy(struct account *account, gconstp
 	g_assert_cmpint(sum_of(account).meter_uj, ==, 201);
 }
 
-/* As before there were names: one that has fallen is another, one that has risen is not. */
+/* As before there were names: a counter that has fallen is another one, a counter that has risen is not. */
 static void a_counter_without_a_name_goes_by_its_value(struct account *account, gconstpointer data)
 {
 	static const char *const names[] = {NULL, "new", NULL};
@@ -385,7 +385,7 @@ static void after_an_answer_that_failed_nothing_is_written(struct account *accou
 }
 
 /*
- * A row for each task and minute, also after a service that began in the midst of one; and they add up. So many
+ * A row for each task and minute, also after a service that began in the midst of a minute; and they add up. So many
  * intervals come in an answer.
  */
 static void check_parts(struct account *account, int at_once)
@@ -473,7 +473,7 @@ static void a_service_that_ends_asks_once_more(struct account *account, gconstpo
 	g_assert_cmpint(remote_link_samples_seq(remote_fleet_link(account->remote.fleet, 0)), >=, last_told(account));
 }
 
-/* Not even as long as one that is silent is taken to be there. */
+/* Not even as long as a silent meter is taken to be there. */
 static void a_service_that_ends_waits_for_nobody(struct account *account, gconstpointer data)
 {
 	struct remote_link *link = remote_fleet_link(account->remote.fleet, 0);

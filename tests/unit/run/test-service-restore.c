@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a service makes of rows that are damaged: it goes on with the others, and no user's file goes. */
+/* What a service makes of rows that are damaged: it continues with the others, and removes no user's file. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define ROOM 20
 
-/* A service that is about to go on, as far as its record matters. */
+/* A service that is about to be restored, as far as its record matters. */
 struct bed {
 	struct config_cluster cluster;
 	struct config_type type;
@@ -264,7 +264,7 @@ static void test_requests(struct bed *bed, const void *data)
 	g_assert_false(has_script(bed, 8));
 }
 
-/* Of a task that is quarantined nothing goes until a person ends it: it may be started anew. */
+/* Of a task that is quarantined nothing goes until a person ends it: it may be started again. */
 static void test_script_of_a_quarantined_task(struct bed *bed, const void *data)
 {
 	put(bed, 0, 0, 1);
@@ -327,7 +327,7 @@ static void test_keys_of_old_submissions(struct bed *bed, const void *data)
 	g_assert_cmpint(count_rows(bed, "submission"), ==, 2);
 }
 
-/* Goes on, with what is submitted on record. */
+/* Restores the service, with what is submitted on record. */
 static void go_on_recording(struct bed *bed)
 {
 	struct run_service *service = &bed->service;
@@ -342,7 +342,8 @@ static void go_on_recording(struct bed *bed)
 }
 
 /*
- * In the turn in which the engine ends: what others submitted in it stays, and nothing is left of who comes too late.
+ * In the turn in which the engine ends: what others submitted in it stays, and nothing is left of a submission that
+ * comes too late.
  */
 static void test_a_request_after_the_end(struct bed *bed, const void *data)
 {
@@ -387,7 +388,7 @@ static void test_a_request_that_is_not_recorded(struct bed *bed, const void *dat
 	remote_fleet_free(bed->session.fleet);
 }
 
-/* Who wrote beside the engine lost what it had written as well: nothing is taken in any more. */
+/* What was written beside the engine is lost as well: no submission is accepted any more. */
 static void test_a_request_after_a_lost_transaction(struct bed *bed, const void *data)
 {
 	static const char *const schedulers[] = { "unix:/nobody" };

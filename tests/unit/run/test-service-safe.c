@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who is told when that what was recorded is on disk. */
+/* Which requests are answered when what they recorded is on disk. */
 #include <glib/gstdio.h>
 
 #include "controller/run/run_service_private.h"
 #include "controller/store/store_private.h"
 #include "tests/unit/common/wait_for.h"
-#include "tests/unit/run/fixture.h"
+#include "tests/unit/backend/fixture.h"
 
 /* As much of a service as records something. */
 struct bed {

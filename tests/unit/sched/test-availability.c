@@ -4,8 +4,8 @@
 
 #include "common/random.h"
 #include "controller/sched/availability.h"
-#include "tests/unit/sched/oracle.h"
-#include "tests/unit/sched/snapshots.h"
+#include "tests/oracle/oracle.h"
+#include "tests/oracle/snapshots.h"
 
 /* A stretch of time that is taken on one node. */
 struct taken {
@@ -37,7 +37,7 @@ static const struct scene scenes[] = {
 	{ "nodes must be free for the whole time", 1, { { 0, 5, 10 } }, 1, 6, 10, { 0 } },
 	{ "a gap that fits exactly is used", 1, { { 0, 5, 10 } }, 1, 5, 0, { 0 } },
 	{ "a node that is down is never free", 2, { { 0, 0, (double)INFINITY } }, 1, 5, 0, { 1 } },
-	{ "a void that is filled is better than one that is begun",
+	{ "filling a void is better than beginning one",
 	  3,
 	  { { 0, 10, 20 }, { 2, 5, 20 }, { 1, 20, 30 } },
 	  1,

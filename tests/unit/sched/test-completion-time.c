@@ -225,7 +225,7 @@ static struct pet *coin(void)
 
 /*
  * Where the paper's formulas differ from what is right: with the printed eq. (1) a task that is
- * dropped counts as one that is on time, with the printed eq. (5) mass is gained.
+ * dropped counts as being on time, with the printed eq. (5) mass is gained.
  */
 static void test_printed(void)
 {
@@ -257,7 +257,7 @@ static void test_printed(void)
 	pet_free(pet);
 }
 
-/* A deadline that the machine is never free before, and one that bothers nobody. */
+/* A deadline that the machine is never free before, and a deadline that affects no task. */
 static void test_ends(void)
 {
 	struct pet *pet = coin();
@@ -310,7 +310,7 @@ static void test_memory(void)
 	for (unsigned int step = 0; step < 3000; step++) {
 		struct completion_queue fresh = { 0 };
 
-		/* Time goes on, the deadline of some task is another, the queue ends elsewhere. */
+		/* Time advances, the deadline of some task is another, the queue ends elsewhere. */
 		all.now += random_stream_below(&random, 4) == 0;
 		if (random_stream_below(&random, 9) == 0) {
 			all.start = all.now;

@@ -3,8 +3,8 @@
 #include <glib.h>
 #include <math.h>
 
-#include "tests/unit/sched/oracle.h"
-#include "tests/unit/sched/snapshots.h"
+#include "tests/oracle/oracle.h"
+#include "tests/oracle/snapshots.h"
 
 #define SNAPSHOTS 2500
 

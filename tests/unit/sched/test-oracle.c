@@ -3,8 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "tests/unit/sched/oracle.h"
-#include "tests/unit/sched/snapshots.h"
+#include "tests/oracle/oracle.h"
+#include "tests/oracle/snapshots.h"
 
 /* A thousand for each of the modifiers below. */
 #define SNAPSHOTS 15000

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "controller/sched/policy.h"
-#include "tests/unit/sched/preempt_oracle.h"
-#include "tests/unit/sched/preempt_snapshots.h"
-#include "tests/unit/sched/snapshots.h"
+#include "tests/oracle/preempt_oracle.h"
+#include "tests/oracle/preempt_snapshots.h"
+#include "tests/oracle/snapshots.h"
 
 #define SNAPSHOTS 700
 
@@ -317,7 +317,7 @@ static const struct scene scenes[] = {
 	    { .max = 1, .etc = { 0.6, 0.6 }, .on = 0, BOTH },
 	    { .max = 1, .etc = { 3, 3 }, .on = 1, BOTH } },
 	  "suspend 2\nstart 0 on 1:0\n" },
-	{ "a suspended task goes on in its cluster alone", "max-util-preempt-greedy", 2, { 1, 1 },
+	{ "a suspended task resumes in its cluster alone", "max-util-preempt-greedy", 2, { 1, 1 },
 	  { { .max = 1, .etc = { 2, 1 }, .on = -2, .executed_s = 5 },
 	    { .max = 2, .etc = { 1, 1 }, .on = 0, .may_preempt = true } },
 	  "" },
@@ -361,19 +361,19 @@ static const struct scene scenes[] = {
 	  { { .max = 1, .etc = { 1 }, .on = -1, .zero_s = 112, .may_preempt = true },
 	    { .max = 1, .etc = { 1 }, .on = 0, BOTH } },
 	  "", "not-worth" },
-	{ "Pair: a wide task earns more than all who give way", "max-util-preempt-pair",
+	{ "Pair: a wide task earns more than all tasks that give way", "max-util-preempt-pair",
 	  1, { 2 },
 	  { { FLAT(4), .width = 2, .may_preempt = true },
 	    { .max = 2, .etc = { 1 }, .on = 0, .first = 0, BOTH },
 	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, BOTH } },
 	  "suspend 1\nsuspend 2\nstart 0 on 0:0,1\n" },
-	{ "Pair: one that earns as much as all of them is not placed",
+	{ "Pair: a task that earns as much as all of them is not placed",
 	  "max-util-preempt-pair", 1, { 2 },
 	  { { FLAT(3), .width = 2, .may_preempt = true },
 	    { .max = 2, .etc = { 1 }, .on = 0, .first = 0, BOTH },
 	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, BOTH } },
 	  "", "not-worth" },
-	{ "Pair: it is the r of the best pair that counts, not one that earns less",
+	{ "Pair: it is the r of the best pair that counts, not a task that earns less",
 	  "max-util-preempt-pair", 1, { 2 },
 	  { { FLAT(2), .may_preempt = true },
 	    { .max = 3, .etc = { 1 }, .on = 0, .first = 0, BOTH },
@@ -384,7 +384,7 @@ static const struct scene scenes[] = {
 	  { { .max = 3, .etc = { 10 }, .on = -1, .may_preempt = true },
 	    { .max = 1, .etc = { 1 }, .on = 0, BOTH } },
 	  "suspend 1\nstart 0 on 0:0\n" },
-	{ "Pair: who may not take the better node takes the idle one",
+	{ "Pair: a task that may not take the better node takes the idle one",
 	  "max-upt-preempt-pair", 2, { 1, 1 },
 	  { { .max = 2, .etc = { 1, 2 }, .on = -1, .may_preempt = true },
 	    { .max = 3, .etc = { 1, 1 }, .on = 0, BOTH } },
@@ -402,7 +402,7 @@ static const struct scene scenes[] = {
 	    { .max = 3, .etc = { 3 }, .on = 0, .first = 0, .preemptible = true },
 	    { .max = 1, .etc = { 10 }, .on = 0, .first = 1, .preemptible = true } },
 	  "suspend 2\nstart 1 on 0:0\nsuspend 3\nstart 0 on 0:1\n" },
-	{ "Pair: who may takes the better node", "max-upt-preempt-pair", 2, { 1, 1 },
+	{ "Pair: a task that may takes the better node", "max-upt-preempt-pair", 2, { 1, 1 },
 	  { { .max = 4, .etc = { 1, 2 }, .on = -1, .may_preempt = true },
 	    { .max = 3, .etc = { 1, 1 }, .on = 0, BOTH } },
 	  "suspend 1\nstart 0 on 0:0\n" },
@@ -411,7 +411,7 @@ static const struct scene scenes[] = {
 	  { { FLAT(3), .may_preempt = true },
 	    { .max = 2, .etc = { 1 }, .on = 0, .zero_s = 112, BOTH } },
 	  "", "goes-second" },
-	{ "Algorithm 3: who loses nothing by waiting waits for that one", "max-util-preempt-pair+algorithm-3", 1, { 2 },
+	{ "Algorithm 3: without a loss a task waits for that one", "max-util-preempt-pair+algorithm-3", 1, { 2 },
 	  { { FLAT(8), BOTH },
 	    { .max = 2, .etc = { 1 }, .on = 0, .zero_s = 112, BOTH },
 	    { .max = 1, .etc = { 1 }, .on = 0, .first = 1, .preemptible = true } },

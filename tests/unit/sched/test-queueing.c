@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "controller/sched/queueing.h"
-#include "tests/unit/sched/queueing_oracle.h"
-#include "tests/unit/sched/queueing_snapshots.h"
+#include "tests/oracle/queueing_oracle.h"
+#include "tests/oracle/queueing_snapshots.h"
 
 #define SNAPSHOTS 3000
 

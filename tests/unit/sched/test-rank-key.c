@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Keys are an order, and the one that printf() gives with 12 significant digits. */
+/* Keys are ordered as the numbers that printf() gives with 12 significant digits. */
 #include <glib.h>
 #include <math.h>
 #include <string.h>
 
 #include "controller/sched/rank_key.h"
-#include "tests/unit/sched/printed.h"
+#include "tests/oracle/printed.h"
 
 #define TRIPLES 1000000
 
@@ -61,7 +61,7 @@ static double draw(GRand *rand)
 	}
 }
 
-/* Another number, or one that is close. */
+/* Another number, or a close one. */
 static double draw_near(GRand *rand, double value)
 {
 	switch (g_rand_int_range(rand, 0, 4)) {

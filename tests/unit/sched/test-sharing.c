@@ -8,9 +8,9 @@
 #include "controller/sched/policy.h"
 #include "controller/sched/sharing.h"
 #include "controller/sched/sharing_yield.h"
-#include "tests/unit/sched/sharing_oracle.h"
-#include "tests/unit/sched/sharing_snapshots.h"
-#include "tests/unit/sched/snapshots.h"
+#include "tests/oracle/sharing_oracle.h"
+#include "tests/oracle/sharing_snapshots.h"
+#include "tests/oracle/snapshots.h"
 
 #define SNAPSHOTS 3000
 
@@ -35,7 +35,7 @@ static struct oracle_job *find_job(const struct oracle_state *state, uint32_t id
 	g_assert_not_reached();
 }
 
-/* Whether an action is one that can be asked of the job. */
+/* Whether the job's state allows the action. */
 static void check_kind(const struct oracle_job *job, enum sched_action_kind kind)
 {
 	const bool paused = !job->ran && !job->waited;

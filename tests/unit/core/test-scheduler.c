@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A whole scheduler, of a simulated cluster. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "local-sched/core/scheduler.h"
+#include "local-sched/store/task_store.h"
+
+#define DEADLINE_S 20
+
+static const char config_text[] =
+	"name: test\n"
+	"clusters:\n"
+	"  - {name: c1, nodes: 1, cores: 1, memory_mib: 64, simulated: {speed: 100, idle_w: 50, seed: 7},\n"
+	"     hosts: [{name: h1}]}\n"
+	"types:\n"
+	"  - {name: A, benchmark: is, class: S, cores: 1, memory_mib: 64, share: 1}\n"
+	"  - {name: S, benchmark: script, cores: 1, memory_mib: 64, share: 0, time_s: 5}\n"
+	"estimates:\n"
+	"  - {type: A, cluster: c1, etc_s: 5, eec_j: 40}\n"
+	"workload: {arrival_mean_s: 1, duration_s: 1, utility_max: [1]}\n"
+	"experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 1}\n"
+	"service: {retention_days: 1e-6}\n"; /* 0.09 s */
+
+static const char script_text[] =
+	"{\"type\":\"S\",\"benchmark\":\"script\",\"class\":\"S\",\"ranks\":1,\"repetitions\":1,"
+	"\"nodes\":[0],\"deadline_s\":60,\"user\":1000,\"queue\":true,\"script\":{\"program\":\"x\","
+	"\"files\":[{\"name\":\"x\",\"data\":\"aGVsbG8=\"}]}}";
+
+struct fixture {
+	char *directory;
+	struct config *config;
+	struct task_store *store;
+	struct scheduler *scheduler;
+};
+
+static void set_up(struct fixture *fixture, gconstpointer data)
+{
+	struct scheduler_settings settings = {.boot_timeout_s = DEADLINE_S};
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = NULL;
+
+	fixture->directory = g_dir_make_tmp("virtbed-XXXXXX", NULL);
+	path = g_build_filename(fixture->directory, "config.yaml", NULL);
+	g_assert_true(g_file_set_contents(path, config_text, -1, NULL));
+	fixture->config = config_load(path, &error);
+	g_assert_no_error(error);
+	g_unlink(path);
+	fixture->store = task_store_open(fixture->directory, &error);
+	g_assert_no_error(error);
+	settings.config = fixture->config;
+	settings.store = fixture->store;
+	settings.state_directory = fixture->directory;
+	fixture->scheduler = scheduler_new(&settings, &error);
+	g_assert_no_error(error);
+}
+
+static void remove_all(const char *path)
+{
+	GDir *dir = g_dir_open(path, 0, NULL);
+	const char *entry;
+
+	while (dir && (entry = g_dir_read_name(dir))) {
+		g_autofree char *inside = g_build_filename(path, entry, NULL);
+
+		remove_all(inside);
+	}
+	g_clear_pointer(&dir, g_dir_close);
+	g_remove(path);
+}
+
+static void stopped(bool clean, void *data)
+{
+	*(bool *)data = true;
+}
+
+static void tear_down(struct fixture *fixture, gconstpointer data)
+{
+	bool is_stopped = false;
+
+	scheduler_stop(fixture->scheduler, stopped, &is_stopped);
+	while (!is_stopped)
+		g_main_context_iteration(NULL, TRUE);
+	scheduler_free(fixture->scheduler);
+	task_store_close(fixture->store);
+	config_free(fixture->config);
+	remove_all(fixture->directory);
+	g_free(fixture->directory);
+}
+
+static const struct task *put_script(struct fixture *fixture, const char *id, bool *ret_new)
+{
+	g_autoptr(json_t) body = json_loads(script_text, 0, NULL);
+	g_autoptr(GError) error = NULL;
+	const struct task *task =
+		scheduler_put_task(fixture->scheduler, id, body, ret_new, &error);
+
+	g_assert_no_error(error);
+	return task;
+}
+
+static void wait_ended(const struct task *task)
+{
+	const int64_t began_ns = clock_now_ns();
+
+	while (task->state != TASK_ENDED) {
+		g_assert_cmpfloat(clock_elapsed_s(began_ns, clock_now_ns()), <, DEADLINE_S);
+		g_main_context_iteration(NULL, TRUE);
+	}
+}
+
+/* Its files are gone when it has ended, in whatever way, and it is known again all the same. */
+static void test_script(struct fixture *fixture, gconstpointer data)
+{
+	bool is_new;
+	const struct task *runs = put_script(fixture, "runs", &is_new);
+	const struct task *waits = put_script(fixture, "waits", &is_new);
+
+	g_assert_nonnull(runs->script);
+	g_assert_nonnull(waits->script);
+	scheduler_delete_task(fixture->scheduler, "waits");
+	g_assert_cmpint(waits->outcome, ==, TASK_OUTCOME_KILLED);
+	g_assert_null(waits->script);
+	wait_ended(runs);
+	g_assert_cmpint(runs->outcome, ==, TASK_OUTCOME_COMPLETED);
+	g_assert_null(runs->script);
+	g_assert_true(put_script(fixture, "runs", &is_new) == runs);
+	g_assert_false(is_new);
+}
+
+/* Whether an ended task is not known any more; the controller has all that there is on record. */
+static bool is_gone(struct fixture *fixture, const char *id)
+{
+	scheduler_taken(fixture->scheduler, task_store_last_event(fixture->store));
+	g_main_context_iteration(NULL, TRUE);
+	return !scheduler_task(fixture->scheduler, id);
+}
+
+/* What ended goes, what runs does not, and neither is started once more. */
+static void test_retention(struct fixture *fixture, gconstpointer data)
+{
+	const int64_t began_ns = clock_now_ns();
+	g_autoptr(json_t) body = json_loads(script_text, 0, NULL);
+	g_autoptr(GError) error = NULL;
+	bool is_new;
+
+	wait_ended(put_script(fixture, "x-1-0-1", &is_new));
+	put_script(fixture, "x-1-1-1", &is_new);
+	while (!is_gone(fixture, "x-1-0-1"))
+		g_assert_cmpfloat(clock_elapsed_s(began_ns, clock_now_ns()), <, DEADLINE_S);
+	g_assert_null(scheduler_put_task(fixture->scheduler, "x-1-0-1", body, &is_new, &error));
+	g_assert_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_GONE);
+	g_clear_error(&error);
+	g_assert_null(scheduler_suspend_task(fixture->scheduler, "x-1-0-1", "1", body, &is_new, &error));
+	g_assert_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_GONE);
+	put_script(fixture, "x-1-0-2", &is_new);
+	g_assert_true(is_new);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add("/scheduler/a script's files are forgotten when it ends", struct fixture, NULL,
+		   set_up, test_script, tear_down);
+	g_test_add("/scheduler/what ended long ago is known by its name alone", struct fixture, NULL,
+		   set_up, test_retention, tear_down);
+	return g_test_run();
+}

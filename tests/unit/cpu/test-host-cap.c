@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Caps of a vm's CPUs, on a /sys and a /dev of the test's own. */
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "local-sched/cpu/cap_originals.h"
+#include "local-sched/cpu/cpu_freq.h"
+#include "local-sched/cpu/host_cap.h"
+
+#define CPU "devices/system/cpu/"
+
+enum { CPUS = 2, STATES = 4 };
+
+static const struct {
+	const char *name;
+	const char *latency;
+} states[STATES] = { { "POLL", "0" }, { "C1", "2" }, { "C1E", "10" }, { "C6-SKX", "133" } };
+
+struct fixture {
+	char *root;
+	char *originals;
+	struct host_cap_settings settings;
+	struct host_cap *cap;
+};
+
+static void put(const struct fixture *fixture, const char *name, const char *text)
+{
+	g_autofree char *path = g_build_filename(fixture->root, name, NULL);
+	g_autofree char *directory = g_path_get_dirname(path);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_cmpint(g_mkdir_with_parents(directory, 0700), ==, 0);
+	g_file_set_contents(path, text, -1, &error);
+	g_assert_no_error(error);
+}
+
+static char *get(const struct fixture *fixture, const char *name)
+{
+	g_autofree char *path = g_build_filename(fixture->root, name, NULL);
+	char *text = NULL;
+
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	return g_strstrip(text);
+}
+
+static void assert_holds(const struct fixture *fixture, const char *name, const char *expected)
+{
+	g_autofree char *text = get(fixture, name);
+
+	g_assert_cmpstr(text, ==, expected);
+}
+
+/* A file that takes whatever is written to it and stays as it is. */
+static void make_deaf(const struct fixture *fixture, const char *name)
+{
+	g_autofree char *path = g_build_filename(fixture->root, name, NULL);
+
+	g_assert_cmpint(g_unlink(path), ==, 0);
+	g_assert_cmpint(symlink("/dev/null", path), ==, 0);
+}
+
+static void put_cpu(const struct fixture *fixture, int cpu)
+{
+	static const char *const freq[][2] = {
+		{ "scaling_max_freq", "2660000\n" },
+		{ "cpuinfo_min_freq", "1596000\n" },
+		{ "scaling_cur_freq", "1596000\n" },
+		{ "scaling_available_frequencies", "2661000 2660000 1862000 1596000 \n" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(freq); i++) {
+		g_autofree char *name = g_strdup_printf(CPU "cpu%d/cpufreq/%s", cpu, freq[i][0]);
+
+		put(fixture, name, freq[i][1]);
+	}
+	for (int s = 0; s < STATES; s++) {
+		const char *const files[][2] = { { "name", states[s].name },
+						 { "latency", states[s].latency },
+						 { "disable", "0\n" },
+						 { "usage", "100\n" } };
+
+		for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+			g_autofree char *name = g_strdup_printf(CPU "cpu%d/cpuidle/state%d/%s",
+								cpu, s, files[i][0]);
+
+			put(fixture, name, files[i][1]);
+		}
+	}
+}
+
+static void setup(struct fixture *fixture, gconstpointer data)
+{
+	fixture->root = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
+	fixture->originals = g_build_filename(fixture->root, "run", "caps", NULL);
+	for (int cpu = 0; cpu < CPUS; cpu++)
+		put_cpu(fixture, cpu);
+	put(fixture, CPU "cpufreq/boost", "1\n");
+	put(fixture, CPU "cpuidle/current_driver", "intel_idle\n");
+	fixture->settings = (struct host_cap_settings){ .host = "h1",
+							.sys_root = fixture->root,
+							.dev_root = fixture->root,
+							.originals = fixture->originals,
+							.max_mhz = 1900,
+							.max_cstate = "C1",
+							.check_s = 3600 };
+}
+
+static void teardown(struct fixture *fixture, gconstpointer data)
+{
+	const char *const argv[] = { "rm", "-rf", fixture->root, NULL };
+
+	host_cap_free(fixture->cap);
+	g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
+				   NULL, NULL, NULL));
+	g_free(fixture->originals);
+	g_free(fixture->root);
+}
+
+static void start(struct fixture *fixture)
+{
+	g_autoptr(GError) error = NULL;
+
+	fixture->cap = host_cap_new(&fixture->settings, &error);
+	g_assert_no_error(error);
+}
+
+/* The vm as it was before anyone touched it. */
+static void assert_untouched(const struct fixture *fixture)
+{
+	assert_holds(fixture, CPU "cpufreq/boost", "1");
+	for (int cpu = 0; cpu < CPUS; cpu++) {
+		g_autofree char *freq = g_strdup_printf(CPU "cpu%d/cpufreq/scaling_max_freq", cpu);
+
+		assert_holds(fixture, freq, "2660000");
+		for (int s = 0; s < STATES; s++) {
+			g_autofree char *idle =
+				g_strdup_printf(CPU "cpu%d/cpuidle/state%d/disable", cpu, s);
+
+			assert_holds(fixture, idle, "0");
+		}
+	}
+	g_assert_false(g_file_test(fixture->originals, G_FILE_TEST_EXISTS));
+}
+
+static void assert_capped(const struct fixture *fixture)
+{
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1862000");
+	assert_holds(fixture, CPU "cpu1/cpufreq/scaling_max_freq", "1862000");
+	assert_holds(fixture, CPU "cpufreq/boost", "0");
+	assert_holds(fixture, CPU "cpu0/cpuidle/state0/disable", "0");
+	assert_holds(fixture, CPU "cpu0/cpuidle/state1/disable", "0");
+	assert_holds(fixture, CPU "cpu1/cpuidle/state2/disable", "1");
+	assert_holds(fixture, CPU "cpu1/cpuidle/state3/disable", "1");
+}
+
+/* A column of the row of `knob`; "-" for null. */
+static char *column(const struct fixture *fixture, const char *knob, const char *key)
+{
+	g_autoptr(json_t) rows = host_cap_json(fixture->cap);
+	const json_t *row;
+	size_t index;
+
+	json_array_foreach(rows, index, row)
+	{
+		const char *text = json_string_value(json_object_get(row, key));
+
+		if (g_strcmp0(json_string_value(json_object_get(row, "knob")), knob) == 0)
+			return g_strdup(text ? text : "-");
+	}
+	g_error("no row \"%s\"", knob);
+}
+
+static void assert_column(const struct fixture *fixture, const char *knob, const char *key,
+			  const char *expected)
+{
+	g_autofree char *text = column(fixture, knob, key);
+
+	g_assert_cmpstr(text, ==, expected);
+}
+
+static void assert_reason(const struct fixture *fixture, const char *knob, const char *words)
+{
+	g_autofree char *text = column(fixture, knob, "reason");
+
+	g_test_message("%s: %s", knob, text);
+	g_assert_nonnull(strstr(text, words));
+}
+
+static void test_caps_are_set_shown_and_put_back(struct fixture *fixture, gconstpointer data)
+{
+	start(fixture);
+	assert_capped(fixture);
+	assert_column(fixture, "frequency", "requested", "1900 MHz");
+	assert_column(fixture, "frequency", "set", "1862 MHz");
+	assert_column(fixture, "frequency", "read_back", "1862 MHz");
+	assert_column(fixture, "frequency", "effective", "yes");
+	assert_column(fixture, "boost", "effective", "yes");
+	assert_column(fixture, "idle", "requested", "C1");
+	assert_column(fixture, "idle", "read_back", "4 of 4 states off");
+	/* No CPU was idle yet: nothing is known. */
+	assert_column(fixture, "idle", "effective", "unknown");
+	g_assert_cmpint(host_cap_effect(fixture->cap), ==, HOST_KNOB_UNKNOWN);
+	/* One entry that was under way when the state was disabled, and many of an allowed one. */
+	put(fixture, CPU "cpu0/cpuidle/state3/usage", "101\n");
+	put(fixture, CPU "cpu0/cpuidle/state1/usage", "500\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "idle", "effective", "yes");
+	g_assert_cmpint(host_cap_effect(fixture->cap), ==, HOST_KNOB_EFFECTIVE);
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_untouched(fixture);
+}
+
+static void test_a_machine_that_ignores_writes_is_found_out(struct fixture *fixture,
+							    gconstpointer data)
+{
+	make_deaf(fixture, CPU "cpu1/cpufreq/scaling_max_freq");
+	make_deaf(fixture, CPU "cpufreq/boost");
+	make_deaf(fixture, CPU "cpu0/cpuidle/state3/disable");
+	put(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000\n");
+	make_deaf(fixture, CPU "cpu0/cpufreq/scaling_max_freq");
+	start(fixture);
+	assert_column(fixture, "frequency", "effective", "no");
+	assert_reason(fixture, "frequency", "reads back");
+	assert_column(fixture, "boost", "effective", "no");
+	assert_column(fixture, "idle", "effective", "no");
+	assert_reason(fixture, "idle", "not disabled");
+	g_assert_cmpint(host_cap_effect(fixture->cap), ==, HOST_KNOB_NOT_EFFECTIVE);
+	/* It stays so, whatever comes. */
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "frequency", "effective", "no");
+}
+
+static void test_a_cpu_that_runs_faster_is_found_out(struct fixture *fixture, gconstpointer data)
+{
+	start(fixture);
+	put(fixture, CPU "cpu1/cpufreq/scaling_cur_freq", "1900000\n"); /* within tolerance */
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "frequency", "effective", "yes");
+	put(fixture, CPU "cpu1/cpufreq/scaling_cur_freq", "2660000\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "frequency", "effective", "no");
+	assert_reason(fixture, "frequency", "ran at 2660 MHz");
+	put(fixture, CPU "cpu1/cpufreq/scaling_cur_freq", "1596000\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "frequency", "effective", "no");
+}
+
+static void test_somebody_else_turning_the_knob_is_found_out(struct fixture *fixture,
+							     gconstpointer data)
+{
+	start(fixture);
+	put(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "frequency", "effective", "no");
+	assert_column(fixture, "frequency", "read_back", "2660 MHz");
+}
+
+/* As haltpoll does: "disable" reads back 1, and the state is entered as before. */
+static void enter_deep(const struct fixture *fixture, const char *usage)
+{
+	put(fixture, CPU "cpu0/cpuidle/state3/usage", usage);
+}
+
+static void test_states_that_are_entered_all_the_same_fall_back(struct fixture *fixture,
+								gconstpointer data)
+{
+	g_autofree char *bytes = NULL;
+	gsize length;
+	g_autofree char *path = g_build_filename(fixture->root, "cpu_dma_latency", NULL);
+
+	put(fixture, "cpu_dma_latency", "");
+	start(fixture);
+	enter_deep(fixture, "455\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "idle", "set", "cpu_dma_latency 2 us");
+	assert_column(fixture, "idle", "read_back", "2 us");
+	assert_column(fixture, "idle", "effective", "unknown");
+	g_assert_true(g_file_get_contents(path, &bytes, &length, NULL));
+	g_assert_cmpuint(length, ==, sizeof(int32_t));
+	g_assert_cmpint(*(int32_t *)bytes, ==, 2);
+	put(fixture, CPU "cpu0/cpuidle/state1/usage", "900\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "idle", "effective", "yes");
+	enter_deep(fixture, "999\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "idle", "effective", "no");
+	assert_reason(fixture, "idle", "though cpu_dma_latency is held");
+}
+
+static void test_without_the_fall_back_it_is_not_effective(struct fixture *fixture,
+							   gconstpointer data)
+{
+	start(fixture);
+	enter_deep(fixture, "455\n");
+	host_cap_check(fixture->cap);
+	assert_column(fixture, "idle", "effective", "no");
+	assert_reason(fixture, "idle", "though they are disabled");
+}
+
+static void test_names_decide_not_numbers(struct fixture *fixture, gconstpointer data)
+{
+	fixture->settings.max_cstate = "C6"; /* the driver says C6-SKX */
+	start(fixture);
+	assert_column(fixture, "idle", "set", "none is deeper");
+	assert_column(fixture, "idle", "effective", "yes");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	fixture->settings.max_cstate = "C3";
+	start(fixture);
+	assert_column(fixture, "idle", "set", "-");
+	assert_column(fixture, "idle", "effective", "no");
+	assert_reason(fixture, "idle", "not offered by the driver intel_idle");
+	assert_reason(fixture, "idle", "POLL, C1, C1E, C6-SKX");
+	assert_holds(fixture, CPU "cpu0/cpuidle/state3/disable", "0");
+}
+
+static void test_a_frequency_below_the_lowest_is_refused(struct fixture *fixture,
+							 gconstpointer data)
+{
+	fixture->settings.max_mhz = 1000;
+	start(fixture);
+	assert_column(fixture, "frequency", "set", "-");
+	assert_column(fixture, "frequency", "effective", "no");
+	assert_reason(fixture, "frequency", "no lower than 1596 MHz");
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000");
+}
+
+static void test_a_machine_without_cpufreq_says_so(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *path =
+		g_build_filename(fixture->root, CPU "cpu1/cpufreq/scaling_max_freq", NULL);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(cpu_freq_available(fixture->root, NULL));
+	g_unlink(path);
+	g_assert_false(cpu_freq_available(fixture->root, &error));
+	g_assert_nonnull(strstr(error->message, "cpu1"));
+	g_assert_false(cpu_freq_available("/nonexistent", NULL));
+}
+
+/* A process that sets the caps and dies. */
+static void crash(struct fixture *fixture)
+{
+	const pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(host_cap_new(&fixture->settings, NULL) ? 0 : 1);
+	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+	g_assert_cmpint(status, ==, 0);
+}
+
+static void test_what_a_dead_process_left_is_put_back(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	guint count;
+
+	crash(fixture);
+	assert_capped(fixture);
+	/* `virtbed lab down` */
+	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(count, ==, 2 + 1 + 4);
+	assert_untouched(fixture);
+	g_assert_true(cap_originals_recover(fixture->originals, &count, &error));
+	g_assert_cmpuint(count, ==, 0);
+	/* The next start: what it puts back at its end is what was there before the first. */
+	crash(fixture);
+	fixture->settings.max_mhz = 1596;
+	start(fixture);
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "1596000");
+	g_clear_pointer(&fixture->cap, host_cap_free);
+	assert_untouched(fixture);
+}
+
+static void test_one_process_holds_the_knobs(struct fixture *fixture, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	guint count;
+
+	start(fixture);
+	g_assert_null(host_cap_new(&fixture->settings, &error));
+	g_assert_error(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_HELD);
+	/* Nor does `lab down` put back what a living process has set. */
+	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_cmpuint(count, ==, 0);
+	assert_capped(fixture);
+}
+
+static void put_originals(const struct fixture *fixture, const char *boot_id, const char *lines)
+{
+	g_autofree char *text = g_strdup_printf("virtbed-caps 1 %s\n%s", boot_id, lines);
+
+	put(fixture, "run/caps", text);
+}
+
+static void test_originals_are_believed_only_so_far(struct fixture *fixture, gconstpointer data)
+{
+	g_autofree char *boot_id = clock_boot_id();
+	g_autofree char *lines = g_strdup_printf("%s/victim\tx\n"
+						 "%s/cpufreq/../victim\tx\n"
+						 "relative/cpufreq/victim\tx\n"
+						 "no tab\n"
+						 "%s/" CPU "cpufreq/boost\t0\n"
+						 "%s/" CPU "cpu0/cpufreq/scaling_max_freq\t15",
+						 fixture->root, fixture->root, fixture->root,
+						 fixture->root);
+	guint count;
+
+	put(fixture, "victim", "unharmed");
+	/* Of an earlier boot: the kernel has put everything back. */
+	put_originals(fixture, "another-boot", lines);
+	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_cmpuint(count, ==, 0);
+	assert_untouched(fixture);
+	/* Only knobs are written, and a line that was cut is none. */
+	put_originals(fixture, boot_id, lines);
+	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_cmpuint(count, ==, 1);
+	assert_holds(fixture, "victim", "unharmed");
+	assert_holds(fixture, CPU "cpufreq/boost", "0");
+	assert_holds(fixture, CPU "cpu0/cpufreq/scaling_max_freq", "2660000");
+	put(fixture, "run/caps", "rubbish");
+	g_assert_true(cap_originals_recover(fixture->originals, &count, NULL));
+	g_assert_cmpuint(count, ==, 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	/* Warnings are what is tested here. */
+	g_log_set_always_fatal(G_LOG_LEVEL_ERROR);
+#define ADD(name, function) \
+	g_test_add("/host-cap/" name, struct fixture, NULL, setup, function, teardown)
+	ADD("caps are set, shown and put back", test_caps_are_set_shown_and_put_back);
+	ADD("a machine that ignores writes is found out",
+	    test_a_machine_that_ignores_writes_is_found_out);
+	ADD("a CPU that runs faster is found out", test_a_cpu_that_runs_faster_is_found_out);
+	ADD("a knob that another program turns is found out",
+	    test_somebody_else_turning_the_knob_is_found_out);
+	ADD("states that are entered all the same fall back",
+	    test_states_that_are_entered_all_the_same_fall_back);
+	ADD("without the fall-back it is not effective",
+	    test_without_the_fall_back_it_is_not_effective);
+	ADD("names decide, not numbers", test_names_decide_not_numbers);
+	ADD("a frequency below the lowest is refused",
+	    test_a_frequency_below_the_lowest_is_refused);
+	ADD("a machine without cpufreq says so", test_a_machine_without_cpufreq_says_so);
+	ADD("what a dead process left is put back", test_what_a_dead_process_left_is_put_back);
+	ADD("one process holds the knobs", test_one_process_holds_the_knobs);
+	ADD("originals are believed only so far", test_originals_are_believed_only_so_far);
+	return g_test_run();
+}
