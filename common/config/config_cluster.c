@@ -169,7 +169,7 @@ char *config_cluster_check_simulated(const struct config_cluster *cluster)
 		return g_strdup_printf("simulated.speed: %g is not above 0 and at most %g",
 				       simulated->speed, SPEED_MAX);
 	if (cluster->local_scheduler)
-		return g_strdup("local_scheduler: one that runs already says itself whether it "
+		return g_strdup("local_scheduler: a local scheduler that runs already says itself whether it "
 				"simulates; leave out simulated");
 	if (cluster->shared)
 		return g_strdup("shared: hosts of a simulated cluster cannot be shared; leave one "

@@ -114,8 +114,8 @@ char *config_sharing_check(const struct config *config)
 		return g_strdup("environment.sharing: tasks are serial or share hosts; leave out "
 				"serial or sharing");
 	if (config->clusters_count != 1)
-		return g_strdup_printf("clusters: %u, but environment.sharing is about the hosts of "
-				       "one; give one cluster, whose nodes are the hosts",
+		return g_strdup_printf("clusters: %u, but environment.sharing is about the hosts of one "
+				       "cluster; give one cluster, whose nodes are the hosts",
 				       config->clusters_count);
 	if (environment->special_count > 0 || environment->pstates != 1 || environment->lead_s != 0)
 		return g_strdup("environment: special, pstates and lead_s are of no use with "
