@@ -23,7 +23,7 @@
 
 /* Tasks may last so many times as long before fewer of them are measured, and before fewer arrive in a run. */
 #define CONFIG_FIT_LONGER 1.5
-#define CONFIG_FIT_MUCH_LONGER 2.4
+#define CONFIG_FIT_MUCH_LONGER 3.0
 
 /* The fewest tasks in a run, and measurements of a pair of type and cluster, that still tell policies apart. */
 #define CONFIG_FIT_TASKS 36

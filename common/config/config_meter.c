@@ -24,7 +24,7 @@ enum {
 };
 
 #define INTERVAL_S 1.0
-#define INTERVAL_MIN_S 0.05 /* RAPL is not to be read faster (platform-power.md, section 5) */
+#define INTERVAL_MIN_S 0.05 /* RAPL is not to be read faster (docs/reference/meters.md) */
 #define INTERVAL_MAX_S 60.0
 
 static const char *const kind_names[] = {

@@ -80,7 +80,7 @@ add_lab_to_fit() {
 	echo '{"cores": 2, "speed": 0.25}' >"$BATS_TEST_TMPDIR/probe.json"
 	run_start run "$config" --estimates "$estimates" --policy easy --limit 1 --out "$out" \
 		--probe "$BATS_TEST_TMPDIR/probe.json"
-	run_wait_for "4.0 times as long here as elsewhere: 5 measurements of each type on each cluster instead of 12, and 36 tasks in a run"
+	run_wait_for "4.0 times as long here as elsewhere: 5 measurements of each type on each cluster instead of 12, and 45 tasks in a run"
 	within 60 jq -e ".profile_repeats == 5" "$out/plan.json"
 	kill -TERM "$run_pid"
 	run_wait
