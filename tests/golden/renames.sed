@@ -25,3 +25,4 @@ s/what would give way there is worth as much, or of Pair earns as much/the tasks
 s/it and what runs there earn more, with \+algorithm-3 no less, if that goes first/it and the tasks there earn more, with +algorithm-3 no less, if those go first/
 s/was put off, and its time has not come/it is deferred, and its time has not come/
 s/the queue has no place left/the queue is full/
+s/it queues tasks on machines, and the nodes here have no queues/it queues tasks on clusters, and the clusters here have no queues/
