@@ -246,7 +246,7 @@ grep_output() {
 	[[ $(local_get c2 /v1/tasks/other | jq -j .output | tail -n 1) == 1235 ]]
 	run ! grep_output c2 other ^secret
 	local_get c2 '/v1/events?after=0' | jq -e '.events[] | select(.kind == "node-down" and .node == 0 and
-		(.detail.reason | test("anew for another user")))'
+		(.detail.reason | test("again for another user")))'
 	# MPI ranks run as users, too; here beside those of another one in a VM of their own.
 	within 120 local_all_ready c2
 	local_put c2 ranks "$(local_task is_cg S 2 1 '[0]' 600 | jq -c '. + {user: 1235}')"
