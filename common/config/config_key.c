@@ -163,7 +163,7 @@ static char *refusal(const struct config_key *key, double value)
 	g_autofree char *range = config_key_range(key);
 	g_autofree char *max = bound_of(key, key->max);
 	g_autofree char *text = g_strdup_printf(is_whole(key) ? "%.0f" : "%g", value);
-	const bool below = !(value >= key->min) || (key->above_min && value <= key->min);
+	const bool below = !isfinite(value) || !(value >= key->min) || (key->above_min && value <= key->min);
 
 	if (key->range == CONFIG_RANGE_MOST && below)
 		return g_strdup_printf("%s is %s", text,
@@ -180,8 +180,8 @@ static char *check_number(const struct config_key *key, enum config_kind kind, c
 	const bool absent = !key->needed && key->kind != CONFIG_KIND_LIST && key->zero != CONFIG_ZERO_IS_VALUE &&
 			    fpclassify(key->fallback) == FP_ZERO && fpclassify(value) == FP_ZERO;
 
-	if (absent || (value >= key->min && value <= key->max && !(key->above_min && value <= key->min) &&
-		       !(key->below_max && value >= key->max)))
+	if (absent || (isfinite(value) && value >= key->min && value <= key->max &&
+		       !(key->above_min && value <= key->min) && !(key->below_max && value >= key->max)))
 		return NULL;
 	return refusal(key, value);
 }

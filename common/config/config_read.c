@@ -20,7 +20,7 @@
 
 #define TEXT_MAX 4096
 
-/* Room that a sequence of names must not exceed; keeps a hostile file from eating the memory. */
+/* The most bytes of a file; keeps a hostile file from eating the memory. */
 #define MAX_FILE_BYTES (4 * 1024 * 1024)
 
 struct walk {
@@ -107,7 +107,8 @@ static bool is_visible(const char *text)
 {
 	g_autofree char *shown = visible_lines(text);
 
-	return strcmp(shown, text) == 0;
+	/* YAML takes U+FFFE and U+FFFF as escapes only, and they are written as they are. */
+	return strcmp(shown, text) == 0 && !strstr(text, "\xef\xbf\xbe") && !strstr(text, "\xef\xbf\xbf");
 }
 
 /* `kind`: of the key, or of each entry of its list. */

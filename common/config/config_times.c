@@ -36,7 +36,9 @@ static struct rate cluster_rate(const struct config *config, const struct config
 		const struct config_estimate *estimate =
 			config_estimate(config, type->name, cluster->name);
 
-		if (!estimate || !(type->share > 0))
+		/* The checks come later: cores and nodes may still be 0. */
+		if (!estimate || !(type->share > 0) || cluster->cores == 0 ||
+		    config_type_nodes(type, cluster) == 0)
 			continue;
 		share += type->share;
 		etc_s += type->share * estimate->etc_s;

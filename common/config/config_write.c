@@ -96,8 +96,14 @@ static void write_key(GString *out, const struct config_key *key, const char *da
 
 	g_string_append_printf(out, "%s:", key->name);
 	if (key->kind == CONFIG_KIND_SECTION) {
+		const gsize start = out->len;
+
 		g_string_append_c(out, '\n');
 		write_section(out, key->section, *(const char *const *)place, indent + 2, false);
+		if (out->len == start + 1) { /* all of its keys are absent */
+			g_string_truncate(out, start);
+			g_string_append(out, " {}\n");
+		}
 	} else if (key->kind == CONFIG_KIND_LIST) {
 		write_list(out, key, *(const char *const *)place, *(const uint32_t *)(data + key->count_offset),
 			   indent);

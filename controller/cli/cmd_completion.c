@@ -47,7 +47,7 @@ static void print_bash(void)
 	print_values("report", "format", 'f', COMMAND_REPORT_FORMATS);
 	print_values("report", "chart", 'c', kinds);
 	print_values("report", "table", 't', REPORT_CSV_TABLES);
-	fputs("\t\"config keys\") words=$(virtbed config keys --paths 2>/dev/null) ;;\n"
+	fputs("\t\"config keys\") [[ $current == -* ]] || words=$(virtbed config keys --paths 2>/dev/null) ;;\n"
 	      "\tesac\n"
 	      "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
 	      "}\n"

@@ -427,7 +427,7 @@ int cmd_config(int argc, char **argv)
 	    !number_option("--timeout", timeout, 0.001, NUMBER_OPTION_SECONDS_MAX, &timeout_s, &error))
 		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
 	listing = argc >= 2 && strcmp(argv[1], "keys") == 0;
-	if (listing ? argc > 3 : argc != 3)
+	if (listing ? argc > (man || paths ? 2 : 3) || (man && paths) : argc != 3)
 		return command_fail(COMMAND_BAD, argv[0],
 				    "give \"check\" or \"dump\" and one file, or \"keys\" and no more than one key");
 	pointless = pointless_option(argv[1], live, timeout, json, man || paths);

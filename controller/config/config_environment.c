@@ -58,7 +58,8 @@ static struct config_workload *workload_of(const struct config *config)
 		environment->trace && !environment->sharing ? 1
 		: environment->tasks_per_day > 0	    ? 86400 / environment->tasks_per_day
 							    : 0;
-	workload->duration_s = config->experiment->duration_s;
+	/* A duration outside its range is refused as the experiment's. */
+	workload->duration_s = CLAMP(config->experiment->duration_s, 0, 1e9);
 	workload->seed = environment->seed;
 	workload->utility_max = g_new0(uint32_t, 1);
 	workload->utility_max[0] =
@@ -136,7 +137,10 @@ static char *check_times(const struct config *config)
 /* Tasks in all: what takes memory and time. */
 static char *check_tasks(const struct config *config)
 {
-	const double tasks = config->workload->duration_s / config->workload->arrival_mean_s;
+	const struct config_environment *environment = config_environment(config);
+	const bool drawn = !environment->trace && !environment->sharing && !environment->pruning;
+	const double tasks =
+		drawn ? environment->tasks_per_day * config->experiment->duration_s / 86400 : 0;
 
 	if (tasks <= TASKS_MAX || !isfinite(tasks))
 		return NULL;

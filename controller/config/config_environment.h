@@ -8,7 +8,8 @@
 
 /*
  * A simulated environment (Machovec 2018, section 4.2): task types, estimates and arrivals are drawn
- * for every trial on the configured clusters; `types`, `estimates` and `workload` stay empty.
+ * for every trial on the configured clusters; types and estimates stay empty, but
+ * with pruning; a workload that the file does not give is filled in.
  */
 struct config_environment {
 	double tasks_per_day;   /* mean number of arrivals in 24 h, > 0; of no use with a trace */

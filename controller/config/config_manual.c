@@ -93,7 +93,7 @@ static const struct {
 	const char *suffix;
 	const char *unit;
 } units[] = {
-	{"_s", "s"}, {"_j", "J"}, {"_w", "W"}, {"_mib", "MiB"}, {"_mhz", "MHz"}, {"_days", "days"},
+	{"_per_s", "1/s"}, {"_s", "s"}, {"_j", "J"}, {"_w", "W"}, {"_mib", "MiB"}, {"_mhz", "MHz"}, {"_days", "days"},
 };
 
 static const char *unit_of(const struct config_key *key)

@@ -59,7 +59,7 @@ struct config_pruning {
 	double separation;       /* of the Schmitt trigger; default 0.2; 0: none */
 	double fairness;         /* factor; default 0.05 */
 	double cull_threshold;   /* of MOC; default 0.3 */
-	bool evict;              /* baselines, too, take executing tasks off at deadlines; default yes */
+	bool evict;              /* baselines, too, take executing tasks off at deadlines; default true */
 	uint32_t merge;          /* most impulses of a completion time; default 0: exact */
 	double *prices;          /* prices_count: of an hour of each cluster; none: 1 each */
 	uint32_t prices_count;

@@ -129,7 +129,7 @@ use_huge_blade() {
 	run "$virtbed" run "$config" --policy max-upr --limit 1 --out "$out" --resume
 	echo "$output"
 	[ "$status" -eq 2 ]
-	[[ "$output" == *"$out was fitted to more CPU time than this machine lets us use now: its VMs may use 600.00 cores, more than 80 % of the "*"give it the CPUs back, or start anew in another directory (--out)"* ]]
+	[[ "$output" == *"$out was fitted to more CPU time than this machine lets us use now: its VMs may use 600.00 cores, more than 80 % of the "*"give it the CPUs back, or start in another directory (--out)"* ]]
 }
 
 # The counters of a steady lab's metronome, as its supervisor writes them, until its directory goes. Once there is a file

@@ -426,7 +426,7 @@ local_both_paused() {
 }
 
 local_both_went_on() {
-	[ "$(local_logged "$1" "for which it was paused from outside")" = 2 ]
+	[ "$(local_logged "$1" "after it was paused from outside for")" = 2 ]
 }
 
 local_waits_to_start() {

@@ -83,6 +83,7 @@ static const struct bad_case bad_cases[] = {
 	{ "name: t", "%TAG !e! tag:e:\n---\nname: t", "a %TAG directive" },
 	{ "name: t", "name: t\n<<: {patience: 2}", ":2:1: unknown key '<<'" },
 	{ "name: t", "name: t\nname: u", "mapping field already seen: name" },
+	{ "name: t", "name: t\ndescription: \"a\\uFFFFb\"", ":2:14: description: " },
 	{ "name: t", "name: \"t\\0u\"", ":1:7: a character of code 0" },
 	{ "nodes: 2", "knots: 2", ":4:5: unknown key 'knots'; known here: name, nodes" },
 	{ "nodes: 2", "nodes: -2", ":4:12: clusters[0].nodes: '-2' is not a whole number" },
