@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/duplicates.h"
 
+#include <glib.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/config/config.h"
 
 uint32_t duplicate_name(const char *const *names, uint32_t count)
 {
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+
 	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t j = 0; j < i; j++)
-			if (strcmp(names[i], names[j]) == 0)
-				return i;
+		if (!g_hash_table_add(seen, (gpointer)names[i]))
+			return i;
 	return count;
 }
 

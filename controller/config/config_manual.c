@@ -108,9 +108,13 @@ static const char *unit_of(const struct config_key *key)
 static char *traits_of(const struct config_key *key)
 {
 	g_autofree char *fallback = config_key_fallback(key);
-	g_autofree char *range = config_key_range(key);
+	struct config_key shown = *key;
+	g_autofree char *range = NULL;
 	GString *text = g_string_new(key->needed ? "needed" : NULL);
 
+	/* A 0 that is refused is outside the range, although its errors name a range from 0. */
+	shown.above_min |= key->kind <= CONFIG_KIND_NUMBER && key->zero == CONFIG_ZERO_IS_REFUSED && !(key->min > 0);
+	range = config_key_range(&shown);
 	if (fallback)
 		g_string_append_printf(text, "%sdefault %s", text->len ? ", " : "", fallback);
 	if (range)
