@@ -95,7 +95,7 @@ refused() {
 	done
 	kill -INT "$pid"
 	# It may have been faster than the signal.
-	wait "$pid" || grep -q "interrupted; what is done is in part" message
+	wait "$pid" || grep -q "interrupted; the results so far are in part" message
 	virtbed study "$CONFIG" --out part
 	same_as_whole part
 }
