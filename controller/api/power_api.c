@@ -93,7 +93,7 @@ static void put_samples(GString *text, const struct run_session *session,
 	}
 }
 
-/* Names are letters, digits and dashes (common/config_check.c). */
+/* Names are letters, digits and dashes (common/config/config_check.c). */
 static void put_host(GString *text, const struct run_session *session, const struct config_cluster *cluster,
 		     const struct remote_meter *meter, int64_t after_us)
 {

@@ -159,9 +159,10 @@ int64_t remote_link_samples_seq(const struct remote_link *link);
 
 /*
  * Acknowledges events, so that the local scheduler may forget tasks that ended. Two phases:
- * note_read(), to be called when all events read so far are recorded, marks them; acknowledge()
- * acknowledges the previous mark, to be called when it is committed. A mark is acknowledged only
- * once all requests made before it are answered, so it takes two calls of note_read().
+ * remote_link_note_read(), to be called when all events read so far are recorded, marks them;
+ * remote_link_acknowledge(), to be called when they are committed, acknowledges the previous mark. A mark is acknowledged only
+ * once all requests made before it are answered, so it takes two calls of
+ * remote_link_note_read().
  */
 void remote_link_note_read(struct remote_link *link);
 void remote_link_acknowledge(struct remote_link *link);
@@ -190,7 +191,7 @@ typedef void (*remote_link_done_f)(int status, json_t *body, const GError *error
  * Sends an idempotent request when its turn comes, and repeats it until it is answered or the local
  * scheduler is away; none is sent while it is away. The request is also given up if it alone is not
  * answered for as long, or if all its answers are unusable: malformed, or a status of 500 or above
- * (a PUT is given up at the first of these). Only "not now" (503), of which a note is made, is
+ * (a PUT is given up at the first such status). Only "not now" (503), of which a note is made, is
  * repeated without limit. `body` is borrowed. The main loop calls `done` once, unless the link is
  * freed before or remote_link_forget() was called.
  */

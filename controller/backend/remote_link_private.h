@@ -62,7 +62,7 @@ struct remote_link {
 	/* when samples were last requested, and when those last read were requested */
 	int64_t samples_asked_ns, samples_read_ns;
 	int64_t nodes_asked_ns, identified_ns;
-	int64_t usage_asked_ns, usage_answered_ns; /* told: answered */
+	int64_t usage_asked_ns, usage_answered_ns; /* last requested, last answered */
 	/*
 	 * When usage_stream's last complete answer was requested; 0: there may be more, or the peer
 	 * does not record usage yet.

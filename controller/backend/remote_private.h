@@ -208,7 +208,7 @@ void remote_attempt_check(struct remote_attempt *entry);
 /*
  * Repeats requests that were given up; to be called periodically. An attempt of which nothing is
  * known for as long as a local scheduler may be silent is abandoned, as if the local scheduler were
- * away. Returns whether nothing had to be repeated.
+ * away. Returns whether the attempt has not ended and its state is not in doubt.
  */
 bool remote_attempt_guard(struct remote_attempt *entry, int64_t now_ns);
 

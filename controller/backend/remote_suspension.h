@@ -49,7 +49,7 @@ struct remote_interval {
 };
 
 /*
- * The intervals from `from_ns` to `to_ns`, in order: GArray of struct remote_stretch, owned by the
+ * The intervals from `from_ns` to `to_ns`, in order: GArray of struct remote_interval, owned by the
  * caller. A task that was never suspended has a single one, with `nodes` NULL.
  */
 GArray *remote_suspensions_intervals(const GPtrArray *suspensions, int64_t from_ns, int64_t to_ns);

@@ -73,7 +73,7 @@ static void print_queueing(const struct policy_ops *const *list, uint32_t count)
 		table_text(table, list[i]->section);
 		table_text(table, list[i]->summary);
 	}
-	puts("\nThese put tasks with hard deadlines into the queues of machines, knowing how execution\n"
+	puts("\nThese put tasks with hard deadlines into the queues of clusters, knowing how execution\n"
 	     "times are distributed. They decide at changes and take no modifiers:");
 	table_print(table, 0, stdout);
 }

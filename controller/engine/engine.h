@@ -179,7 +179,7 @@ struct engine_result {
 	/* The most that could be earned, filled in by the caller; 0: not known. */
 	double utility_max;
 	/* Shared hosts. Memory is in whole hosts, of the VMs that were paused or went elsewhere. */
-	uint64_t pauses;    /* tasks that were paused */
+	uint64_t pauses;    /* pauses of tasks; a task may have several */
 	uint64_t migrations;
 	double paused_memory;
 	double moved_memory;

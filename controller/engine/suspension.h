@@ -52,7 +52,8 @@ void engine_unclaim(struct engine *engine, uint32_t task);
 void engine_handle_suspension(struct engine *engine, const struct backend_event *event);
 
 /*
- * Cleans up after a suspended task, or one being suspended or resumed, ended or lost its attempt.
+ * Cleans up after a task that was suspended, being suspended or being resumed has ended or lost its
+ * attempt.
  * To be called after its state has changed from `state`.
  */
 void engine_end_suspension(struct engine *engine, uint32_t task, enum engine_task_state state);

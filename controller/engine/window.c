@@ -10,8 +10,8 @@
  * used in the window, less the energy that running tasks will still use: EEC x max(0, 1 - executed
  * / ETC) each, but for a task longer than a window no more than it uses in a window's length. So
  * the tasks that run when a window ends fit into the next one, too. Meters report a moment only
- * after it has passed: the energy used is taken as of the last moment that all meters have
- * reported, and from there on estimates count, also of tasks that have left their nodes since then.
+ * after it has passed: the energy used is taken as of the last moment that all meters which
+ * still report have reported (a silent one is taken to draw its last power), and from there on estimates count, also of tasks that have left their nodes since then.
  */
 #include <jansson.h>
 #include <math.h>

@@ -77,7 +77,7 @@ bool engine_window_suspended(const struct engine *engine, uint32_t task);
 
 /* window_measure.c */
 
-/* Up to which time all meters have reported; now at the latest. */
+/* What the samples of the meters cover; its until_s is now at the latest. */
 struct backend_watermark engine_window_watermark(const struct engine *engine);
 
 /*

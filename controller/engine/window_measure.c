@@ -2,7 +2,7 @@
 /*
  * Measures how well a limit per window (window_turn.c) is kept: the overshoot, by how much it was
  * exceeded, and the reaction, how long that took. Meters report a moment only after it has passed,
- * so both are taken as of moments that all meters have reported. A span that has ended is kept
+ * so both are taken as of moments that all meters which still report have reported. A span that has ended is kept
  * until all meters, silent ones included, have reported its end, and until no task that ran in it
  * is being suspended any more. Until then both values are what is known so far: a silent meter is
  * taken to draw its last power, and a task that is being suspended is taken to run.

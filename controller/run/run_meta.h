@@ -6,8 +6,8 @@
 /*
  * Writes the provenance of a measured experiment into the store's meta (docs/reference/store.md):
  * versions, the configuration's name, the virtualization of VMs, the kinds of CPU caps and meters,
- * and this machine. To be called once the local schedulers have answered. Keeps the values that are
- * there and logs them again.
+ * and this machine. To be called once the local schedulers have answered. May be called again
+ * after a restart: it writes the values again and keeps the time of the start.
  */
 bool run_meta_write(struct run_session *session, GError **error);
 

@@ -75,7 +75,7 @@ void domain_list(struct host *host, const char *prefix, host_done_f done, gpoint
 
 /*
  * Identifies a VM among those that had the same name, one after the other: the VM that existed
- * while *boots was `boot`. Each domain_create() raises *boots before it begins.
+ * while *boots was `boot`. The caller raises *boots before each domain_create().
  */
 struct domain_boot {
 	const gint *boots; /* atomic; outlives the host's threads */

@@ -60,7 +60,7 @@ break_store() {
 		UPDATE submission SET utility_max = -1 WHERE task = 2;
 		DELETE FROM submission WHERE task = 3; DELETE FROM task WHERE task = 3"
 	serve
-	run_wait_for "task 1 is quarantined: 'rubbish' is no state"
+	run_wait_for "task 1 is quarantined: 'rubbish' is not a state"
 	run_wait_for "task 2 is quarantined: its submission is invalid"
 	run_wait_for "task 3 is quarantined: its submission is missing"
 	for number in 1 2 3; do task_is $number quarantined; done

@@ -811,11 +811,11 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(scenes); i++) {
-		g_autofree char *path = g_strdup_printf("/engine/apart/%s", scenes[i].name);
+		g_autofree char *path = g_strdup_printf("/engine/async/%s", scenes[i].name);
 
 		g_test_add_data_func(path, &scenes[i], test_scene);
 	}
-	g_test_add_func("/engine/apart/it may leave while it is decided", test_leaves);
-	g_test_add_func("/engine/apart/where no thread can be had it decides at once", test_no_thread);
+	g_test_add_func("/engine/async/it may leave while it is decided", test_leaves);
+	g_test_add_func("/engine/async/where no thread can be had it decides at once", test_no_thread);
 	return g_test_run();
 }

@@ -2,7 +2,7 @@
 /*
  * The same engine on either backend, simulated clusters in virtual time and a local scheduler
  * (scripted, without VMs) in real time, decides the same. What each backend promises by itself is
- * asked in tests/unit/backend/test-backend-conformance.c.
+ * asked in tests/unit/backend/test-conformance.c.
  */
 #include <glib.h>
 #include <glib/gstdio.h>

@@ -374,7 +374,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 #define ADD(name, test) \
-	g_test_add("/carrier/simulated/" name, struct fixture, NULL, set_up, test, tear_down)
+	g_test_add("/executor/simulated/" name, struct fixture, NULL, set_up, test, tear_down)
 	ADD("tells how far a task is", test_progress);
 	ADD("a task runs as long as it should and is accounted for", test_task);
 	ADD("tasks are killed, and end at their deadline", test_kill_and_deadline);
@@ -383,6 +383,6 @@ int main(int argc, char **argv)
 	ADD("a script takes the time of its type", test_script);
 	ADD("times are drawn by seed and task", test_times);
 #undef ADD
-	g_test_add_func("/carrier/simulated/a host adds up what it draws", test_host);
+	g_test_add_func("/executor/simulated/a host adds up what it draws", test_host);
 	return g_test_run();
 }

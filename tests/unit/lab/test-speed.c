@@ -93,9 +93,9 @@ static void test_rounds_begin_anew_at_their_end(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/lab/pace/follows", test_pace_follows_what_a_round_takes);
-	g_test_add_func("/lab/pace/idle", test_an_idle_machine_is_no_reference);
-	g_test_add_func("/lab/pace/wraps", test_rounds_begin_anew_at_their_end);
-	g_test_add_func("/lab/pace/still", test_a_metronome_that_stands_still_changes_nothing);
+	g_test_add_func("/lab/speed/follows", test_pace_follows_what_a_round_takes);
+	g_test_add_func("/lab/speed/idle", test_an_idle_machine_is_no_reference);
+	g_test_add_func("/lab/speed/wraps", test_rounds_begin_anew_at_their_end);
+	g_test_add_func("/lab/speed/still", test_a_metronome_that_stands_still_changes_nothing);
 	return g_test_run();
 }
