@@ -13,9 +13,9 @@
  *                 what the metronome takes
  *   repetitions   of types are multiplied by a x speed: tasks last as long as elsewhere; at least 1
  *   experiment    where types of 1 repetition cannot shrink, and workload.tasks is given:
- *                 profile_repeats shrinks where tasks last more than CONFIG_FIT_LONGER times as long, in the mean of
- *                 those that arrive, and tasks where they last more than CONFIG_FIT_MUCH_LONGER times as long; to
- *                 CONFIG_FIT_REPEATS and CONFIG_FIT_TASKS, or what the configuration has if less
+ *                 profile_repeats shrinks where the mean arriving task lasts more than CONFIG_FIT_LONGER times
+ *                 as long, and workload.tasks where it lasts more than CONFIG_FIT_MUCH_LONGER times as long.
+ *                 Neither goes below CONFIG_FIT_REPEATS or CONFIG_FIT_TASKS, or what the configuration has if less
  *   patience      is 1 / (a x speed), at least 1: boots and others of the machine's own take so much longer
  *
  * Memory stays as it is.

@@ -23,8 +23,8 @@ enum config_meter_auth {
 
 /* Which certificates a Redfish meter accepts. */
 enum config_meter_tls {
-	CONFIG_METER_VERIFY = 0, /* those that `ca_file`, or else the system, vouches for */
-	CONFIG_METER_INSECURE,   /* any: a machine in between may read the password */
+	CONFIG_METER_VERIFY = 0, /* a certificate that `ca_file`, or else the system's CAs, signed */
+	CONFIG_METER_INSECURE,   /* any certificate: a machine in between may read the password */
 };
 
 /* Version of SNMP that an AMM is asked in. */

@@ -43,8 +43,8 @@ struct config_pruning {
 	uint32_t list_count;
 	char *pet;               /* file of entries; NULL once it is read into the list below */
 	/*
-	 * entries_count; none: a matrix of ours, of pet_seed, or where there are types those that are to
-	 * be measured.
+	 * entries_count. Without entries the execution times are measured if the configuration has types;
+	 * otherwise they are drawn from pet_seed.
 	 */
 	struct config_pet_entry *entries;
 	uint32_t entries_count;

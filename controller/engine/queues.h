@@ -6,8 +6,8 @@
 /* The engine's internals: clusters with queues. */
 
 /*
- * queues.c. All but init, finish, list and those that say otherwise are for systems with queues
- * only.
+ * queues.c. Systems without queues may call init, finish and list only, and the functions whose
+ * comments say so.
  */
 
 void engine_queues_init(struct engine *engine);

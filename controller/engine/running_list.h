@@ -25,7 +25,7 @@ void running_list_finish(struct running_list *list);
 /* Appends a task that is not in the list; `running` is copied. */
 void running_list_add(struct running_list *list, const struct sched_running *running);
 
-/* Inserts a task before those that start later; otherwise as running_list_add(). */
+/* As running_list_add(), but inserts the task in order of start, before later starts. */
 void running_list_insert(struct running_list *list, const struct sched_running *running);
 
 /* No effect if the task is not in the list. */
