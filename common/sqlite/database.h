@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/record/record.h"
+
+/*
+ * SQLite for all files of the project: opening, migration from schema to schema, checks, statements with their values
+ * in order, and records as rows (common/record/record.h). No other file binds or reads columns.
+ *
+ * A database is used by one thread at a time. Errors are DATABASE_ERROR, with the path and what was attempted, as
+ * "PATH: cannot store a task: the disk is full; make room".
+ */
+struct database;
+typedef struct database database_t;
+
+#define DATABASE_ERROR (database_error_quark())
+GQuark database_error_quark(void);
+enum database_error {
+	DATABASE_ERROR_OPEN = 1, /* it cannot be opened, or is not a file of this kind */
+	DATABASE_ERROR_SCHEMA,   /* a later version wrote it */
+	DATABASE_ERROR_FULL,     /* the disk, or a quota on it, is full */
+	DATABASE_ERROR_CORRUPT,  /* damaged or truncated */
+	DATABASE_ERROR_SQL,      /* anything else */
+};
+
+/* A step of a migration, to version `to` from the one before. */
+struct database_step {
+	/* the tables and columns of `records` with this `since` are made before `sql` is executed; NULL: only `sql` */
+	const char *sql;
+	/* a query whose result, 0 or 1, says whether the step is needed; NULL: always */
+	const char *wanted;
+};
+
+/* What a kind of file is. */
+struct database_kind {
+	const char *what;          /* in errors: "a store of virtbed" */
+	const char *reader;        /* in errors: "this virtbed" */
+	const char *cure;          /* advice in errors about damage, beginning with "; " */
+	int32_t application_id;    /* 0: not checked */
+	int version;               /* of the schema that this program writes */
+	const struct database_step *steps;   /* version + 1 elements; [0] is not used */
+	const struct record *const *records; /* NULL-terminated; tables in the order in which they are made */
+};
+
+/*
+ * Opens a file of `kind`; with `create`, makes it if it is missing and migrates an older one in one transaction.
+ * `busy_ms`: how long it waits for locks of other processes. The pages are not checked. Returns NULL with `error`.
+ */
+struct database *database_open(const struct database_kind *kind, const char *path, bool create, int busy_ms,
+			       GError **error);
+/* Rolls an open transaction back. NULL is allowed. */
+void database_close(struct database *database);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(database_t, database_close)
+
+/* The version of the schema of the open file. */
+int database_version(const struct database *database);
+const char *database_path(const struct database *database);
+/* For what has no function here, such as sqlite3_changes(). */
+sqlite3 *database_handle(struct database *database);
+
+/* SQLite's check by `sql` (NULL: of the whole file); false with `error`: damaged, or the check failed. */
+bool database_check(struct database *database, const char *sql, GError **error);
+
+/* Sets `error` from the result code `code` of the last call; `doing` is what was attempted, as "store a task". */
+void database_fail(struct database *database, int code, const char *doing, GError **error);
+
+/* Executes SQL text without rows. */
+bool database_exec(struct database *database, const char *sql, const char *doing, GError **error);
+/* BEGIN IMMEDIATE, COMMIT, ROLLBACK. A commit that fails is rolled back. */
+bool database_begin(struct database *database, GError **error);
+bool database_commit(struct database *database, GError **error);
+void database_rollback(struct database *database);
+/* Whether the transaction is still open; false with `error`: an earlier failure undid it. */
+bool database_check_begun(const struct database *database, GError **error);
+
+/*
+ * A prepared statement. The first call with `sql`, a text that lives as long as the database, prepares it; later calls
+ * with the same pointer return the same one, reset and without bindings. Borrowed. NULL with `error`.
+ */
+sqlite3_stmt *database_statement(struct database *database, const char *sql, const char *doing, GError **error);
+
+/*
+ * Values in the order of the columns: the cursor counts them. NAN is NULL in SQL, as is a missing text.
+ */
+struct database_cursor {
+	sqlite3_stmt *statement;
+	int next;
+};
+struct database_cursor database_writing(sqlite3_stmt *statement);
+struct database_cursor database_reading(sqlite3_stmt *statement);
+/* Texts must stay valid until the statement has run. */
+void database_put_text(struct database_cursor *cursor, const char *text);
+void database_put_integer(struct database_cursor *cursor, int64_t value);
+void database_put_real(struct database_cursor *cursor, double value);
+void database_put_null(struct database_cursor *cursor);
+/* Borrowed until the next step. */
+const char *database_peek_text(struct database_cursor *cursor);
+/* Valid UTF-8, since it goes into JSON and onto terminals; the caller frees. */
+char *database_get_text(struct database_cursor *cursor);
+int64_t database_get_integer(struct database_cursor *cursor);
+/* A value that is no count becomes UINT32_MAX. */
+uint32_t database_get_count(struct database_cursor *cursor);
+double database_get_real(struct database_cursor *cursor);
+bool database_is_null(const struct database_cursor *cursor);
+
+/* Executes a statement that returns no rows, and resets it. */
+bool database_run(struct database *database, sqlite3_stmt *statement, const char *doing, GError **error);
+
+/* Arguments of a query: integers, in order; the list ends with DATABASE_END. */
+#define DATABASE_END INT64_MIN
+
+/* Inserts a row, or replaces the one with the same key. `doing` as "store a task". O(log rows). */
+bool database_put(struct database *database, const struct record *record, const void *data, const char *doing,
+		  GError **error);
+/* As database_put(), and sets *ret_rowid (may be NULL); a row with the same key is an error. */
+bool database_add(struct database *database, const struct record *record, const void *data, int64_t *ret_rowid,
+		  const char *doing, GError **error);
+/*
+ * The rows of `record`'s table that fulfil `rest`, such as "WHERE run = ? ORDER BY task" (NULL: all, by key), with integer
+ * arguments up to DATABASE_END: GPtrArray of structures, each freed by record_free(). Columns of a later version than
+ * the file's are null; a file without the table has no rows. NULL with `error`.
+ */
+GPtrArray *database_list(struct database *database, const struct record *record, const char *rest, const char *doing,
+			 GError **error, ...);
+/* As database_list(), for one row; NULL without `error`: there is none. The caller frees with record_free(). */
+void *database_get(struct database *database, const struct record *record, const char *rest, const char *doing,
+		   GError **error, ...);
