@@ -25,12 +25,12 @@ enum record_type {
 	RECORD_STRUCT,   /* a structure of `of`, embedded */
 	RECORD_NUMBERS,  /* uint32_t *, owned, with its uint32_t count at count_offset */
 	RECORD_ARRAY,    /* pointer to an array of structures of `of`, owned, with its uint32_t count at count_offset */
-	RECORD_LIST,     /* GPtrArray * of structures of `of`, owned; its free function is that of the record */
+	RECORD_LIST,     /* GPtrArray * of structures of `of`, owned; `of` has a `free` */
 };
 
 /* Which value of a field stands for null, and for a key that is absent. */
 enum record_null {
-	RECORD_NULL_NEVER = 0, /* null is refused; for text, JSON and lists it is NULL where the field is optional */
+	RECORD_NULL_NEVER = 0, /* null is refused */
 	RECORD_NULL_ZERO,      /* 0, for instants: not yet */
 	RECORD_NULL_MINUS_ONE, /* -1, for durations and counters: not known */
 	RECORD_NULL_NAN,       /* NAN, for reals: not known */
@@ -62,6 +62,7 @@ struct record_field {
 	double min, max;           /* of a number, or of each in RECORD_NUMBERS; both 0: what the type holds */
 	uint32_t longest;          /* entries of a list at the most; 0: RECORD_LONGEST */
 	unsigned since;            /* SQLite: the first version of the schema with this column; 0: as the table */
+	const char *references;    /* SQLite: the table whose row this names; NULL: none */
 	const char *sql_default;   /* SQLite: of a column that is added to a table which exists, as "0"; NULL: none */
 	const char *const *words;  /* RECORD_WORD: NULL-terminated */
 	const struct record *of;   /* RECORD_STRUCT, RECORD_ARRAY, RECORD_LIST */
@@ -75,6 +76,7 @@ struct record {
 	size_t size;               /* of the structure */
 	const struct record_field *fields; /* the last one has no name */
 	bool open;                 /* unknown keys are ignored, as of a peer of a later version; else refused */
+	GDestroyNotify free;       /* frees one; for RECORD_LIST and database_list() */
 	const char *table;         /* SQLite; NULL: none */
 	unsigned since;            /* SQLite: the first version of the schema with the table */
 	bool rowid;                /* SQLite: not WITHOUT ROWID */
@@ -112,8 +114,12 @@ void record_clear(const struct record *record, void *data);
 /* Clears and frees `data`; NULL is allowed. */
 void record_free(const struct record *record, void *data);
 
-/* A deep copy, owned by the caller. */
+/* A deep copy, owned by the caller; or in `to`, which is uninitialised. */
 void *record_copy(const struct record *record, const void *data);
+void record_copy_to(const struct record *record, const void *data, void *to);
+
+/* An empty list whose elements are freed with it. */
+GPtrArray *record_list_new(const struct record *record);
 
 /* Whether all fields are equal; NANs are equal. */
 bool record_equal(const struct record *record, const void *a, const void *b);

@@ -29,9 +29,11 @@ enum database_error {
 	DATABASE_ERROR_SQL,      /* anything else */
 };
 
-/* A step of a migration, to version `to` from the one before. */
+/* A step of a migration, to a version from the one before. */
 struct database_step {
-	/* the tables and columns of `records` with this `since` are made before `sql` is executed; NULL: only `sql` */
+	/*
+	 * Executed after the tables and columns whose rows have this version as their `since` were made; NULL: that is all
+	 */
 	const char *sql;
 	/* a query whose result, 0 or 1, says whether the step is needed; NULL: always */
 	const char *wanted;
@@ -41,16 +43,18 @@ struct database_step {
 struct database_kind {
 	const char *what;          /* in errors: "a store of virtbed" */
 	const char *reader;        /* in errors: "this virtbed" */
-	const char *cure;          /* advice in errors about damage, beginning with "; " */
-	int32_t application_id;    /* 0: not checked */
+	const char *newer;         /* in errors about a later version: "; use the newer virtbed" */
+	const char *cure;          /* in errors about damage: "; put a copy of it back" */
+	int32_t application_id;    /* PRAGMA application_id of the file; 0: none */
 	int version;               /* of the schema that this program writes */
 	const struct database_step *steps;   /* version + 1 elements; [0] is not used */
 	const struct record *const *records; /* NULL-terminated; tables in the order in which they are made */
 };
 
 /*
- * Opens a file of `kind`; with `create`, makes it if it is missing and migrates an older one in one transaction.
- * `busy_ms`: how long it waits for locks of other processes. The pages are not checked. Returns NULL with `error`.
+ * Opens the file `path` for one thread; `create`: makes it if it is missing. A file in a directory without write
+ * permission is opened to be read if no WAL file is beside it. `busy_ms`: how long it waits for locks of other
+ * connections. Returns NULL with `error`.
  */
 struct database *database_open(const struct database_kind *kind, const char *path, bool create, int busy_ms,
 			       GError **error);
@@ -58,11 +62,21 @@ struct database *database_open(const struct database_kind *kind, const char *pat
 void database_close(struct database *database);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(database_t, database_close)
 
-/* The version of the schema of the open file. */
+/*
+ * Checks that the file is of its kind and not of a later version, and reads its version. `migrate`: a new file gets its
+ * tables, an older one the tables and columns that it lacks, in one transaction. The pages are not checked.
+ */
+bool database_migrate(struct database *database, bool migrate, GError **error);
+
+/* The version of the schema of the file; 0 before database_migrate(). */
 int database_version(const struct database *database);
+/* For a second connection to a file whose version is known. */
+void database_set_version(struct database *database, int version);
 const char *database_path(const struct database *database);
 /* For what has no function here, such as sqlite3_changes(). */
 sqlite3 *database_handle(struct database *database);
+/* How long the connection waits for locks of others from now on, in milliseconds. */
+void database_set_busy(struct database *database, int busy_ms);
 
 /* SQLite's check by `sql` (NULL: of the whole file); false with `error`: damaged, or the check failed. */
 bool database_check(struct database *database, const char *sql, GError **error);
@@ -109,11 +123,16 @@ uint32_t database_get_count(struct database_cursor *cursor);
 double database_get_real(struct database_cursor *cursor);
 bool database_is_null(const struct database_cursor *cursor);
 
+/* Binds the values of all columns of `record` in order. Texts must stay valid until the statement has run. */
+void database_put_record(struct database_cursor *cursor, const struct record *record, const void *data);
+
 /* Executes a statement that returns no rows, and resets it. */
 bool database_run(struct database *database, sqlite3_stmt *statement, const char *doing, GError **error);
 
-/* Arguments of a query: integers, in order; the list ends with DATABASE_END. */
-#define DATABASE_END INT64_MIN
+/* The integer arguments of a query, in order. */
+#define DATABASE_ARGS(...) \
+	(const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
+#define DATABASE_NO_ARGS NULL, 0
 
 /* Inserts a row, or replaces the one with the same key. `doing` as "store a task". O(log rows). */
 bool database_put(struct database *database, const struct record *record, const void *data, const char *doing,
@@ -122,12 +141,12 @@ bool database_put(struct database *database, const struct record *record, const 
 bool database_add(struct database *database, const struct record *record, const void *data, int64_t *ret_rowid,
 		  const char *doing, GError **error);
 /*
- * The rows of `record`'s table that fulfil `rest`, such as "WHERE run = ? ORDER BY task" (NULL: all, by key), with integer
- * arguments up to DATABASE_END: GPtrArray of structures, each freed by record_free(). Columns of a later version than
+ * The rows of `record`'s table that fulfil `rest`, such as "WHERE run = ? ORDER BY task", a text that lives as long as the
+ * database, with its arguments (DATABASE_ARGS(run, task)): GPtrArray of structures, each freed by record->free. Columns of a later version than
  * the file's are null; a file without the table has no rows. NULL with `error`.
  */
-GPtrArray *database_list(struct database *database, const struct record *record, const char *rest, const char *doing,
-			 GError **error, ...);
+GPtrArray *database_list(struct database *database, const struct record *record, const char *rest,
+			 const int64_t *arguments, size_t count, const char *doing, GError **error);
 /* As database_list(), for one row; NULL without `error`: there is none. The caller frees with record_free(). */
-void *database_get(struct database *database, const struct record *record, const char *rest, const char *doing,
-		   GError **error, ...);
+void *database_get(struct database *database, const struct record *record, const char *rest,
+		   const int64_t *arguments, size_t count, const char *doing, GError **error);

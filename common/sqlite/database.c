@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+
+#include "common/sqlite/database_private.h"
+
+G_DEFINE_QUARK(virtbed-database, database_error)
+
+/* Errors. */
+
+/* Translates a result code of SQLite. */
+static enum database_error translate(sqlite3 *handle, int code)
+{
+	switch (code & 0xff) {
+	case SQLITE_FULL:
+		return DATABASE_ERROR_FULL;
+	case SQLITE_NOTADB:
+	case SQLITE_CANTOPEN:
+	case SQLITE_PERM:
+		return DATABASE_ERROR_OPEN;
+	case SQLITE_CORRUPT:
+		return DATABASE_ERROR_CORRUPT;
+	case SQLITE_IOERR:
+		if (code == SQLITE_IOERR_SHORT_READ)
+			return DATABASE_ERROR_CORRUPT;
+		/* SQLite reports an exceeded quota as an I/O error; to callers it is a full disk. */
+		return handle && sqlite3_system_errno(handle) == EDQUOT ? DATABASE_ERROR_FULL
+									: DATABASE_ERROR_SQL;
+	default:
+		return DATABASE_ERROR_SQL;
+	}
+}
+
+void database_fail(struct database *database, int code, const char *doing, GError **error)
+{
+	const enum database_error translated = translate(database->handle, code);
+	const char *text = database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code);
+
+	if (translated == DATABASE_ERROR_FULL)
+		g_set_error(error, DATABASE_ERROR, translated,
+			    "%s: cannot %s: the disk is full; make room", database->path, doing);
+	else if (translated == DATABASE_ERROR_CORRUPT)
+		g_set_error(error, DATABASE_ERROR, translated, "%s: damaged or truncated: %s%s",
+			    database->path, text, database->kind->cure);
+	else if ((code & 0xff) == SQLITE_NOTADB)
+		g_set_error(error, DATABASE_ERROR, translated, "%s: not %s", database->path,
+			    database->kind->what);
+	else
+		g_set_error(error, DATABASE_ERROR, translated, "%s: cannot %s: %s", database->path,
+			    doing, text);
+}
+
+/* Opening. */
+
+/*
+ * Opens the file for a single thread: SQLite's mutex would be locked for each bound value, a tenth
+ * of the time of storing a task.
+ */
+static int open_file(struct database *database, const char *name, int flags, int busy_ms)
+{
+	int code;
+
+	sqlite3_close(database->handle);
+	database->handle = NULL;
+	code = sqlite3_open_v2(name, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);
+	if (code != SQLITE_OK)
+		return code;
+	sqlite3_extended_result_codes(database->handle, 1);
+	sqlite3_busy_timeout(database->handle, busy_ms);
+	return sqlite3_exec(database->handle, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+}
+
+/*
+ * Opens a file in a directory without write permission, where WAL mode cannot make its files.
+ * Without a WAL file the database can be read as it is.
+ */
+static int open_immutable(struct database *database, int busy_ms)
+{
+	g_autofree char *wal = g_strconcat(database->path, "-wal", NULL);
+	g_autofree char *escaped = g_uri_escape_string(database->path, "/", TRUE);
+	g_autofree char *uri = g_strdup_printf("file:%s?immutable=1", escaped);
+
+	if (g_file_test(wal, G_FILE_TEST_EXISTS))
+		return SQLITE_CANTOPEN;
+	return open_file(database, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, busy_ms);
+}
+
+void database_finalize(void *statement)
+{
+	sqlite3_finalize(statement);
+}
+
+struct database *database_open(const struct database_kind *kind, const char *path, bool create,
+			       int busy_ms, GError **error)
+{
+	g_autoptr(database_t) database = g_new0(struct database, 1);
+	int code;
+
+	database->kind = kind;
+	database->path = g_strdup(path);
+	database->statements = g_hash_table_new_full(NULL, NULL, NULL, database_finalize);
+	database->tables = g_hash_table_new_full(NULL, NULL, NULL, database_table_free);
+	code = open_file(database, path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0),
+			 busy_ms);
+	if (!create && ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY))
+		code = open_immutable(database, busy_ms);
+	if (code == SQLITE_OK)
+		return g_steal_pointer(&database);
+	database_fail(database, code, "open", error);
+	return NULL;
+}
+
+void database_close(struct database *database)
+{
+	if (!database)
+		return;
+	g_hash_table_unref(database->statements);
+	g_hash_table_unref(database->tables);
+	sqlite3_close(database->handle);
+	g_free(database->path);
+	g_free(database);
+}
+
+int database_version(const struct database *database)
+{
+	return database->version;
+}
+
+void database_set_version(struct database *database, int version)
+{
+	database->version = version;
+}
+
+const char *database_path(const struct database *database)
+{
+	return database->path;
+}
+
+sqlite3 *database_handle(struct database *database)
+{
+	return database->handle;
+}
+
+void database_set_busy(struct database *database, int busy_ms)
+{
+	sqlite3_busy_timeout(database->handle, busy_ms);
+}
+
+/* Migration. */
+
+/* Reads an integer with a PRAGMA or query. Returns a result code of SQLite. */
+static int read_integer(struct database *database, const char *sql, int64_t *ret_value)
+{
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL);
+
+	if (code == SQLITE_OK) {
+		code = sqlite3_step(statement);
+		if (code == SQLITE_ROW) {
+			*ret_value = sqlite3_column_int64(statement, 0);
+			code = SQLITE_OK;
+		}
+	}
+	sqlite3_finalize(statement);
+	return code;
+}
+
+/* Whether the file needs the step to `version`. */
+static bool is_wanted(struct database *database, int version)
+{
+	const char *wanted = database->kind->steps[version].wanted;
+	int64_t value = 1;
+
+	if (wanted && read_integer(database, wanted, &value) != SQLITE_OK)
+		return true; /* the step will fail too, with the reason */
+	return value > 0;
+}
+
+/* Upgrades a file (of version 0: a new one) to the present version. */
+static bool complete_tables(struct database *database, GError **error)
+{
+	const struct database_kind *kind = database->kind;
+	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
+
+	for (int version = database->version + 1; version <= kind->version; version++) {
+		for (const struct record *const *record = kind->records; *record; record++)
+			database_append_schema(sql, *record, version);
+		if (kind->steps[version].sql && is_wanted(database, version))
+			g_string_append(sql, kind->steps[version].sql);
+	}
+	if (kind->application_id)
+		g_string_append_printf(sql, "PRAGMA application_id = %d; ", kind->application_id);
+	g_string_append_printf(sql, "PRAGMA user_version = %d; COMMIT", kind->version);
+	if (database_exec(database, sql->str, "create the tables", error)) {
+		database->version = kind->version;
+		return true;
+	}
+	database_rollback(database);
+	return false;
+}
+
+bool database_migrate(struct database *database, bool migrate, GError **error)
+{
+	const struct database_kind *kind = database->kind;
+	int64_t application = 0;
+	int64_t version = 0;
+	int64_t tables = 0;
+	int code = read_integer(database, "PRAGMA application_id", &application);
+
+	if (code == SQLITE_OK)
+		code = read_integer(database, "PRAGMA user_version", &version);
+	if (code == SQLITE_OK)
+		code = read_integer(database, "SELECT count(*) FROM sqlite_master", &tables);
+	if (code != SQLITE_OK) {
+		database_fail(database, code, "read the file", error);
+		return false;
+	}
+	if (migrate && application == 0 && version == 0 && tables == 0)
+		return complete_tables(database, error);
+	if (application != kind->application_id) {
+		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s: not %s", database->path,
+			    kind->what);
+		return false;
+	}
+	if (version < (kind->application_id ? 1 : 0) || version > kind->version) {
+		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_SCHEMA,
+			    "%s: written with schema %d, %s knows %d%s", database->path, (int)version,
+			    kind->reader, kind->version, kind->newer);
+		return false;
+	}
+	database->version = (int)version;
+	return !migrate || version == kind->version || complete_tables(database, error);
+}
+
+bool database_check(struct database *database, const char *sql, GError **error)
+{
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(database->handle, sql ?: "PRAGMA quick_check(1)", -1,
+				      &statement, NULL);
+	bool sound = false;
+
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	if (code == SQLITE_ROW) {
+		g_autofree char *text = g_strdup((const char *)sqlite3_column_text(statement, 0));
+
+		sound = g_strcmp0(text, "ok") == 0;
+		if (text)
+			g_strdelimit(text, "\n", ' ');
+		if (!sound)
+			g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT,
+				    "%s: damaged or truncated: %s%s", database->path, text ?: "?",
+				    database->kind->cure);
+	} else if (code == SQLITE_DONE) {
+		sound = true;
+	} else {
+		database_fail(database, code, "check the file", error);
+	}
+	sqlite3_finalize(statement);
+	return sound;
+}
+
+/* Statements and transactions. */
+
+bool database_exec(struct database *database, const char *sql, const char *doing, GError **error)
+{
+	if (sqlite3_exec(database->handle, sql, NULL, NULL, NULL) == SQLITE_OK)
+		return true;
+	database_fail(database, sqlite3_extended_errcode(database->handle), doing, error);
+	return false;
+}
+
+bool database_begin(struct database *database, GError **error)
+{
+	return database_exec(database, "BEGIN IMMEDIATE", "begin a transaction", error);
+}
+
+bool database_check_begun(const struct database *database, GError **error)
+{
+	if (!sqlite3_get_autocommit(database->handle))
+		return true;
+	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL,
+		    "%s: an earlier failure undid the transaction", database->path);
+	return false;
+}
+
+bool database_commit(struct database *database, GError **error)
+{
+	if (!database_check_begun(database, error))
+		return false;
+	if (database_exec(database, "COMMIT", "commit", error))
+		return true;
+	database_rollback(database);
+	return false;
+}
+
+void database_rollback(struct database *database)
+{
+	if (!sqlite3_get_autocommit(database->handle))
+		sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+sqlite3_stmt *database_statement(struct database *database, const char *sql, const char *doing,
+				 GError **error)
+{
+	sqlite3_stmt *statement = g_hash_table_lookup(database->statements, sql);
+	int code;
+
+	if (statement) {
+		sqlite3_reset(statement);
+		sqlite3_clear_bindings(statement);
+		return statement;
+	}
+	code = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement,
+				  NULL);
+	if (code != SQLITE_OK) {
+		database_fail(database, code, doing, error);
+		return NULL;
+	}
+	g_hash_table_insert(database->statements, (void *)sql, statement);
+	return statement;
+}
+
+bool database_run(struct database *database, sqlite3_stmt *statement, const char *doing,
+		  GError **error)
+{
+	const int code = sqlite3_step(statement);
+
+	if (code != SQLITE_DONE && code != SQLITE_ROW)
+		database_fail(database, code, doing, error);
+	sqlite3_reset(statement);
+	return code == SQLITE_DONE || code == SQLITE_ROW;
+}

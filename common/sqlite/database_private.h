@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "common/sqlite/database.h"
+
+/* What the files of common/sqlite share. */
+
+struct database {
+	const struct database_kind *kind;
+	sqlite3 *handle;
+	char *path;
+	int version;
+	GHashTable *statements; /* SQL text, by its address -> sqlite3_stmt */
+	GHashTable *tables;     /* struct record -> struct database_table */
+};
+
+/* A column of a record's table: its row, and where the structure that the row describes begins. */
+struct database_column {
+	const struct record_field *field;
+	size_t base;
+};
+
+/* The table of a record. */
+struct database_table {
+	const struct record *record;
+	GArray *columns; /* of struct database_column, in the order of the table */
+	guint present;   /* how many columns the file has; the others are of later versions */
+	sqlite3_stmt *put, *add;
+	GHashTable *queries; /* rest of a SELECT, by its address -> sqlite3_stmt */
+};
+
+/* The columns of `record`: GArray of struct database_column, owned by the caller. */
+GArray *database_columns(const struct record *record);
+
+/*
+ * Appends the statements that make the table of `record`, or its columns, of which `version` is the first one; none if
+ * the record has none of that version.
+ */
+void database_append_schema(GString *sql, const struct record *record, int version);
+
+/* Finalises what the table has prepared, and frees it. */
+void database_table_free(void *table);
+
+/* sqlite3_finalize() as a free function. */
+void database_finalize(void *statement);

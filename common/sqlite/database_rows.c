@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/record/record_private.h"
+#include "common/sqlite/database_private.h"
+
+/* Values in order. */
+
+struct database_cursor database_writing(sqlite3_stmt *statement)
+{
+	return (struct database_cursor){statement, 1};
+}
+
+struct database_cursor database_reading(sqlite3_stmt *statement)
+{
+	return (struct database_cursor){statement, 0};
+}
+
+void database_put_text(struct database_cursor *cursor, const char *text)
+{
+	sqlite3_bind_text(cursor->statement, cursor->next++, text, -1, SQLITE_STATIC);
+}
+
+void database_put_integer(struct database_cursor *cursor, int64_t value)
+{
+	sqlite3_bind_int64(cursor->statement, cursor->next++, value);
+}
+
+/* SQLite stores NAN as NULL. */
+void database_put_real(struct database_cursor *cursor, double value)
+{
+	sqlite3_bind_double(cursor->statement, cursor->next++, value);
+}
+
+void database_put_null(struct database_cursor *cursor)
+{
+	sqlite3_bind_null(cursor->statement, cursor->next++);
+}
+
+const char *database_peek_text(struct database_cursor *cursor)
+{
+	return (const char *)sqlite3_column_text(cursor->statement, cursor->next++);
+}
+
+char *database_get_text(struct database_cursor *cursor)
+{
+	const char *text = database_peek_text(cursor);
+
+	return text ? g_utf8_make_valid(text, -1) : NULL;
+}
+
+int64_t database_get_integer(struct database_cursor *cursor)
+{
+	return sqlite3_column_int64(cursor->statement, cursor->next++);
+}
+
+uint32_t database_get_count(struct database_cursor *cursor)
+{
+	const int64_t value = database_get_integer(cursor);
+
+	return value < 0 || value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+bool database_is_null(const struct database_cursor *cursor)
+{
+	return sqlite3_column_type(cursor->statement, cursor->next) == SQLITE_NULL;
+}
+
+double database_get_real(struct database_cursor *cursor)
+{
+	const double value = database_is_null(cursor)
+				     ? (double)NAN
+				     : sqlite3_column_double(cursor->statement, cursor->next);
+
+	cursor->next++;
+	return value;
+}
+
+/* Records as rows. */
+
+static void add_columns(GArray *columns, const struct record *record, size_t base)
+{
+	for (const struct record_field *field = record->fields; field->name; field++) {
+		const struct database_column column = {field, base};
+
+		if (field->flags & RECORD_NO_COLUMN)
+			continue;
+		if (field->type == RECORD_STRUCT)
+			add_columns(columns, field->of, base + field->offset);
+		else
+			g_array_append_val(columns, column);
+	}
+}
+
+GArray *database_columns(const struct record *record)
+{
+	GArray *columns = g_array_new(FALSE, FALSE, sizeof(struct database_column));
+
+	add_columns(columns, record, 0);
+	return columns;
+}
+
+static void put_column(struct database_cursor *cursor, const struct database_column *column,
+		       const void *data)
+{
+	const struct record_field *field = column->field;
+	const char *structure = (const char *)data + column->base;
+	const void *place = record_place(field, structure);
+
+	if (field->type == RECORD_REAL) {
+		database_put_real(cursor, *(const double *)place);
+	} else if (record_is_null(field, structure)) {
+		database_put_null(cursor);
+	} else if (field->type == RECORD_TEXT) {
+		database_put_text(cursor, *(char *const *)place);
+	} else if (field->type == RECORD_U32) {
+		database_put_integer(cursor, *(const uint32_t *)place);
+	} else if (field->type == RECORD_I64) {
+		database_put_integer(cursor, *(const int64_t *)place);
+	} else if (field->type == RECORD_BOOL) {
+		database_put_integer(cursor, *(const bool *)place);
+	} else {
+		g_assert(field->type == RECORD_WORD);
+		database_put_text(cursor, field->words[*(const int *)place]);
+	}
+}
+
+static void get_column(struct database_cursor *cursor, const struct database_column *column,
+		       void *data)
+{
+	const struct record_field *field = column->field;
+	void *place = record_place(field, (char *)data + column->base);
+	int word;
+
+	if (field->null != RECORD_NULL_NEVER && database_is_null(cursor)) {
+		cursor->next++;
+		return;
+	}
+	switch (field->type) {
+	case RECORD_REAL:
+		*(double *)place = database_get_real(cursor);
+		break;
+	case RECORD_TEXT:
+		*(char **)place = database_get_text(cursor);
+		break;
+	case RECORD_U32:
+		*(uint32_t *)place = database_get_count(cursor);
+		break;
+	case RECORD_I64:
+		*(int64_t *)place = database_get_integer(cursor);
+		break;
+	case RECORD_BOOL:
+		*(bool *)place = database_get_integer(cursor) != 0;
+		break;
+	case RECORD_WORD:
+		word = record_word_find(field->words, database_peek_text(cursor));
+		*(int *)place = MAX(word, 0);
+		break;
+	default:
+		g_assert_not_reached();
+	}
+}
+
+/* Tables. */
+
+static const char *column_type(enum record_type type)
+{
+	switch (type) {
+	case RECORD_REAL:
+		return "REAL";
+	case RECORD_TEXT:
+	case RECORD_WORD:
+		return "TEXT";
+	default:
+		return "INTEGER";
+	}
+}
+
+static void append_column(GString *sql, const struct record *record,
+			  const struct record_field *field)
+{
+	g_string_append_printf(sql, "%s %s", field->name, column_type(field->type));
+	if (record->rowid && field->flags & RECORD_KEY)
+		g_string_append(sql, " PRIMARY KEY");
+	else if (field->null == RECORD_NULL_NEVER && !(field->flags & RECORD_NULLABLE))
+		g_string_append(sql, " NOT NULL");
+	if (field->sql_default)
+		g_string_append_printf(sql, " DEFAULT %s", field->sql_default);
+	if (field->references)
+		g_string_append_printf(sql, " REFERENCES %s", field->references);
+}
+
+static void append_key(GString *sql, const GArray *columns)
+{
+	const char *before = ", PRIMARY KEY (";
+
+	for (guint i = 0; i < columns->len; i++) {
+		const struct record_field *field =
+			g_array_index(columns, struct database_column, i).field;
+
+		if (!(field->flags & RECORD_KEY))
+			continue;
+		g_string_append_printf(sql, "%s%s", before, field->name);
+		before = ", ";
+	}
+	g_string_append(sql, ")) WITHOUT ROWID;");
+}
+
+/* The first version of the schema in which the column exists. */
+static int column_since(const struct record *record, const struct record_field *field)
+{
+	return (int)MAX(record->since, field->since);
+}
+
+void database_append_schema(GString *sql, const struct record *record, int version)
+{
+	g_autoptr(GArray) columns = database_columns(record);
+	const bool is_new = (int)record->since == version;
+	const char *before = "";
+
+	if (is_new)
+		g_string_append_printf(sql, "CREATE TABLE %s (", record->table);
+	for (guint i = 0; i < columns->len; i++) {
+		const struct record_field *field =
+			g_array_index(columns, struct database_column, i).field;
+
+		if (column_since(record, field) != version)
+			continue;
+		if (is_new)
+			g_string_append_printf(sql, "%s ", before);
+		else
+			g_string_append_printf(sql, "ALTER TABLE %s ADD COLUMN ", record->table);
+		append_column(sql, record, field);
+		if (!is_new)
+			g_string_append_c(sql, ';');
+		before = ",";
+	}
+	if (is_new && record->rowid)
+		g_string_append(sql, ");");
+	else if (is_new)
+		append_key(sql, columns);
+}
+
+static struct database_table *table_of(struct database *database, const struct record *record)
+{
+	struct database_table *table = g_hash_table_lookup(database->tables, record);
+
+	if (table)
+		return table;
+	table = g_new0(struct database_table, 1);
+	table->record = record;
+	table->columns = database_columns(record);
+	table->queries = g_hash_table_new_full(NULL, NULL, NULL, database_finalize);
+	while (table->present < table->columns->len &&
+	       column_since(record, g_array_index(table->columns, struct database_column,
+						  table->present)
+					    .field) <= database->version)
+		table->present++;
+	g_hash_table_insert(database->tables, (void *)record, table);
+	return table;
+}
+
+void database_table_free(void *data)
+{
+	struct database_table *table = data;
+
+	sqlite3_finalize(table->put);
+	sqlite3_finalize(table->add);
+	g_hash_table_unref(table->queries);
+	g_array_unref(table->columns);
+	g_free(table);
+}
+
+static bool prepare(struct database *database, const char *sql, const char *doing,
+		    sqlite3_stmt **statement, GError **error)
+{
+	const int code = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
+					    statement, NULL);
+
+	if (code == SQLITE_OK)
+		return true;
+	database_fail(database, code, doing, error);
+	return false;
+}
+
+/* Prepares "VERB INTO table VALUES (?, ...)" unless it is prepared. */
+static bool prepare_insert(struct database *database, const struct database_table *table,
+			   const char *verb, sqlite3_stmt **statement, const char *doing,
+			   GError **error)
+{
+	g_autoptr(GString) sql = NULL;
+
+	if (*statement)
+		return true;
+	sql = g_string_new(NULL);
+	g_string_append_printf(sql, "%s INTO %s VALUES (?", verb, table->record->table);
+	for (guint i = 1; i < table->columns->len; i++)
+		g_string_append(sql, ", ?");
+	g_string_append_c(sql, ')');
+	return prepare(database, sql->str, doing, statement, error);
+}
+
+static void put_row(struct database_cursor *cursor, const GArray *columns, const void *data)
+{
+	for (guint i = 0; i < columns->len; i++)
+		put_column(cursor, &g_array_index(columns, struct database_column, i), data);
+}
+
+void database_put_record(struct database_cursor *cursor, const struct record *record,
+			 const void *data)
+{
+	g_autoptr(GArray) columns = database_columns(record);
+
+	put_row(cursor, columns, data);
+}
+
+bool database_put(struct database *database, const struct record *record, const void *data,
+		  const char *doing, GError **error)
+{
+	struct database_table *table = table_of(database, record);
+	struct database_cursor cursor;
+
+	if (!prepare_insert(database, table, "INSERT OR REPLACE", &table->put, doing, error))
+		return false;
+	cursor = database_writing(table->put);
+	put_row(&cursor, table->columns, data);
+	return database_run(database, table->put, doing, error);
+}
+
+bool database_add(struct database *database, const struct record *record, const void *data,
+		  int64_t *ret_rowid, const char *doing, GError **error)
+{
+	struct database_table *table = table_of(database, record);
+	struct database_cursor cursor;
+
+	if (!prepare_insert(database, table, "INSERT", &table->add, doing, error))
+		return false;
+	cursor = database_writing(table->add);
+	put_row(&cursor, table->columns, data);
+	for (guint i = 0; record->rowid && i < table->columns->len; i++)
+		if (g_array_index(table->columns, struct database_column, i).field->flags & RECORD_KEY)
+			sqlite3_bind_null(table->add, (int)i + 1);
+	if (!database_run(database, table->add, doing, error))
+		return false;
+	if (ret_rowid)
+		*ret_rowid = sqlite3_last_insert_rowid(database->handle);
+	return true;
+}
+
+/* Prepares "SELECT columns FROM table rest" unless it is prepared; borrowed. */
+static sqlite3_stmt *select_from(struct database *database, struct database_table *table,
+				 const char *rest, const char *doing, GError **error)
+{
+	sqlite3_stmt *statement = g_hash_table_lookup(table->queries, rest);
+	g_autoptr(GString) sql = NULL;
+
+	if (statement) {
+		sqlite3_reset(statement);
+		return statement;
+	}
+	sql = g_string_new("SELECT ");
+	for (guint i = 0; i < table->present; i++)
+		g_string_append_printf(
+			sql, "%s%s", i ? ", " : "",
+			g_array_index(table->columns, struct database_column, i).field->name);
+	g_string_append_printf(sql, " FROM %s %s", table->record->table, rest);
+	if (!prepare(database, sql->str, doing, &statement, error))
+		return NULL;
+	g_hash_table_insert(table->queries, (void *)rest, statement);
+	return statement;
+}
+
+GPtrArray *database_list(struct database *database, const struct record *record, const char *rest,
+			 const int64_t *arguments, size_t count, const char *doing, GError **error)
+{
+	g_autoptr(GPtrArray) rows = record_list_new(record);
+	struct database_table *table = table_of(database, record);
+	sqlite3_stmt *statement;
+	int code;
+
+	if (!table->present)
+		return g_steal_pointer(&rows);
+	statement = select_from(database, table, rest, doing, error);
+	if (!statement)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		sqlite3_bind_int64(statement, (int)i + 1, arguments[i]);
+	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+		struct database_cursor cursor = database_reading(statement);
+		void *row = record_new(record);
+
+		for (guint i = 0; i < table->present; i++)
+			get_column(&cursor, &g_array_index(table->columns, struct database_column, i),
+				   row);
+		g_ptr_array_add(rows, row);
+	}
+	if (code != SQLITE_DONE)
+		database_fail(database, code, doing, error);
+	sqlite3_reset(statement);
+	return code == SQLITE_DONE ? g_steal_pointer(&rows) : NULL;
+}
+
+void *database_get(struct database *database, const struct record *record, const char *rest,
+		   const int64_t *arguments, size_t count, const char *doing, GError **error)
+{
+	g_autoptr(GPtrArray) rows = database_list(database, record, rest, arguments, count, doing, error);
+
+	return rows && rows->len ? g_ptr_array_steal_index(rows, 0) : NULL;
+}
