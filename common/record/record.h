@@ -79,7 +79,8 @@ struct record {
 	GDestroyNotify free;       /* frees one; for RECORD_LIST and database_list() */
 	const char *table;         /* SQLite; NULL: none */
 	unsigned since;            /* SQLite: the first version of the schema with the table */
-	bool rowid;                /* SQLite: not WITHOUT ROWID */
+	bool rowid;                /* SQLite: not WITHOUT ROWID; the field of RECORD_KEY is the row id */
+	const char *constraint;    /* SQLite: of the table, as "UNIQUE (a, b)"; NULL: none */
 };
 
 /* The beginnings of rows, for `struct type`. */
@@ -98,6 +99,13 @@ struct record {
 #define RECORD_FIELD_ARRAY(type_, field_, count_, of_) \
 	RECORD_AT(type_, field_), .type = RECORD_ARRAY, .count_offset = offsetof(struct type_, count_), .of = &(of_)
 #define RECORD_FIELD_LIST(type_, field_, of_) RECORD_AT(type_, field_), .type = RECORD_LIST, .of = &(of_)
+
+/* Defines NAME_free(), which frees a `struct name` of `record`; NULL is allowed. */
+#define RECORD_DEFINE_FREE(name_, record_)              \
+	void name_##_free(struct name_ *data)               \
+	{                                                   \
+		record_free(&(record_), data);              \
+	}
 
 /* The index of `name` in NULL-terminated `words`, or -1. `name` may be NULL. */
 int record_word_find(const char *const *words, const char *name);

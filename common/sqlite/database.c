@@ -175,30 +175,7 @@ static bool is_wanted(struct database *database, int version)
 	return value > 0;
 }
 
-/* Upgrades a file (of version 0: a new one) to the present version. */
-static bool complete_tables(struct database *database, GError **error)
-{
-	const struct database_kind *kind = database->kind;
-	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
-
-	for (int version = database->version + 1; version <= kind->version; version++) {
-		for (const struct record *const *record = kind->records; *record; record++)
-			database_append_schema(sql, *record, version);
-		if (kind->steps[version].sql && is_wanted(database, version))
-			g_string_append(sql, kind->steps[version].sql);
-	}
-	if (kind->application_id)
-		g_string_append_printf(sql, "PRAGMA application_id = %d; ", kind->application_id);
-	g_string_append_printf(sql, "PRAGMA user_version = %d; COMMIT", kind->version);
-	if (database_exec(database, sql->str, "create the tables", error)) {
-		database->version = kind->version;
-		return true;
-	}
-	database_rollback(database);
-	return false;
-}
-
-bool database_migrate(struct database *database, bool migrate, GError **error)
+bool database_identify(struct database *database, bool create, GError **error)
 {
 	const struct database_kind *kind = database->kind;
 	int64_t application = 0;
@@ -214,8 +191,8 @@ bool database_migrate(struct database *database, bool migrate, GError **error)
 		database_fail(database, code, "read the file", error);
 		return false;
 	}
-	if (migrate && application == 0 && version == 0 && tables == 0)
-		return complete_tables(database, error);
+	if (create && application == 0 && version == 0 && tables == 0)
+		return true;
 	if (application != kind->application_id) {
 		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s: not %s", database->path,
 			    kind->what);
@@ -228,7 +205,32 @@ bool database_migrate(struct database *database, bool migrate, GError **error)
 		return false;
 	}
 	database->version = (int)version;
-	return !migrate || version == kind->version || complete_tables(database, error);
+	return true;
+}
+
+bool database_migrate(struct database *database, GError **error)
+{
+	const struct database_kind *kind = database->kind;
+	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
+
+	if (database->version == kind->version)
+		return true;
+	for (int version = database->version + 1; version <= kind->version; version++) {
+		g_string_append(sql, kind->steps[version].before ?: "");
+		for (const struct record *const *record = kind->records; *record; record++)
+			database_append_schema(sql, *record, version);
+		if (kind->steps[version].sql && is_wanted(database, version))
+			g_string_append(sql, kind->steps[version].sql);
+	}
+	if (kind->application_id)
+		g_string_append_printf(sql, "PRAGMA application_id = %d; ", kind->application_id);
+	g_string_append_printf(sql, "PRAGMA user_version = %d; COMMIT", kind->version);
+	if (database_exec(database, sql->str, "create the tables", error)) {
+		database->version = kind->version;
+		return true;
+	}
+	database_rollback(database);
+	return false;
 }
 
 bool database_check(struct database *database, const char *sql, GError **error)

@@ -31,11 +31,9 @@ enum database_error {
 
 /* A step of a migration, to a version from the one before. */
 struct database_step {
-	/*
-	 * Executed after the tables and columns whose rows have this version as their `since` were made; NULL: that is all
-	 */
-	const char *sql;
-	/* a query whose result, 0 or 1, says whether the step is needed; NULL: always */
+	/* executed before and after the tables and columns with this `since` are made; may be NULL */
+	const char *before, *sql;
+	/* a query whose result, 0 or 1, says whether `sql` is needed; NULL: always */
 	const char *wanted;
 };
 
@@ -63,12 +61,18 @@ void database_close(struct database *database);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(database_t, database_close)
 
 /*
- * Checks that the file is of its kind and not of a later version, and reads its version. `migrate`: a new file gets its
- * tables, an older one the tables and columns that it lacks, in one transaction. The pages are not checked.
+ * Reads the version of the file. `create`: an empty file has version 0; else it is an error, as is a file of another
+ * kind or of a later version.
  */
-bool database_migrate(struct database *database, bool migrate, GError **error);
+bool database_identify(struct database *database, bool create, GError **error);
 
-/* The version of the schema of the file; 0 before database_migrate(). */
+/*
+ * Gives a file of an earlier version (0: an empty one) the tables and columns that it lacks, in one transaction. Call
+ * it after database_identify().
+ */
+bool database_migrate(struct database *database, GError **error);
+
+/* The version of the schema of the file. */
 int database_version(const struct database *database);
 /* For a second connection to a file whose version is known. */
 void database_set_version(struct database *database, int version);
@@ -124,7 +128,8 @@ double database_get_real(struct database_cursor *cursor);
 bool database_is_null(const struct database_cursor *cursor);
 
 /* Binds the values of all columns of `record` in order. Texts must stay valid until the statement has run. */
-void database_put_record(struct database_cursor *cursor, const struct record *record, const void *data);
+void database_put_record(struct database *database, struct database_cursor *cursor, const struct record *record,
+			 const void *data);
 
 /* Executes a statement that returns no rows, and resets it. */
 bool database_run(struct database *database, sqlite3_stmt *statement, const char *doing, GError **error);

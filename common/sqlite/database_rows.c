@@ -233,6 +233,8 @@ void database_append_schema(GString *sql, const struct record *record, int versi
 			g_string_append_c(sql, ';');
 		before = ",";
 	}
+	if (is_new && record->constraint)
+		g_string_append_printf(sql, ", %s", record->constraint);
 	if (is_new && record->rowid)
 		g_string_append(sql, ");");
 	else if (is_new)
@@ -304,12 +306,10 @@ static void put_row(struct database_cursor *cursor, const GArray *columns, const
 		put_column(cursor, &g_array_index(columns, struct database_column, i), data);
 }
 
-void database_put_record(struct database_cursor *cursor, const struct record *record,
-			 const void *data)
+void database_put_record(struct database *database, struct database_cursor *cursor,
+			 const struct record *record, const void *data)
 {
-	g_autoptr(GArray) columns = database_columns(record);
-
-	put_row(cursor, columns, data);
+	put_row(cursor, table_of(database, record)->columns, data);
 }
 
 bool database_put(struct database *database, const struct record *record, const void *data,

@@ -74,9 +74,9 @@ static void task_free(void *task)
 
 static const struct record *const records[] = {&run_record, &task_record, NULL};
 static const struct database_step steps[] = {
-	[1] = {"CREATE INDEX run_of ON run (policy);", NULL},
-	[2] = {NULL, NULL},
-	[3] = {"UPDATE task SET user = 'root' WHERE type = 'EP';", NULL},
+	[1] = {NULL, "CREATE INDEX run_of ON run (policy);", NULL},
+	[2] = {NULL, NULL, NULL},
+	[3] = {NULL, "UPDATE task SET user = 'root' WHERE type = 'EP';", NULL},
 };
 static struct database_kind kind(int version)
 {
@@ -101,7 +101,7 @@ static struct database *open_as(struct database_kind *ret_kind, const char *name
 
 	*ret_kind = kind(version);
 	database = database_open(ret_kind, path, true, 100, error);
-	if (database && database_migrate(database, true, error))
+	if (database && database_identify(database, true, error) && database_migrate(database, error))
 		return database;
 	database_close(database);
 	return NULL;
@@ -269,7 +269,7 @@ static void test_others(void)
 	struct database *database = database_open(&present, path, true, 100, &error);
 
 	g_assert_true(database_exec(database, "CREATE TABLE x (y)", "write", &error));
-	g_assert_false(database_migrate(database, true, &error));
+	g_assert_false(database_identify(database, true, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN);
 	database_close(database);
 	g_clear_error(&error);
