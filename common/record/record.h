@@ -80,6 +80,7 @@ struct record {
 	const char *table;         /* SQLite; NULL: none */
 	unsigned since;            /* SQLite: the first version of the schema with the table */
 	bool rowid;                /* SQLite: not WITHOUT ROWID; the field of RECORD_KEY is the row id */
+	const char *key;           /* SQLite: the primary key where it is not in the order of the columns; NULL: it is */
 	const char *constraint;    /* SQLite: of the table, as "UNIQUE (a, b)"; NULL: none */
 };
 

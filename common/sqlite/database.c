@@ -89,8 +89,8 @@ void database_finalize(void *statement)
 	sqlite3_finalize(statement);
 }
 
-struct database *database_open(const struct database_kind *kind, const char *path, bool create,
-			       int busy_ms, GError **error)
+struct database *database_open(const struct database_kind *kind, const char *path,
+			       enum database_mode mode, int busy_ms, GError **error)
 {
 	g_autoptr(database_t) database = g_new0(struct database, 1);
 	int code;
@@ -99,9 +99,10 @@ struct database *database_open(const struct database_kind *kind, const char *pat
 	database->path = g_strdup(path);
 	database->statements = g_hash_table_new_full(NULL, NULL, NULL, database_finalize);
 	database->tables = g_hash_table_new_full(NULL, NULL, NULL, database_table_free);
-	code = open_file(database, path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0),
+	code = open_file(database, path,
+			 SQLITE_OPEN_READWRITE | (mode == DATABASE_CREATE ? SQLITE_OPEN_CREATE : 0),
 			 busy_ms);
-	if (!create && ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY))
+	if (mode == DATABASE_READ && ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY))
 		code = open_immutable(database, busy_ms);
 	if (code == SQLITE_OK)
 		return g_steal_pointer(&database);
@@ -276,9 +277,14 @@ bool database_begin(struct database *database, GError **error)
 	return database_exec(database, "BEGIN IMMEDIATE", "begin a transaction", error);
 }
 
+bool database_is_begun(const struct database *database)
+{
+	return !sqlite3_get_autocommit(database->handle);
+}
+
 bool database_check_begun(const struct database *database, GError **error)
 {
-	if (!sqlite3_get_autocommit(database->handle))
+	if (database_is_begun(database))
 		return true;
 	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL,
 		    "%s: an earlier failure undid the transaction", database->path);
@@ -297,12 +303,11 @@ bool database_commit(struct database *database, GError **error)
 
 void database_rollback(struct database *database)
 {
-	if (!sqlite3_get_autocommit(database->handle))
+	if (database_is_begun(database))
 		sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
-sqlite3_stmt *database_statement(struct database *database, const char *sql, const char *doing,
-				 GError **error)
+sqlite3_stmt *database_statement(struct database *database, const char *sql, GError **error)
 {
 	sqlite3_stmt *statement = g_hash_table_lookup(database->statements, sql);
 	int code;
@@ -315,7 +320,7 @@ sqlite3_stmt *database_statement(struct database *database, const char *sql, con
 	code = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement,
 				  NULL);
 	if (code != SQLITE_OK) {
-		database_fail(database, code, doing, error);
+		database_fail(database, code, "use the tables", error);
 		return NULL;
 	}
 	g_hash_table_insert(database->statements, (void *)sql, statement);

@@ -49,13 +49,19 @@ struct database_kind {
 	const struct record *const *records; /* NULL-terminated; tables in the order in which they are made */
 };
 
+/* How a file is opened. */
+enum database_mode {
+	DATABASE_READ = 0, /* it must be there; without write permission for its directory it is opened read-only */
+	DATABASE_WRITE,    /* it must be there and writable */
+	DATABASE_CREATE,   /* it is made if it is missing */
+};
+
 /*
- * Opens the file `path` for one thread; `create`: makes it if it is missing. A file in a directory without write
- * permission is opened to be read if no WAL file is beside it. `busy_ms`: how long it waits for locks of other
- * connections. Returns NULL with `error`.
+ * Opens the file `path` for one thread. `busy_ms`: how long it waits for locks of other connections. Returns NULL with
+ * `error`.
  */
-struct database *database_open(const struct database_kind *kind, const char *path, bool create, int busy_ms,
-			       GError **error);
+struct database *database_open(const struct database_kind *kind, const char *path, enum database_mode mode,
+			       int busy_ms, GError **error);
 /* Rolls an open transaction back. NULL is allowed. */
 void database_close(struct database *database);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(database_t, database_close)
@@ -94,6 +100,7 @@ bool database_exec(struct database *database, const char *sql, const char *doing
 bool database_begin(struct database *database, GError **error);
 bool database_commit(struct database *database, GError **error);
 void database_rollback(struct database *database);
+bool database_is_begun(const struct database *database);
 /* Whether the transaction is still open; false with `error`: an earlier failure undid it. */
 bool database_check_begun(const struct database *database, GError **error);
 
@@ -101,7 +108,7 @@ bool database_check_begun(const struct database *database, GError **error);
  * A prepared statement. The first call with `sql`, a text that lives as long as the database, prepares it; later calls
  * with the same pointer return the same one, reset and without bindings. Borrowed. NULL with `error`.
  */
-sqlite3_stmt *database_statement(struct database *database, const char *sql, const char *doing, GError **error);
+sqlite3_stmt *database_statement(struct database *database, const char *sql, GError **error);
 
 /*
  * Values in the order of the columns: the cursor counts them. NAN is NULL in SQL, as is a missing text.
@@ -127,10 +134,6 @@ uint32_t database_get_count(struct database_cursor *cursor);
 double database_get_real(struct database_cursor *cursor);
 bool database_is_null(const struct database_cursor *cursor);
 
-/* Binds the values of all columns of `record` in order. Texts must stay valid until the statement has run. */
-void database_put_record(struct database *database, struct database_cursor *cursor, const struct record *record,
-			 const void *data);
-
 /* Executes a statement that returns no rows, and resets it. */
 bool database_run(struct database *database, sqlite3_stmt *statement, const char *doing, GError **error);
 
@@ -145,6 +148,9 @@ bool database_put(struct database *database, const struct record *record, const 
 /* As database_put(), and sets *ret_rowid (may be NULL); a row with the same key is an error. */
 bool database_add(struct database *database, const struct record *record, const void *data, int64_t *ret_rowid,
 		  const char *doing, GError **error);
+/* Executes `sql`, such as an INSERT with a condition, with all columns of `record` in order as its arguments. */
+bool database_put_by(struct database *database, const char *sql, const struct record *record, const void *data,
+		     const char *doing, GError **error);
 /*
  * The rows of `record`'s table that fulfil `rest`, such as "WHERE run = ? ORDER BY task", a text that lives as long as the
  * database, with its arguments (DATABASE_ARGS(run, task)): GPtrArray of structures, each freed by record->free. Columns of a later version than
@@ -152,6 +158,9 @@ bool database_add(struct database *database, const struct record *record, const 
  */
 GPtrArray *database_list(struct database *database, const struct record *record, const char *rest,
 			 const int64_t *arguments, size_t count, const char *doing, GError **error);
+/* As database_list(), for a whole SELECT with the columns of `record` in order, a text as for database_statement(). */
+GPtrArray *database_list_by(struct database *database, const char *sql, const struct record *record,
+			    const int64_t *arguments, size_t count, const char *doing, GError **error);
 /* As database_list(), for one row; NULL without `error`: there is none. The caller frees with record_free(). */
 void *database_get(struct database *database, const struct record *record, const char *rest,
 		   const int64_t *arguments, size_t count, const char *doing, GError **error);

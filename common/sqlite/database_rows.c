@@ -188,11 +188,12 @@ static void append_column(GString *sql, const struct record *record,
 		g_string_append_printf(sql, " REFERENCES %s", field->references);
 }
 
-static void append_key(GString *sql, const GArray *columns)
+static void append_key(GString *sql, const struct record *record, const GArray *columns)
 {
-	const char *before = ", PRIMARY KEY (";
+	const char *before = "";
 
-	for (guint i = 0; i < columns->len; i++) {
+	g_string_append_printf(sql, ", PRIMARY KEY (%s", record->key ?: "");
+	for (guint i = 0; !record->key && i < columns->len; i++) {
 		const struct record_field *field =
 			g_array_index(columns, struct database_column, i).field;
 
@@ -238,7 +239,7 @@ void database_append_schema(GString *sql, const struct record *record, int versi
 	if (is_new && record->rowid)
 		g_string_append(sql, ");");
 	else if (is_new)
-		append_key(sql, columns);
+		append_key(sql, record, columns);
 }
 
 static struct database_table *table_of(struct database *database, const struct record *record)
@@ -271,22 +272,21 @@ void database_table_free(void *data)
 	g_free(table);
 }
 
-static bool prepare(struct database *database, const char *sql, const char *doing,
-		    sqlite3_stmt **statement, GError **error)
+static bool prepare(struct database *database, const char *sql, sqlite3_stmt **statement,
+		    GError **error)
 {
 	const int code = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
 					    statement, NULL);
 
 	if (code == SQLITE_OK)
 		return true;
-	database_fail(database, code, doing, error);
+	database_fail(database, code, "use the tables", error);
 	return false;
 }
 
 /* Prepares "VERB INTO table VALUES (?, ...)" unless it is prepared. */
 static bool prepare_insert(struct database *database, const struct database_table *table,
-			   const char *verb, sqlite3_stmt **statement, const char *doing,
-			   GError **error)
+			   const char *verb, sqlite3_stmt **statement, GError **error)
 {
 	g_autoptr(GString) sql = NULL;
 
@@ -297,7 +297,7 @@ static bool prepare_insert(struct database *database, const struct database_tabl
 	for (guint i = 1; i < table->columns->len; i++)
 		g_string_append(sql, ", ?");
 	g_string_append_c(sql, ')');
-	return prepare(database, sql->str, doing, statement, error);
+	return prepare(database, sql->str, statement, error);
 }
 
 static void put_row(struct database_cursor *cursor, const GArray *columns, const void *data)
@@ -306,10 +306,16 @@ static void put_row(struct database_cursor *cursor, const GArray *columns, const
 		put_column(cursor, &g_array_index(columns, struct database_column, i), data);
 }
 
-void database_put_record(struct database *database, struct database_cursor *cursor,
-			 const struct record *record, const void *data)
+bool database_put_by(struct database *database, const char *sql, const struct record *record,
+		     const void *data, const char *doing, GError **error)
 {
-	put_row(cursor, table_of(database, record)->columns, data);
+	sqlite3_stmt *statement = database_statement(database, sql, error);
+	struct database_cursor cursor = database_writing(statement);
+
+	if (!statement)
+		return false;
+	put_row(&cursor, table_of(database, record)->columns, data);
+	return database_run(database, statement, doing, error);
 }
 
 bool database_put(struct database *database, const struct record *record, const void *data,
@@ -318,7 +324,7 @@ bool database_put(struct database *database, const struct record *record, const 
 	struct database_table *table = table_of(database, record);
 	struct database_cursor cursor;
 
-	if (!prepare_insert(database, table, "INSERT OR REPLACE", &table->put, doing, error))
+	if (!prepare_insert(database, table, "INSERT OR REPLACE", &table->put, error))
 		return false;
 	cursor = database_writing(table->put);
 	put_row(&cursor, table->columns, data);
@@ -331,7 +337,7 @@ bool database_add(struct database *database, const struct record *record, const 
 	struct database_table *table = table_of(database, record);
 	struct database_cursor cursor;
 
-	if (!prepare_insert(database, table, "INSERT", &table->add, doing, error))
+	if (!prepare_insert(database, table, "INSERT", &table->add, error))
 		return false;
 	cursor = database_writing(table->add);
 	put_row(&cursor, table->columns, data);
@@ -347,7 +353,7 @@ bool database_add(struct database *database, const struct record *record, const 
 
 /* Prepares "SELECT columns FROM table rest" unless it is prepared; borrowed. */
 static sqlite3_stmt *select_from(struct database *database, struct database_table *table,
-				 const char *rest, const char *doing, GError **error)
+				 const char *rest, GError **error)
 {
 	sqlite3_stmt *statement = g_hash_table_lookup(table->queries, rest);
 	g_autoptr(GString) sql = NULL;
@@ -362,30 +368,25 @@ static sqlite3_stmt *select_from(struct database *database, struct database_tabl
 			sql, "%s%s", i ? ", " : "",
 			g_array_index(table->columns, struct database_column, i).field->name);
 	g_string_append_printf(sql, " FROM %s %s", table->record->table, rest);
-	if (!prepare(database, sql->str, doing, &statement, error))
+	if (!prepare(database, sql->str, &statement, error))
 		return NULL;
 	g_hash_table_insert(table->queries, (void *)rest, statement);
 	return statement;
 }
 
-GPtrArray *database_list(struct database *database, const struct record *record, const char *rest,
-			 const int64_t *arguments, size_t count, const char *doing, GError **error)
+/* The rows of a statement without bindings, whose columns are the first ones of the table. */
+static GPtrArray *list_rows(struct database *database, const struct database_table *table,
+			    sqlite3_stmt *statement, const int64_t *arguments, size_t count,
+			    const char *doing, GError **error)
 {
-	g_autoptr(GPtrArray) rows = record_list_new(record);
-	struct database_table *table = table_of(database, record);
-	sqlite3_stmt *statement;
+	g_autoptr(GPtrArray) rows = record_list_new(table->record);
 	int code;
 
-	if (!table->present)
-		return g_steal_pointer(&rows);
-	statement = select_from(database, table, rest, doing, error);
-	if (!statement)
-		return NULL;
 	for (size_t i = 0; i < count; i++)
 		sqlite3_bind_int64(statement, (int)i + 1, arguments[i]);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
 		struct database_cursor cursor = database_reading(statement);
-		void *row = record_new(record);
+		void *row = record_new(table->record);
 
 		for (guint i = 0; i < table->present; i++)
 			get_column(&cursor, &g_array_index(table->columns, struct database_column, i),
@@ -396,6 +397,30 @@ GPtrArray *database_list(struct database *database, const struct record *record,
 		database_fail(database, code, doing, error);
 	sqlite3_reset(statement);
 	return code == SQLITE_DONE ? g_steal_pointer(&rows) : NULL;
+}
+
+GPtrArray *database_list(struct database *database, const struct record *record, const char *rest,
+			 const int64_t *arguments, size_t count, const char *doing, GError **error)
+{
+	struct database_table *table = table_of(database, record);
+	sqlite3_stmt *statement;
+
+	if (!table->present)
+		return record_list_new(record);
+	statement = select_from(database, table, rest, error);
+	return statement ? list_rows(database, table, statement, arguments, count, doing, error) : NULL;
+}
+
+GPtrArray *database_list_by(struct database *database, const char *sql, const struct record *record,
+			    const int64_t *arguments, size_t count, const char *doing, GError **error)
+{
+	struct database_table *table = table_of(database, record);
+	sqlite3_stmt *statement;
+
+	if (!table->present)
+		return record_list_new(record);
+	statement = database_statement(database, sql, error);
+	return statement ? list_rows(database, table, statement, arguments, count, doing, error) : NULL;
 }
 
 void *database_get(struct database *database, const struct record *record, const char *rest,

@@ -209,7 +209,7 @@ static bool refuse_used(const char *dir, GError **error)
 
 	if (!g_file_test(path, G_FILE_TEST_EXISTS))
 		return true;
-	g_set_error(error, STORE_ERROR, STORE_ERROR_OPEN,
+	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
 		    "%s: there is a run in it already; name another directory", dir);
 	return false;
 }
@@ -237,7 +237,7 @@ bool simulate_store_check(const char *dir, GError **error)
 	errno = ENOTDIR;
 	if (g_file_test(at, G_FILE_TEST_IS_DIR) && g_access(at, W_OK | X_OK) == 0)
 		return true;
-	g_set_error(error, STORE_ERROR, STORE_ERROR_OPEN,
+	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
 		    "cannot make the run directory \"%s\": %s: %s; name another one", dir, at,
 		    g_strerror(errno));
 	return false;

@@ -8,7 +8,7 @@
 
 /*
  * Checks before a simulation whether run directory `dir` can be made, or written to if it exists
- * and has no store. Leaves no trace. Returns true, or false with `error` (STORE_ERROR).
+ * and has no store. Leaves no trace. Returns true, or false with `error` (DATABASE_ERROR).
  */
 bool simulate_store_check(const char *dir, GError **error);
 

@@ -57,7 +57,7 @@ static bool note_bad_task(struct restoring *restoring, uint32_t task, char *why,
 			g_hash_table_insert(restoring->bad, GUINT_TO_POINTER(task), why);
 		return true;
 	}
-	g_set_error(error, STORE_ERROR, STORE_ERROR_CORRUPT,
+	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT,
 		    "run %" G_GINT64_FORMAT ": the record of task %u does not fit the "
 		    "configuration (%s); was it changed since?",
 		    restoring->run, task, why);

@@ -27,7 +27,7 @@ struct accuracy {
 
 /*
  * The accuracies of a measured experiment: of each cluster in its order, the last one over all. A
- * GArray of struct accuracy, freed with g_array_unref(); NULL with `error` (STORE_ERROR). Costs
+ * GArray of struct accuracy, freed with g_array_unref(); NULL with `error` (DATABASE_ERROR). Costs
  * O(n^2) in the tasks of a run.
  */
 GArray *accuracy_measure(const struct summary *measured, GError **error);

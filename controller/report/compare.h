@@ -142,7 +142,7 @@ enum compare_error {
  * Compares a measured experiment with a simulated one (both borrowed for the life of the result).
  * `noise` serves both sides and may be NULL. `trials`: compare the simulation's trials even where
  * it ran the measured arrivals. Returns a new comparison that the caller frees with compare_free(),
- * or NULL with `error` (COMPARE_ERROR, STORE_ERROR).
+ * or NULL with `error` (COMPARE_ERROR, DATABASE_ERROR).
  */
 struct compare *compare_new(const struct summary *measured, const struct summary *simulated,
 			    struct compare_resampling *noise, bool trials, GError **error);

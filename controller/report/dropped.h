@@ -22,7 +22,7 @@ struct dropped {
 
 /*
  * By limit and policy in the order of the summary's cells, then by reason: GArray of struct
- * dropped, owned by the caller; empty where no task was dropped. NULL with `error` (STORE_ERROR)
+ * dropped, owned by the caller; empty where no task was dropped. NULL with `error` (DATABASE_ERROR)
  * where the tasks cannot be read.
  */
 GArray *dropped_new(const struct summary *summary, GError **error);

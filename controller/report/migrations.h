@@ -46,7 +46,7 @@ struct migrations_policy {
 
 /*
  * Reads the migrations of `summary`, which is borrowed until the result is freed. NULL with `error`
- * (STORE_ERROR) where they cannot be read.
+ * (DATABASE_ERROR) where they cannot be read.
  */
 struct migrations *migrations_new(const struct summary *summary, GError **error);
 /* NULL is allowed. */

@@ -26,7 +26,7 @@ struct overdue_cause {
 
 /*
  * Adds the late starts of a run. `overdue` begins as {.most_s = NAN}. False with `error`
- * (STORE_ERROR).
+ * (DATABASE_ERROR).
  */
 bool overdue_add_run(struct overdue *overdue, struct store *store, int64_t run, GError **error);
 

@@ -20,7 +20,7 @@ struct table *report_table(const struct summary *summary);
 /*
  * Heading and table of a run directory, and its suspensions (suspensions.h), migrations
  * (migrations.h), shares (shares.h) and dropped tasks (dropped.h) if there are any. The caller
- * frees; NULL with `error` (STORE_ERROR) where those cannot be read.
+ * frees; NULL with `error` (DATABASE_ERROR) where those cannot be read.
  */
 char *report_text(const struct summary *summary, GError **error);
 
@@ -33,7 +33,7 @@ bool report_csv_known(const char *table);
 /*
  * A table as a CSV document (RFC 4180, newlines as "\n") of several directories; `table` must be
  * known, and unknown numbers are empty. Fields are those of report_json(). The caller frees; NULL
- * with `error` (STORE_ERROR) where the store cannot be read.
+ * with `error` (DATABASE_ERROR) where the store cannot be read.
  */
 char *report_csv(struct summary *const *summaries, guint count, const char *table, GError **error);
 

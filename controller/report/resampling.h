@@ -58,7 +58,7 @@ char *resampling_unknown(const struct resampling *noise);
 /*
  * Records the noise of all policies and limits of the measured directory `dir`, unless it is
  * recorded for these runs. Returns true, also where it cannot be simulated, or false with `error`
- * (STORE_ERROR).
+ * (DATABASE_ERROR).
  */
 bool resampling_record(const char *dir, GError **error);
 

@@ -33,7 +33,7 @@ struct shares_policy {
 /*
  * Reads the shares of the runs of `summary`, which is borrowed for the result's life: GArray of
  * struct shares_policy, by limit and policy; empty where no host was shared. The caller unrefs.
- * NULL with `error` (STORE_ERROR) where they cannot be read.
+ * NULL with `error` (DATABASE_ERROR) where they cannot be read.
  */
 GArray *shares_new(const struct summary *summary, GError **error);
 

@@ -33,7 +33,7 @@ struct stretch {
 /*
  * The stretches of the tasks of `run`: GArray of struct stretch_task by number, which the caller
  * unrefs. Empty where no tasks are recorded, or a type has no estimate. NULL with `error`
- * (STORE_ERROR): not readable.
+ * (DATABASE_ERROR): not readable.
  */
 GArray *stretch_tasks(struct store *store, const struct store_run *run, GError **error);
 

@@ -63,7 +63,7 @@ typedef struct summary summary_t; /* for g_autoptr() */
 
 #define SUMMARY_ERROR (summary_error_quark())
 GQuark summary_error_quark(void);
-/* Codes of SUMMARY_ERROR; bad input. Errors of the store come as STORE_ERROR. */
+/* Codes of SUMMARY_ERROR; bad input. Errors of the store come as DATABASE_ERROR. */
 enum summary_error { SUMMARY_ERROR_EMPTY = 1 /* no run in it has ended */ };
 
 /*

@@ -43,7 +43,7 @@ struct suspensions_step {
 
 /*
  * Reads the suspensions of `summary`, which is borrowed until the result is freed. NULL with `error`
- * (STORE_ERROR) where they cannot be read.
+ * (DATABASE_ERROR) where they cannot be read.
  */
 struct suspensions *suspensions_new(const struct summary *summary, GError **error);
 /* NULL is allowed. */

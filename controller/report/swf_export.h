@@ -21,7 +21,7 @@
  */
 
 /*
- * The trace of a run of the summary. The caller frees; NULL with `error` (STORE_ERROR) where the
+ * The trace of a run of the summary. The caller frees; NULL with `error` (DATABASE_ERROR) where the
  * store cannot be read.
  */
 char *swf_export(const struct summary *summary, const struct store_run *run, GError **error);

@@ -53,7 +53,7 @@ struct run_plan *run_plan_load(const char *dir, GError **error);
 /*
  * Replaces the policies' names in a plan read from run directory `dir` by their present names: the
  * plan may be as old as its store, whose runs are read by their present names. Returns false with
- * `error` (STORE_ERROR).
+ * `error` (DATABASE_ERROR).
  */
 bool run_plan_rename(struct run_plan *plan, const char *dir, GError **error);
 

@@ -130,7 +130,7 @@ bool run_service_make_task(const struct run_service *service,
 		.utility = utility_of(submission),
 		.may_preempt = type && type->may_preempt,
 		.preemptible = type && type->preemptible,
-		.priority = CLAMP(submission->priority, -SCHED_PRIORITY_MAX, SCHED_PRIORITY_MAX),
+		.priority = (int32_t)CLAMP(submission->priority, -SCHED_PRIORITY_MAX, SCHED_PRIORITY_MAX),
 	};
 	return type != NULL;
 }

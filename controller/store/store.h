@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/sqlite/database.h"
 
 /*
  * The store: one SQLite file (`run.sqlite`, WAL) that holds an experiment: its runs, and for each
@@ -14,7 +15,7 @@
  * describes. Everything is written in the order in which it happened; an interrupted run can be
  * read up to its last committed row.
  *
- * All functions that return bool or a pointer set `error` (STORE_ERROR) on failure; a failed write
+ * All functions that return bool or a pointer set `error` (DATABASE_ERROR, common/sqlite/database.h) on failure; a failed write
  * leaves the store as it was. A store belongs to one thread; several processes may read it while
  * another writes.
  */
@@ -24,18 +25,6 @@ typedef struct store_run store_run_t;
 typedef struct store_task store_task_t;
 typedef struct store_suspension store_suspension_t;
 typedef struct store_migration store_migration_t;
-
-#define STORE_ERROR (store_error_quark())
-GQuark store_error_quark(void);
-
-/* Codes of STORE_ERROR. */
-enum store_error {
-	STORE_ERROR_OPEN = 1, /* bad input: no directory, no store in it, or not readable */
-	STORE_ERROR_SCHEMA,   /* bad input: written by a newer version */
-	STORE_ERROR_CORRUPT,  /* bad input: truncated or damaged */
-	STORE_ERROR_SQL,      /* SQLite refused; the message says why */
-	STORE_ERROR_FULL,     /* the disk or a quota is full */
-};
 
 /* Whether a program answers `error` with exit status 2, bad input. */
 bool store_error_is_input(const GError *error);
@@ -194,8 +183,18 @@ struct store_event {
 	char *detail; /* a JSON object, or NULL */
 };
 
+/* A decision of a run: the snapshot that the policy got, and the actions that it returned, as JSON. */
+struct store_decision {
+	int64_t id; /* as of an event */
+	int64_t run;
+	double time_s;
+	char *snapshot;
+	char *actions;
+};
+
 /* A power sample as published by a local scheduler (docs/reference/api.md, "Energy"). */
 struct store_sample {
+	int64_t run;
 	char *host;
 	int64_t seq;
 	double time_s;     /* since the start of the run; negative before it */

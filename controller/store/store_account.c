@@ -1,199 +1,243 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/store/store_account.h"
 
-#include <string.h>
-
-#include "controller/store/store_cursor.h"
-
-/* The first version with these tables. */
-#define VERSION_ACCOUNT 6
-
-/* The first version that identifies a host's counter. */
-#define VERSION_COUNTER 8
+#include "controller/store/store_private.h"
 
 const char *const store_account_keys[] = {"user", "task", "type", "cluster",
 					  "host", "policy", "day", NULL};
+
+/* The rows of the tables. */
+
+static const struct record_field meter_fields[] = {
+	STORE_RUN_COLUMN(store_account_meter),
+	STORE_KEY(TEXT, store_account_meter, host),
+	{RECORD_FIELD_TEXT(store_account_meter, cluster)},
+	{RECORD_FIELD_I64(store_account_meter, before_uj)},
+	{RECORD_FIELD_I64(store_account_meter, begin_uj)},
+	{RECORD_FIELD_I64(store_account_meter, at_uj)},
+	STORE_REAL_NOT_NULL(store_account_meter, at_s),
+	{RECORD_FIELD_I64(store_account_meter, n)},
+	STORE_TEXT_OR_NULL(store_account_meter, stream),
+	{RECORD_FIELD_I64(store_account_meter, seq)},
+	{RECORD_FIELD_TEXT(store_account_meter, counter), .null = RECORD_NULL_POINTER, .since = 8},
+	{NULL},
+};
+const struct record store_account_meter_record = {
+	.name = "account", .size = sizeof(struct store_account_meter), .fields = meter_fields,
+	.free = (GDestroyNotify)store_account_meter_free, .table = "energy_meter", .since = 6};
+RECORD_DEFINE_FREE(store_account_meter, store_account_meter_record)
+
+struct energy_interval {
+	int64_t run;
+	const char *host;
+	double to_s;
+	int64_t n;
+	double from_s;
+	int64_t from_uj, to_uj, idle_uj, tasks_uj, management_uj, unattributed_uj;
+	const char *mark;
+};
+static const struct record_field interval_fields[] = {
+	STORE_RUN_COLUMN(energy_interval),
+	STORE_KEY(TEXT, energy_interval, host),
+	{RECORD_AT(energy_interval, to_s), .type = RECORD_REAL, .flags = RECORD_KEY},
+	STORE_KEY(I64, energy_interval, n),
+	STORE_REAL_NOT_NULL(energy_interval, from_s),
+	{RECORD_FIELD_I64(energy_interval, from_uj)},
+	{RECORD_FIELD_I64(energy_interval, to_uj)},
+	{RECORD_FIELD_I64(energy_interval, idle_uj)},
+	{RECORD_FIELD_I64(energy_interval, tasks_uj)},
+	{RECORD_FIELD_I64(energy_interval, management_uj)},
+	{RECORD_FIELD_I64(energy_interval, unattributed_uj)},
+	STORE_TEXT_OR_NULL(energy_interval, mark),
+	{NULL},
+};
+const struct record store_energy_interval_record = {
+	.name = "interval of energy", .size = sizeof(struct energy_interval),
+	.fields = interval_fields, .table = "energy_interval", .since = 6};
+
+struct energy_part {
+	int64_t run;
+	const char *host;
+	double to_s;
+	int64_t n;
+	uint32_t task, attempt;
+	int64_t cpu_ns, uj;
+};
+static const struct record_field part_fields[] = {
+	STORE_RUN_COLUMN(energy_part),
+	STORE_KEY(TEXT, energy_part, host),
+	{RECORD_AT(energy_part, to_s), .type = RECORD_REAL, .flags = RECORD_KEY},
+	STORE_KEY(I64, energy_part, n),
+	STORE_KEY(U32, energy_part, task),
+	STORE_KEY(U32, energy_part, attempt),
+	{RECORD_FIELD_I64(energy_part, cpu_ns)},
+	{RECORD_FIELD_I64(energy_part, uj)},
+	{NULL},
+};
+const struct record store_energy_part_record = {
+	.name = "part of energy", .size = sizeof(struct energy_part), .fields = part_fields,
+	.table = "energy_part", .since = 6};
+
+struct energy_day {
+	int64_t run;
+	const char *day, *host, *policy, *cluster;
+	int64_t meter_uj, idle_uj, management_uj, unattributed_uj, unserved_uj;
+};
+static const struct record_field day_fields[] = {
+	STORE_RUN_COLUMN(energy_day),
+	STORE_KEY(TEXT, energy_day, day),
+	STORE_KEY(TEXT, energy_day, host),
+	STORE_KEY(TEXT, energy_day, policy),
+	{RECORD_FIELD_TEXT(energy_day, cluster)},
+	{RECORD_FIELD_I64(energy_day, meter_uj)},
+	{RECORD_FIELD_I64(energy_day, idle_uj)},
+	{RECORD_FIELD_I64(energy_day, management_uj)},
+	{RECORD_FIELD_I64(energy_day, unattributed_uj)},
+	{RECORD_FIELD_I64(energy_day, unserved_uj)},
+	{NULL},
+};
+const struct record store_energy_day_record = {
+	.name = "day's energy", .size = sizeof(struct energy_day), .fields = day_fields,
+	.table = "energy_day", .since = 6};
+
+struct energy_task {
+	int64_t run;
+	uint32_t task;
+	const char *day, *host, *policy, *cluster;
+	int64_t uj;
+};
+static const struct record_field task_fields[] = {
+	STORE_RUN_COLUMN(energy_task),
+	STORE_KEY(U32, energy_task, task),
+	STORE_KEY(TEXT, energy_task, day),
+	STORE_KEY(TEXT, energy_task, host),
+	STORE_KEY(TEXT, energy_task, policy),
+	{RECORD_FIELD_TEXT(energy_task, cluster)},
+	{RECORD_FIELD_I64(energy_task, uj)},
+	{NULL},
+};
+const struct record store_energy_task_record = {
+	.name = "task's energy", .size = sizeof(struct energy_task), .fields = task_fields,
+	.table = "energy_task", .since = 6};
 
 /* Writing. */
 
 bool store_put_account_meter(struct store *store, const struct store_account_meter *meter,
 			     GError **error)
 {
-	sqlite3_stmt *statement = store_statement(store, STORE_PUT_ENERGY_METER, error);
-	struct cursor cursor = writing(statement);
-
-	if (!statement)
-		return false;
-	put_integer(&cursor, meter->run);
-	put_text(&cursor, meter->host);
-	put_text(&cursor, meter->cluster);
-	put_integer(&cursor, meter->before_uj);
-	put_integer(&cursor, meter->begin_uj);
-	put_integer(&cursor, meter->at_uj);
-	put_real(&cursor, meter->at_s);
-	put_integer(&cursor, meter->n);
-	put_text(&cursor, meter->stream);
-	put_integer(&cursor, meter->seq);
-	put_text(&cursor, meter->counter);
-	return store_run_statement(store, statement, "store where an account stands", error);
-}
-
-static bool add_interval(struct store *store, const struct store_account_meter *meter,
-			 const struct store_account_interval *interval, GError **error)
-{
-	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_INTERVAL, error);
-	struct cursor cursor = writing(statement);
-
-	if (!statement)
-		return false;
-	put_integer(&cursor, meter->run);
-	put_text(&cursor, meter->host);
-	put_real(&cursor, interval->to_s);
-	put_integer(&cursor, meter->n);
-	put_real(&cursor, interval->from_s);
-	put_integer(&cursor, interval->from_uj);
-	put_integer(&cursor, interval->to_uj);
-	put_integer(&cursor, interval->idle_uj);
-	put_integer(&cursor, interval->tasks_uj);
-	put_integer(&cursor, interval->management_uj);
-	put_integer(&cursor, interval->unattributed_uj);
-	put_text(&cursor, interval->mark);
-	return store_run_statement(store, statement, "store an interval of energy", error);
-}
-
-/* Adds the interval to the sums of its day. */
-static bool add_to_day(struct store *store, const struct store_account_meter *meter,
-		       const struct store_account_interval *interval, GError **error)
-{
-	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_DAY, error);
-	struct cursor cursor = writing(statement);
-	const bool served = g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0;
-
-	if (!statement)
-		return false;
-	put_integer(&cursor, meter->run);
-	put_text(&cursor, interval->day);
-	put_text(&cursor, meter->host);
-	put_text(&cursor, interval->policy);
-	put_text(&cursor, meter->cluster);
-	put_integer(&cursor, interval->to_uj - interval->from_uj);
-	put_integer(&cursor, interval->idle_uj);
-	put_integer(&cursor, interval->management_uj);
-	put_integer(&cursor, interval->unattributed_uj);
-	put_integer(&cursor, served ? 0 : interval->unattributed_uj);
-	return store_run_statement(store, statement, "store a day's energy", error);
-}
-
-static bool add_part(struct store *store, const struct store_account_meter *meter,
-		     const struct store_account_parts *parts, const struct store_account_part *part,
-		     GError **error)
-{
-	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_PART, error);
-	struct cursor cursor = writing(statement);
-
-	if (!statement)
-		return false;
-	put_integer(&cursor, meter->run);
-	put_text(&cursor, meter->host);
-	put_real(&cursor, parts->to_s);
-	put_integer(&cursor, parts->n);
-	put_integer(&cursor, part->task);
-	put_integer(&cursor, part->attempt);
-	put_integer(&cursor, part->cpu_ns);
-	put_integer(&cursor, part->uj);
-	return store_run_statement(store, statement, "store a task's part of energy", error);
-}
-
-static bool add_to_task(struct store *store, const struct store_account_meter *meter,
-			const struct store_account_parts *parts, const struct store_account_part *part,
-			GError **error)
-{
-	sqlite3_stmt *statement = store_statement(store, STORE_ADD_ENERGY_TASK, error);
-	struct cursor cursor = writing(statement);
-
-	if (!statement)
-		return false;
-	put_integer(&cursor, meter->run);
-	put_integer(&cursor, part->task);
-	put_text(&cursor, parts->day);
-	put_text(&cursor, meter->host);
-	put_text(&cursor, parts->policy);
-	put_text(&cursor, meter->cluster);
-	put_integer(&cursor, part->uj);
-	return store_run_statement(store, statement, "store a task's energy", error);
+	return database_put(store->database, &store_account_meter_record, meter,
+			    "store where an account stands", error);
 }
 
 bool store_add_account(struct store *store, const struct store_account_meter *meter,
 		       const struct store_account_interval *interval, GError **error)
 {
-	return add_interval(store, meter, interval, error) &&
-	       add_to_day(store, meter, interval, error);
+	static const char to_day[] =
+		"INSERT INTO energy_day VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		" ON CONFLICT (run, day, host, policy) DO UPDATE SET"
+		" meter_uj = meter_uj + excluded.meter_uj, idle_uj = idle_uj + excluded.idle_uj,"
+		" management_uj = management_uj + excluded.management_uj,"
+		" unattributed_uj = unattributed_uj + excluded.unattributed_uj,"
+		" unserved_uj = unserved_uj + excluded.unserved_uj";
+	const bool served = g_strcmp0(interval->mark, STORE_ACCOUNT_UNSERVED) != 0;
+	const struct energy_interval row = {
+		.run = meter->run,
+		.host = meter->host,
+		.to_s = interval->to_s,
+		.n = meter->n,
+		.from_s = interval->from_s,
+		.from_uj = interval->from_uj,
+		.to_uj = interval->to_uj,
+		.idle_uj = interval->idle_uj,
+		.tasks_uj = interval->tasks_uj,
+		.management_uj = interval->management_uj,
+		.unattributed_uj = interval->unattributed_uj,
+		.mark = interval->mark,
+	};
+	const struct energy_day day = {
+		.run = meter->run,
+		.day = interval->day,
+		.host = meter->host,
+		.policy = interval->policy,
+		.cluster = meter->cluster,
+		.meter_uj = interval->to_uj - interval->from_uj,
+		.idle_uj = interval->idle_uj,
+		.management_uj = interval->management_uj,
+		.unattributed_uj = interval->unattributed_uj,
+		.unserved_uj = served ? 0 : interval->unattributed_uj,
+	};
+
+	return database_add(store->database, &store_energy_interval_record, &row, NULL,
+			    "store an interval of energy", error) &&
+	       database_put_by(store->database, to_day, &store_energy_day_record, &day,
+			       "store a day's energy", error);
 }
 
 bool store_add_account_parts(struct store *store, const struct store_account_meter *meter,
 			     const struct store_account_parts *parts, GError **error)
 {
-	for (uint32_t i = 0; i < parts->count; i++)
-		if (!add_part(store, meter, parts, &parts->parts[i], error) ||
-		    !add_to_task(store, meter, parts, &parts->parts[i], error))
+	static const char to_part[] =
+		"INSERT INTO energy_part VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+		" ON CONFLICT (run, host, to_s, n, task, attempt) DO UPDATE SET"
+		" cpu_ns = excluded.cpu_ns + min(cpu_ns, 9223372036854775807 - excluded.cpu_ns),"
+		" uj = uj + excluded.uj";
+	static const char to_task[] =
+		"INSERT INTO energy_task VALUES (?, ?, ?, ?, ?, ?, ?)"
+		" ON CONFLICT (run, task, day, host, policy) DO UPDATE SET uj = uj + excluded.uj";
+
+	for (uint32_t i = 0; i < parts->count; i++) {
+		const struct store_account_part *part = &parts->parts[i];
+		const struct energy_part row = {
+			.run = meter->run,
+			.host = meter->host,
+			.to_s = parts->to_s,
+			.n = parts->n,
+			.task = part->task,
+			.attempt = part->attempt,
+			.cpu_ns = part->cpu_ns,
+			.uj = part->uj,
+		};
+		const struct energy_task task = {
+			.run = meter->run,
+			.task = part->task,
+			.day = parts->day,
+			.host = meter->host,
+			.policy = parts->policy,
+			.cluster = meter->cluster,
+			.uj = part->uj,
+		};
+
+		if (!database_put_by(store->database, to_part, &store_energy_part_record, &row,
+				     "store a task's part of energy", error) ||
+		    !database_put_by(store->database, to_task, &store_energy_task_record, &task,
+				     "store a task's energy", error))
 			return false;
+	}
 	return true;
 }
 
 bool store_begin_account(struct store *store, GError **error)
 {
-	return store_exec(store, "SAVEPOINT account", "begin to account", error);
+	return database_exec(store->database, "SAVEPOINT account", "begin to account", error);
 }
 
 bool store_end_account(struct store *store, bool good, GError **error)
 {
 	if (good)
-		return store_exec(store, "RELEASE account", "account", error);
+		return database_exec(store->database, "RELEASE account", "account", error);
 	/* A failure that rolled the whole transaction back also removed the savepoint. */
-	if (!sqlite3_get_autocommit(store->db))
-		store_exec(store, "ROLLBACK TO account; RELEASE account", "undo an account", NULL);
+	if (database_is_begun(store->database))
+		database_exec(store->database, "ROLLBACK TO account; RELEASE account", "undo an account", NULL);
 	return false;
 }
 
 /* Reading. */
 
-static gpointer read_meter(struct cursor *cursor)
-{
-	struct store_account_meter *meter = g_new0(struct store_account_meter, 1);
-
-	meter->run = get_integer(cursor);
-	meter->host = get_text(cursor);
-	meter->cluster = get_text(cursor);
-	meter->before_uj = get_integer(cursor);
-	meter->begin_uj = get_integer(cursor);
-	meter->at_uj = get_integer(cursor);
-	meter->at_s = get_real(cursor);
-	meter->n = get_integer(cursor);
-	meter->stream = get_text(cursor);
-	meter->seq = get_integer(cursor);
-	meter->counter = get_text(cursor);
-	return meter;
-}
-
 GPtrArray *store_account_meters(struct store *store, int64_t run, GError **error)
 {
-	return list_of_run_since(store, VERSION_ACCOUNT,
-				 store->version < VERSION_COUNTER ? STORE_LIST_ENERGY_METERS_7
-								  : STORE_LIST_ENERGY_METERS,
-				 run, read_meter,
-				 (GDestroyNotify)store_account_meter_free,
-				 "read where accounts stand", error);
-}
-
-void store_account_meter_free(struct store_account_meter *meter)
-{
-	if (!meter)
-		return;
-	g_free(meter->host);
-	g_free(meter->cluster);
-	g_free(meter->stream);
-	g_free(meter->counter);
-	g_free(meter);
+	return database_list(store->database, &store_account_meter_record,
+			     "WHERE run = ? ORDER BY host", DATABASE_ARGS(run),
+			     "read where accounts stand", error);
 }
 
 /* Sums of columns of energy_day that exist in energy_task too. */
@@ -232,7 +276,7 @@ static const char sum_of_policies_9[] =
 
 static const char *sql_of_sum(const struct store *store, const char *by)
 {
-	if (store->version < STORE_VERSION_PAIR && g_str_equal(by, "policy"))
+	if (database_version(store->database) < STORE_VERSION_PAIR && g_str_equal(by, "policy"))
 		return sum_of_policies_9;
 	for (gsize i = 0; i < G_N_ELEMENTS(sums); i++)
 		if (g_str_equal(sums[i].by, by))
@@ -240,66 +284,54 @@ static const char *sql_of_sum(const struct store *store, const char *by)
 	return NULL;
 }
 
-static gpointer read_sum(struct cursor *cursor)
-{
-	struct store_account_sum *sum = g_new0(struct store_account_sum, 1);
-
-	sum->key = get_text(cursor);
-	sum->tasks = get_integer(cursor);
-	sum->tasks_uj = get_integer(cursor);
-	sum->idle_uj = get_integer(cursor);
-	sum->management_uj = get_integer(cursor);
-	sum->unattributed_uj = get_integer(cursor);
-	sum->unserved_uj = get_integer(cursor);
-	sum->meter_uj = get_integer(cursor);
-	return sum;
-}
-
-void store_account_sum_free(struct store_account_sum *sum)
-{
-	if (!sum)
-		return;
-	g_free(sum->key);
-	g_free(sum);
-}
+/* The columns of a sum: no table has them. */
+static const struct record_field sum_fields[] = {
+	{RECORD_FIELD_TEXT(store_account_sum, key)},
+	{RECORD_FIELD_I64(store_account_sum, tasks)},
+	{RECORD_FIELD_I64(store_account_sum, tasks_uj)},
+	{RECORD_FIELD_I64(store_account_sum, idle_uj)},
+	{RECORD_FIELD_I64(store_account_sum, management_uj)},
+	{RECORD_FIELD_I64(store_account_sum, unattributed_uj)},
+	{RECORD_FIELD_I64(store_account_sum, unserved_uj)},
+	{RECORD_FIELD_I64(store_account_sum, meter_uj)},
+	{NULL},
+};
+static const struct record sum_record = {
+	.name = "sum of energy", .size = sizeof(struct store_account_sum), .fields = sum_fields,
+	.free = (GDestroyNotify)store_account_sum_free, .since = 6};
+RECORD_DEFINE_FREE(store_account_sum, sum_record)
 
 GPtrArray *store_account_sums(struct store *store, int64_t run, const char *by, GError **error)
 {
 	const char *sql = sql_of_sum(store, by);
-	sqlite3_stmt *statement = NULL;
-	GPtrArray *rows = NULL;
-	int code;
 
-	if (store->version < VERSION_ACCOUNT || !sql)
-		return g_ptr_array_new_with_free_func((GDestroyNotify)store_account_sum_free);
-	code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
-	if (code == SQLITE_OK) {
-		sqlite3_bind_int64(statement, 1, run);
-		rows = list_rows(store, statement, read_sum, (GDestroyNotify)store_account_sum_free,
-				 "sum up energy", error);
-	} else {
-		store_fail(store, code, "sum up energy", error);
-	}
-	sqlite3_finalize(statement);
-	return rows;
+	if (!sql)
+		return record_list_new(&sum_record);
+	return database_list_by(store->database, sql, &sum_record, DATABASE_ARGS(run),
+				"sum up energy", error);
 }
 
 bool store_account_dynamic_since(struct store *store, int64_t run, double from_s, int64_t *ret_uj,
 				 GError **error)
 {
-	sqlite3_stmt *statement = store_statement(store, STORE_SUM_ENERGY_SINCE, error);
-	struct cursor cursor = writing(statement);
+	static const char sql[] =
+		"SELECT coalesce(sum(tasks_uj + management_uj + unattributed_uj), 0)"
+		" FROM energy_interval WHERE run = ?1 AND to_s >= ?2"
+		" AND host IN (SELECT host FROM energy_meter WHERE run = ?1)"
+		" AND mark IS NOT 'unserved'";
+	sqlite3_stmt *statement = database_statement(store->database, sql, error);
+	struct database_cursor cursor = database_writing(statement);
 	int code;
 
 	if (!statement)
 		return false;
-	put_integer(&cursor, run);
-	put_real(&cursor, from_s);
+	database_put_integer(&cursor, run);
+	database_put_real(&cursor, from_s);
 	code = sqlite3_step(statement);
 	if (code == SQLITE_ROW)
 		*ret_uj = sqlite3_column_int64(statement, 0);
 	else
-		store_fail(store, code, "sum up energy", error);
+		database_fail(store->database, code, "sum up energy", error);
 	sqlite3_reset(statement);
 	return code == SQLITE_ROW;
 }

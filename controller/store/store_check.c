@@ -96,8 +96,8 @@ struct store_check *store_check_new(const struct store *store, store_check_done_
 {
 	struct store_check *check = g_new0(struct store_check, 1);
 
-	check->path = g_strdup(store->path);
-	check->version = store->version;
+	check->path = g_strdup(database_path(store->database));
+	check->version = database_version(store->database);
 	check->done = done;
 	check->data = data;
 	g_mutex_init(&check->mutex);
@@ -112,7 +112,7 @@ static void stop(struct store_check *check)
 	handoff_lock(&check->mutex);
 	check->closing = true;
 	while (check->store) {
-		sqlite3_interrupt(check->store->db);
+		sqlite3_interrupt(database_handle(check->store->database));
 		handoff_wait_until(&check->closed, &check->mutex,
 				   g_get_monotonic_time() + INTERRUPT_AGAIN_US);
 	}

@@ -39,6 +39,7 @@ struct store_unmeasured {
 
 /* A measured suspension. */
 struct store_overhead {
+	int64_t n;    /* row id, ascending; 0 when not stored yet */
 	char *cluster;
 	char *keep;   /* "memory", "disk" */
 	char *detail; /* JSON: its entry in profile.json */

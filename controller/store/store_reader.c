@@ -70,7 +70,7 @@ static void *read_answer(const struct store_reading *reading, GError **error)
 	g_autoptr(store_t) store =
 		store_open_beside(reading->path, reading->version, BUSY_MS, error);
 
-	return store && store_exec(store, "PRAGMA query_only = ON; BEGIN", "begin to read", error) ?
+	return store && database_exec(store->database, "PRAGMA query_only = ON; BEGIN", "begin to read", error) ?
 		       reading->read(store, reading->question, error) :
 		       NULL;
 }
@@ -82,10 +82,10 @@ static void answer_reading(gpointer data, gpointer user_data)
 
 	HANDOFF_TAKE(reading);
 	if (g_atomic_int_get(&reader->closing))
-		g_set_error(&reading->error, STORE_ERROR, STORE_ERROR_SQL,
+		g_set_error(&reading->error, DATABASE_ERROR, DATABASE_ERROR_SQL,
 			    "%s: it is being closed", reading->path);
 	else if (g_atomic_int_get(&reading->forgotten))
-		g_set_error(&reading->error, STORE_ERROR, STORE_ERROR_SQL,
+		g_set_error(&reading->error, DATABASE_ERROR, DATABASE_ERROR_SQL,
 			    "%s: the question was withdrawn", reading->path);
 	else
 		reading->answer = read_answer(reading, &reading->error);
@@ -113,8 +113,8 @@ struct store_reading *store_reader_ask(struct store_reader *reader, const struct
 	struct store_reading *reading = g_new(struct store_reading, 1);
 
 	*reading = (struct store_reading){
-		.path = g_strdup(store->path),
-		.version = store->version,
+		.path = g_strdup(database_path(store->database)),
+		.version = database_version(store->database),
 		.read = read,
 		.question = question,
 		.done = done,

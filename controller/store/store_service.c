@@ -4,109 +4,52 @@
 #include <float.h>
 
 #include "common/read_number.h"
-#include "controller/store/store_cursor.h"
-
-/* The first version with these tables. */
-#define VERSION_SERVICE 5
-#define VERSION_PRIORITY 7
-#define VERSION_ASKED 10
+#include "controller/store/store_private.h"
 
 /* Submissions. */
 
-static void put_uid(struct cursor *cursor, int64_t uid)
-{
-	if (uid < 0)
-		cursor->next++;
-	else
-		put_integer(cursor, uid);
-}
+static const struct record_field submission_fields[] = {
+	STORE_RUN_COLUMN(store_submission),
+	STORE_KEY(U32, store_submission, task),
+	{RECORD_FIELD_TEXT(store_submission, type)},
+	STORE_TEXT_OR_NULL(store_submission, name),
+	STORE_TEXT_OR_NULL(store_submission, user),
+	STORE_INTEGER_OR_NULL(store_submission, uid),
+	{RECORD_FIELD_TEXT(store_submission, submitted_utc)},
+	STORE_REAL_NOT_NULL(store_submission, arrival_s),
+	STORE_TEXT_OR_NULL(store_submission, key),
+	{RECORD_FIELD_U32(store_submission, first)},
+	{RECORD_FIELD_U32(store_submission, count)},
+	STORE_REAL_NOT_NULL(store_submission, utility_max),
+	{RECORD_FIELD_REAL(store_submission, constant_s)},
+	{RECORD_FIELD_REAL(store_submission, zero_s)},
+	{RECORD_FIELD_REAL(store_submission, deadline_s)},
+	{RECORD_FIELD_BOOL(store_submission, held)},
+	{RECORD_FIELD_BOOL(store_submission, cancelled)},
+	{RECORD_FIELD_I64(store_submission, priority), .since = 7, .sql_default = "0"},
+	{RECORD_AT(store_submission, asked_held), .type = RECORD_I64,
+	 .null = RECORD_NULL_MINUS_ONE, .since = 10},
+	{RECORD_FIELD_TEXT(store_submission, script_sha256), .null = RECORD_NULL_POINTER,
+	 .since = 10},
+	{NULL},
+};
+const struct record store_submission_record = {
+	.name = "submission", .size = sizeof(struct store_submission), .fields = submission_fields,
+	.free = (GDestroyNotify)store_submission_free, .table = "submission", .since = 5};
+RECORD_DEFINE_FREE(store_submission, store_submission_record)
 
 bool store_put_submission(struct store *store, const struct store_submission *submission,
 			  GError **error)
 {
-	sqlite3_stmt *statement = store_statement(store, STORE_PUT_SUBMISSION, error);
-	struct cursor cursor = writing(statement);
-
-	if (!statement)
-		return false;
-	put_integer(&cursor, submission->run);
-	put_integer(&cursor, submission->task);
-	put_text(&cursor, submission->type);
-	put_text(&cursor, submission->name);
-	put_text(&cursor, submission->user);
-	put_uid(&cursor, submission->uid);
-	put_text(&cursor, submission->submitted_utc);
-	put_real(&cursor, submission->arrival_s);
-	put_text(&cursor, submission->key);
-	put_integer(&cursor, submission->first);
-	put_integer(&cursor, submission->count);
-	put_real(&cursor, submission->utility_max);
-	put_real(&cursor, submission->constant_s);
-	put_real(&cursor, submission->zero_s);
-	put_real(&cursor, submission->deadline_s);
-	put_integer(&cursor, submission->held);
-	put_integer(&cursor, submission->cancelled);
-	put_integer(&cursor, submission->priority);
-	if (submission->asked_held < 0)
-		cursor.next++;
-	else
-		put_integer(&cursor, submission->asked_held);
-	put_text(&cursor, submission->script_sha256);
-	return store_run_statement(store, statement, "store a submission", error);
-}
-
-static int64_t get_uid(struct cursor *cursor)
-{
-	bool known = sqlite3_column_type(cursor->statement, cursor->next) != SQLITE_NULL;
-	int64_t uid = get_integer(cursor);
-
-	return known ? uid : -1;
-}
-
-static int get_asked_held(struct cursor *cursor)
-{
-	bool known = sqlite3_column_type(cursor->statement, cursor->next) != SQLITE_NULL;
-	bool held = get_integer(cursor) != 0;
-
-	return known ? held : -1;
-}
-
-static gpointer read_submission(struct cursor *cursor)
-{
-	struct store_submission *submission = g_new0(struct store_submission, 1);
-
-	submission->run = get_integer(cursor);
-	submission->task = get_count(cursor);
-	submission->type = get_text(cursor);
-	submission->name = get_text(cursor);
-	submission->user = get_text(cursor);
-	submission->uid = get_uid(cursor);
-	submission->submitted_utc = get_text(cursor);
-	submission->arrival_s = get_real(cursor);
-	submission->key = get_text(cursor);
-	submission->first = get_count(cursor);
-	submission->count = get_count(cursor);
-	submission->utility_max = get_real(cursor);
-	submission->constant_s = get_real(cursor);
-	submission->zero_s = get_real(cursor);
-	submission->deadline_s = get_real(cursor);
-	submission->held = get_integer(cursor) != 0;
-	submission->cancelled = get_integer(cursor) != 0;
-	submission->priority = (int32_t)get_integer(cursor);
-	submission->asked_held = get_asked_held(cursor);
-	submission->script_sha256 = get_text(cursor);
-	return submission;
+	return database_put(store->database, &store_submission_record, submission,
+			    "store a submission", error);
 }
 
 GPtrArray *store_submissions(struct store *store, int64_t run, GError **error)
 {
-	return list_of_run_since(store, VERSION_SERVICE,
-				 store->version < VERSION_PRIORITY ? STORE_LIST_SUBMISSIONS_6
-				 : store->version < VERSION_ASKED  ? STORE_LIST_SUBMISSIONS_9
-								   : STORE_LIST_SUBMISSIONS,
-				 run,
-				 read_submission, (GDestroyNotify)store_submission_free,
-				 "read the submissions", error);
+	return database_list(store->database, &store_submission_record,
+			     "WHERE run = ? ORDER BY task", DATABASE_ARGS(run),
+			     "read the submissions", error);
 }
 
 /* The numbers of all tasks in either table, and the same restricted to valid numbers. */
@@ -120,23 +63,23 @@ bool store_count_tasks(struct store *store, int64_t run, uint32_t most, uint32_t
 	static const char sql[] =
 		"SELECT count(*), 1 + coalesce(max(task) FILTER (WHERE " IS_TASK_NUMBER "), -1)"
 		" FROM " TASK_NUMBERS;
-	sqlite3_stmt *statement = NULL;
-	int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
+	sqlite3_stmt *statement = database_statement(store->database, sql, error);
+	struct database_cursor cursor = database_writing(statement);
+	int code;
 
-	if (code == SQLITE_OK) {
-		sqlite3_bind_int64(statement, 1, run);
-		sqlite3_bind_int64(statement, 2, most);
-		code = sqlite3_step(statement);
-	}
+	if (!statement)
+		return false;
+	database_put_integer(&cursor, run);
+	database_put_integer(&cursor, most);
+	code = sqlite3_step(statement);
+	cursor = database_reading(statement);
 	if (code == SQLITE_ROW) {
-		struct cursor cursor = reading(statement);
-
-		*ret_numbers = get_count(&cursor);
-		*ret_count = get_count(&cursor);
+		*ret_numbers = database_get_count(&cursor);
+		*ret_count = database_get_count(&cursor);
 	} else {
-		store_fail(store, code, "count the tasks", error);
+		database_fail(store->database, code, "count the tasks", error);
 	}
-	sqlite3_finalize(statement);
+	sqlite3_reset(statement);
 	return code == SQLITE_ROW;
 }
 
@@ -145,104 +88,67 @@ char *store_stray_tasks(struct store *store, int64_t run, uint32_t most)
 	static const char sql[] =
 		"SELECT group_concat(iif(typeof(task) = 'integer', task, 'no number'), ', ')"
 		" FROM (SELECT task FROM " TASK_NUMBERS " WHERE NOT (" IS_TASK_NUMBER ") LIMIT 20)";
-	sqlite3_stmt *statement = NULL;
+	sqlite3_stmt *statement = database_statement(store->database, sql, NULL);
+	struct database_cursor cursor = database_writing(statement);
 	char *text = NULL;
 
-	if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK) {
-		sqlite3_bind_int64(statement, 1, run);
-		sqlite3_bind_int64(statement, 2, most);
-		if (sqlite3_step(statement) == SQLITE_ROW)
-			text = copy_text((const char *)sqlite3_column_text(statement, 0));
-	}
-	sqlite3_finalize(statement);
+	if (!statement)
+		return NULL;
+	database_put_integer(&cursor, run);
+	database_put_integer(&cursor, most);
+	cursor.next = 0;
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		text = database_get_text(&cursor);
+	sqlite3_reset(statement);
 	return text;
-}
-
-void store_submission_free(struct store_submission *submission)
-{
-	if (!submission)
-		return;
-	g_free(submission->type);
-	g_free(submission->name);
-	g_free(submission->user);
-	g_free(submission->submitted_utc);
-	g_free(submission->key);
-	g_free(submission->script_sha256);
-	g_free(submission);
 }
 
 /* Drained nodes. */
 
+static const struct record_field drain_fields[] = {
+	STORE_RUN_COLUMN(store_drain),
+	STORE_KEY(TEXT, store_drain, cluster),
+	STORE_KEY(U32, store_drain, node),
+	STORE_TEXT_OR_NULL(store_drain, reason),
+	STORE_TEXT_OR_NULL(store_drain, user),
+	{RECORD_FIELD_TEXT(store_drain, since_utc)},
+	{NULL},
+};
+const struct record store_drain_record = {
+	.name = "drained node", .size = sizeof(struct store_drain), .fields = drain_fields,
+	.free = (GDestroyNotify)store_drain_free, .table = "drain", .since = 5};
+RECORD_DEFINE_FREE(store_drain, store_drain_record)
+
 bool store_put_drain(struct store *store, const struct store_drain *drain, GError **error)
 {
-	sqlite3_stmt *statement = store_statement(store, STORE_PUT_DRAIN, error);
-	struct cursor cursor = writing(statement);
-
-	if (!statement)
-		return false;
-	put_integer(&cursor, drain->run);
-	put_text(&cursor, drain->cluster);
-	put_integer(&cursor, drain->node);
-	put_text(&cursor, drain->reason);
-	put_text(&cursor, drain->user);
-	put_text(&cursor, drain->since_utc);
-	return store_run_statement(store, statement, "store a drained node", error);
+	return database_put(store->database, &store_drain_record, drain, "store a drained node",
+			    error);
 }
 
 bool store_drop_drain(struct store *store, int64_t run, const char *cluster, uint32_t node,
 		      GError **error)
 {
-	sqlite3_stmt *statement = store_statement(store, STORE_DROP_DRAIN, error);
-	struct cursor cursor = writing(statement);
+	sqlite3_stmt *statement = database_statement(
+		store->database, "DELETE FROM drain WHERE run = ? AND cluster = ? AND node = ?",
+		error);
+	struct database_cursor cursor = database_writing(statement);
 
 	if (!statement)
 		return false;
-	put_integer(&cursor, run);
-	put_text(&cursor, cluster);
-	put_integer(&cursor, node);
-	return store_run_statement(store, statement, "store a node that is not drained", error);
-}
-
-static gpointer read_drain(struct cursor *cursor)
-{
-	struct store_drain *drain = g_new0(struct store_drain, 1);
-
-	drain->run = get_integer(cursor);
-	drain->cluster = get_text(cursor);
-	drain->node = get_count(cursor);
-	drain->reason = get_text(cursor);
-	drain->user = get_text(cursor);
-	drain->since_utc = get_text(cursor);
-	return drain;
+	database_put_integer(&cursor, run);
+	database_put_text(&cursor, cluster);
+	database_put_integer(&cursor, node);
+	return database_run(store->database, statement, "store a node that is not drained", error);
 }
 
 GPtrArray *store_drains(struct store *store, int64_t run, GError **error)
 {
-	return list_of_run_since(store, VERSION_SERVICE, STORE_LIST_DRAINS, run, read_drain,
-				 (GDestroyNotify)store_drain_free, "read the drained nodes", error);
-}
-
-void store_drain_free(struct store_drain *drain)
-{
-	if (!drain)
-		return;
-	g_free(drain->cluster);
-	g_free(drain->reason);
-	g_free(drain->user);
-	g_free(drain->since_utc);
-	g_free(drain);
+	return database_list(store->database, &store_drain_record,
+			     "WHERE run = ? ORDER BY cluster, node", DATABASE_ARGS(run),
+			     "read the drained nodes", error);
 }
 
 /* Decisions about a task. */
-
-static gpointer read_action(struct cursor *cursor)
-{
-	struct store_action *action = g_new0(struct store_action, 1);
-
-	action->time_s = get_real(cursor);
-	action->action = get_text(cursor);
-	return action;
-}
 
 static void action_free(void *data)
 {
@@ -255,17 +161,34 @@ static void action_free(void *data)
 GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, double from_s,
 			      double until_s, uint32_t most, GError **error)
 {
-	sqlite3_stmt *statement = store_statement(store, STORE_LIST_TASK_DECISIONS, error);
-	struct cursor cursor = writing(statement);
+	static const char sql[] =
+		"SELECT d.time_s, action.value FROM decision AS d, json_each(d.actions) AS action"
+		" WHERE d.run = ?1 AND d.time_s BETWEEN ?2 AND ?5"
+		" AND json_extract(action.value, '$.task') = ?3 ORDER BY d.id DESC LIMIT ?4";
+	g_autoptr(GPtrArray) actions = g_ptr_array_new_with_free_func(action_free);
+	sqlite3_stmt *statement = database_statement(store->database, sql, error);
+	struct database_cursor cursor = database_writing(statement);
+	int code;
 
 	if (!statement)
 		return NULL;
-	put_integer(&cursor, run);
-	put_real(&cursor, from_s);
-	put_integer(&cursor, task);
-	put_integer(&cursor, most);
-	put_real(&cursor, until_s);
-	return list_rows(store, statement, read_action, action_free, "read the decisions", error);
+	database_put_integer(&cursor, run);
+	database_put_real(&cursor, from_s);
+	database_put_integer(&cursor, task);
+	database_put_integer(&cursor, most);
+	database_put_real(&cursor, until_s);
+	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+		struct store_action *action = g_new0(struct store_action, 1);
+
+		cursor = database_reading(statement);
+		action->time_s = database_get_real(&cursor);
+		action->action = database_get_text(&cursor);
+		g_ptr_array_add(actions, action);
+	}
+	if (code != SQLITE_DONE)
+		database_fail(store->database, code, "read the decisions", error);
+	sqlite3_reset(statement);
+	return code == SQLITE_DONE ? g_steal_pointer(&actions) : NULL;
 }
 
 /*
@@ -300,23 +223,18 @@ static const char *const prunings[] = {
 static bool prune_one(struct store *store, const char *sql, int64_t run, double before_s,
 		      uint32_t most, bool *ret_more, GError **error)
 {
-	sqlite3_stmt *statement = NULL;
-	int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
+	sqlite3_stmt *statement = database_statement(store->database, sql, error);
+	struct database_cursor cursor = database_writing(statement);
 
-	if (code == SQLITE_OK) {
-		struct cursor cursor = writing(statement);
-
-		put_integer(&cursor, run);
-		put_real(&cursor, before_s);
-		put_integer(&cursor, most);
-		code = sqlite3_step(statement);
-	}
-	if (code == SQLITE_DONE)
-		*ret_more |= sqlite3_changes(store->db) >= (int)most;
-	else
-		store_fail(store, code, "remove what is old", error);
-	sqlite3_finalize(statement);
-	return code == SQLITE_DONE;
+	if (!statement)
+		return false;
+	database_put_integer(&cursor, run);
+	database_put_real(&cursor, before_s);
+	database_put_integer(&cursor, most);
+	if (!database_run(store->database, statement, "remove what is old", error))
+		return false;
+	*ret_more |= sqlite3_changes(database_handle(store->database)) >= (int)most;
+	return true;
 }
 
 bool store_prune(struct store *store, int64_t run, double before_s, uint32_t most, bool *ret_more,

@@ -46,9 +46,9 @@ struct store_submission {
 	bool held;           /* not to be started until it is released */
 	bool cancelled;      /* cancelled by its owner */
 	/* higher priorities are considered first; 0 in files before version 7 */
-	int32_t priority;
+	int64_t priority;
 	/* whether it was submitted as held; -1: unknown, as in files before version 10 */
-	int asked_held;
+	int64_t asked_held;
 	/* of task_script_summary(); NULL: no script, or unknown, as asked_held */
 	char *script_sha256;
 };

@@ -68,8 +68,8 @@ static bool fail_write(const struct store_sync *sync, const char *doing, GError 
 {
 	const int code = errno;
 
-	g_set_error(error, STORE_ERROR,
-		    code == ENOSPC || code == EDQUOT ? STORE_ERROR_FULL : STORE_ERROR_SQL,
+	g_set_error(error, DATABASE_ERROR,
+		    code == ENOSPC || code == EDQUOT ? DATABASE_ERROR_FULL : DATABASE_ERROR_SQL,
 		    "%s: cannot %s: %s", sync->path, doing, g_strerror(code));
 	return false;
 }
@@ -108,7 +108,7 @@ static bool bring_to_disk(struct store_sync *sync, GError **error)
 static bool bring_file_to_disk(struct store_sync *sync, GError **error)
 {
 	sqlite3_file *file = NULL;
-	int code = sqlite3_file_control(sync->journal->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+	int code = sqlite3_file_control(database_handle(sync->journal->database), "main", SQLITE_FCNTL_FILE_POINTER, &file);
 
 	if (code == SQLITE_OK)
 		code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
@@ -124,13 +124,13 @@ static bool move_journal(struct store_sync *sync, bool *ret_all, GError **error)
 {
 	int pages = 0;
 	int moved = 0;
-	const int code = sqlite3_wal_checkpoint_v2(sync->journal->db, "main",
+	const int code = sqlite3_wal_checkpoint_v2(database_handle(sync->journal->database), "main",
 						   SQLITE_CHECKPOINT_PASSIVE, &pages, &moved);
 
 	*ret_all = code == SQLITE_OK && moved == pages;
 	if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY)
 		return bring_file_to_disk(sync, error);
-	store_fail(sync->journal, code, "move the journal into the file", error);
+	database_fail(sync->journal->database, code, "move the journal into the file", error);
 	return false;
 }
 
@@ -241,9 +241,9 @@ static gpointer run_thread(gpointer data)
  */
 static void reset_journal(struct store_sync *sync)
 {
-	store_wait_for_others(sync->store, false);
-	sqlite3_wal_checkpoint_v2(sync->store->db, "main", SQLITE_CHECKPOINT_RESTART, NULL, NULL);
-	store_wait_for_others(sync->store, true);
+	database_set_busy(sync->store->database, 0);
+	sqlite3_wal_checkpoint_v2(database_handle(sync->store->database), "main", SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+	database_set_busy(sync->store->database, STORE_BUSY_MS);
 }
 
 static int committed(void *data, sqlite3 *db, const char *name, int pages)
@@ -261,10 +261,11 @@ static int committed(void *data, sqlite3 *db, const char *name, int pages)
 /* The query makes SQLite open the journal. */
 static struct store *open_again(const struct store *store, GError **error)
 {
-	g_autoptr(store_t) journal = store_open_beside(store->path, store->version, BUSY_MS, error);
+	g_autoptr(store_t) journal = store_open_beside(database_path(store->database),
+						    database_version(store->database), BUSY_MS, error);
 
 	if (!journal ||
-	    !store_exec(journal, "PRAGMA synchronous = NORMAL; SELECT count(*) FROM sqlite_master",
+	    !database_exec(journal->database, "PRAGMA synchronous = NORMAL; SELECT count(*) FROM sqlite_master",
 			"open", error))
 		return NULL;
 	return g_steal_pointer(&journal);
@@ -275,7 +276,7 @@ struct store_sync *store_sync_new(struct store *store, GError **error)
 	struct store *journal;
 	struct store_sync *sync;
 
-	if (!store_exec(store,
+	if (!database_exec(store->database,
 			"PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
 			"PRAGMA journal_size_limit = 16777216",
 			"set up the journal", error))
@@ -288,12 +289,12 @@ struct store_sync *store_sync_new(struct store *store, GError **error)
 	sync->store = store;
 	sync->journal = journal;
 	/* The journal is not always beside `path`, which may be a link. */
-	sync->path = g_strdup(sqlite3_filename_wal(sqlite3_db_filename(journal->db, "main")));
+	sync->path = g_strdup(sqlite3_filename_wal(sqlite3_db_filename(database_handle(journal->database), "main")));
 	sync->reset_us = -RESET_EVERY_US;
 	sync->fd = -1;
 	sync->requests = g_async_queue_new();
 	sync->answered = g_async_queue_new();
-	sqlite3_wal_hook(store->db, committed, sync);
+	sqlite3_wal_hook(database_handle(store->database), committed, sync);
 	sync->thread = g_thread_new("store", run_thread, sync);
 	return sync;
 }
@@ -321,7 +322,7 @@ bool store_sync_free(struct store_sync *sync, GError **error)
 		return true;
 	push_request(sync, NULL, NULL);
 	g_thread_join(sync->thread);
-	sqlite3_wal_hook(sync->store->db, NULL, NULL);
+	sqlite3_wal_hook(database_handle(sync->store->database), NULL, NULL);
 	call_done_of_all(sync);
 	if (sync->fd >= 0)
 		close(sync->fd);

@@ -18,7 +18,7 @@ typedef void (*store_sync_done_f)(const GError *error, void *data);
 
 /*
  * For the store of this thread, from whose default main context `done` is called. The store must
- * live longer. NULL with `error` (STORE_ERROR).
+ * live longer. NULL with `error` (DATABASE_ERROR).
  */
 struct store_sync *store_sync_new(struct store *store, GError **error);
 

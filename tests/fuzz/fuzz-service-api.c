@@ -97,7 +97,7 @@ static void clear_service(struct run_service *service)
 	g_ptr_array_unref(service->submissions);
 	g_hash_table_unref(service->keys);
 	g_hash_table_unref(service->accounts);
-	fuzz_check(store_exec(bed.session.store,
+	fuzz_check(database_exec(bed.session.store->database,
 			      "DELETE FROM submission; DELETE FROM drain; DELETE FROM task; DELETE FROM event;"
 			      "DELETE FROM decision; DELETE FROM suspension; DELETE FROM suspension_vm;",
 			      "begin again", NULL));

@@ -105,7 +105,7 @@ static char *old_directory(const char *const *policies)
 		g_assert_true(store_add_run(store, &row, NULL));
 	}
 	g_assert_true(store_set_meta(store, "ended_utc", "2026-01-01T00:00:00Z", NULL));
-	g_assert_true(store_exec(store, "PRAGMA user_version = 9", "become old", NULL));
+	g_assert_true(database_exec(store->database, "PRAGMA user_version = 9", "become old", NULL));
 	g_assert_true(g_file_set_contents(path, text, -1, NULL));
 	return dir;
 }
@@ -354,7 +354,7 @@ static void a_recorder_that_failed_records_nothing_more(void)
 	g_autoptr(store_t) store = store_open(dir, true, NULL);
 	struct store_run row = {.policy = (char *)"easy", .limit = 1, .repeat = 1,
 				.host_load = (double)NAN};
-	g_autoptr(GError) reason = g_error_new_literal(STORE_ERROR, STORE_ERROR_CORRUPT, "full");
+	g_autoptr(GError) reason = g_error_new_literal(DATABASE_ERROR, DATABASE_ERROR_CORRUPT, "full");
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) events = NULL;
 	struct recorder_store *recorder;

@@ -330,7 +330,7 @@ static int64_t count(struct store *store, const char *sql)
 	sqlite3_stmt *statement;
 	int64_t value;
 
-	g_assert_cmpint(sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_prepare_v2(database_handle(store->database), sql, -1, &statement, NULL), ==, SQLITE_OK);
 	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
 	value = sqlite3_column_int64(statement, 0);
 	sqlite3_finalize(statement);
@@ -362,7 +362,7 @@ static void after_an_answer_that_failed_nothing_is_written(struct account *accou
 
 	account->fails = true;
 	begin(account);
-	g_assert_cmpint(sqlite3_exec(store->db,
+	g_assert_cmpint(sqlite3_exec(database_handle(store->database),
 				     "CREATE TEMP TRIGGER full BEFORE INSERT ON energy_interval WHEN new.n = 2"
 				     " BEGIN SELECT RAISE(ABORT, 'full'); END",
 				     NULL, NULL, NULL),

@@ -48,7 +48,7 @@ static void change(struct bed *bed, const char *sql)
 {
 	char *message = NULL;
 
-	sqlite3_exec(bed->session.store->db, sql, NULL, NULL, &message);
+	sqlite3_exec(database_handle(bed->session.store->database), sql, NULL, NULL, &message);
 	g_assert_null(message);
 }
 
@@ -68,7 +68,7 @@ static int64_t count_rows(struct bed *bed, const char *table)
 	sqlite3_stmt *statement;
 	int64_t count;
 
-	g_assert_cmpint(sqlite3_prepare_v2(bed->session.store->db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_prepare_v2(database_handle(bed->session.store->database), sql, -1, &statement, NULL), ==, SQLITE_OK);
 	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
 	count = sqlite3_column_int64(statement, 0);
 	sqlite3_finalize(statement);

@@ -43,9 +43,10 @@ static void set_up(struct bed *bed, gconstpointer data)
 	bed->session.recorder = bed->service.recorder;
 	bed->service.sync = store_sync_new(bed->session.store, &error);
 	g_assert_no_error(error);
-	bed->other = store_open_beside(bed->session.store->path, bed->session.store->version, 0, &error);
+	bed->other = store_open_beside(database_path(bed->session.store->database),
+				       database_version(bed->session.store->database), 0, &error);
 	g_assert_no_error(error);
-	sqlite3_commit_hook(bed->session.store->db, on_commit, bed);
+	sqlite3_commit_hook(database_handle(bed->session.store->database), on_commit, bed);
 }
 
 static void tear_down(struct bed *bed, gconstpointer data)
@@ -119,7 +120,7 @@ static void test_all_are_told_at_the_end(struct bed *bed, gconstpointer data)
 
 static void test_all_are_told_that_nothing_was_recorded(struct bed *bed, gconstpointer data)
 {
-	g_autoptr(GError) full = g_error_new(STORE_ERROR, STORE_ERROR_FULL, "no room");
+	g_autoptr(GError) full = g_error_new(DATABASE_ERROR, DATABASE_ERROR_FULL, "no room");
 
 	record_one(bed);
 	record_one(bed);

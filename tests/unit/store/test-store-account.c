@@ -200,7 +200,7 @@ static void test_whole(struct fixture *fixture, const void *data)
 
 	g_assert_true(add(fixture, "b1", 1, NULL, NULL));
 	g_assert_false(add(fixture, "b1", 1, NULL, &error));
-	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
 	assert_sums(fixture, "host", "b1 2 50 40 9 1 0 100");
 	g_assert_true(store_begin(fixture->store, NULL));
 	g_assert_true(add(fixture, "b1", 2, NULL, NULL));
@@ -214,7 +214,7 @@ static int64_t count(struct fixture *fixture, const char *sql)
 	sqlite3_stmt *statement;
 	int64_t value;
 
-	g_assert_cmpint(sqlite3_prepare_v2(fixture->store->db, sql, -1, &statement, NULL), ==,
+	g_assert_cmpint(sqlite3_prepare_v2(database_handle(fixture->store->database), sql, -1, &statement, NULL), ==,
 			SQLITE_OK);
 	g_assert_cmpint(sqlite3_step(statement), ==, SQLITE_ROW);
 	value = sqlite3_column_int64(statement, 0);
@@ -240,7 +240,7 @@ static void test_parts(struct fixture *fixture, const void *data)
 static void test_parts_large(struct fixture *fixture, const void *data)
 {
 	g_assert_true(add(fixture, "b1", 1, NULL, NULL));
-	g_assert_true(store_exec(fixture->store,
+	g_assert_true(database_exec(fixture->store->database,
 				 "UPDATE energy_part SET cpu_ns = 9223372036854775807", "set", NULL));
 	g_assert_true(add(fixture, "b1", 2, NULL, NULL));
 	g_assert_cmpint(count(fixture, "SELECT min(cpu_ns) FROM energy_part"), ==, INT64_MAX);

@@ -173,7 +173,7 @@ static void test_record(struct fixture *fixture, const void *data)
 
 	damage(fixture, data);
 	g_assert_null(store_open_to_serve(fixture->dir, &error));
-	g_assert_error(error, STORE_ERROR, STORE_ERROR_CORRUPT);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT);
 	g_assert_nonnull(strstr(error->message, fixture->file));
 }
 
@@ -184,7 +184,7 @@ static void test_reader(struct fixture *fixture, const void *data)
 
 	damage(fixture, "sample");
 	g_assert_null(store_open(fixture->dir, false, &error));
-	g_assert_error(error, STORE_ERROR, STORE_ERROR_CORRUPT);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT);
 }
 
 static void never(const GError *error, void *data)

@@ -169,7 +169,7 @@ static char *schema_of(struct store *store)
 	GString *text = g_string_new(NULL);
 	sqlite3_stmt *statement = NULL;
 
-	g_assert_cmpint(sqlite3_prepare_v2(store->db,
+	g_assert_cmpint(sqlite3_prepare_v2(database_handle(store->database),
 					   "SELECT m.type || ' ' || m.name || ' ' || coalesce(c.name || ' ' || c.type ||"
 					   " ' ' || c.\"notnull\" || ' ' || coalesce(c.dflt_value, '-') || ' ' || c.pk, '')"
 					   " FROM sqlite_master m LEFT JOIN pragma_table_info(m.name) c"
@@ -190,7 +190,7 @@ static void assert_like_new(struct store *store)
 	g_autofree char *wanted = schema_of(fresh);
 
 	g_assert_cmpstr(schema, ==, wanted);
-	g_assert_cmpint(store->version, ==, STORE_SCHEMA_VERSION);
+	g_assert_cmpint(database_version(store->database), ==, STORE_SCHEMA_VERSION);
 	store_close(fresh);
 	remove_files(dir);
 }
@@ -229,7 +229,7 @@ static void test_old(struct fixture *fixture, const void *data)
 	struct store *store = open_store(fixture, false);
 
 	assert_all(store, old->version);
-	g_assert_cmpint(store->version, ==, old->version);
+	g_assert_cmpint(database_version(store->database), ==, old->version);
 	store = open_store(fixture, true);
 	assert_all(store, old->version);
 	assert_like_new(store);

@@ -283,7 +283,7 @@ static void ask_and_settle(struct store_sync *sync, struct answers *answers)
 /* Another one each time: pages that stay the same are not written. */
 static void put_text(struct fixture *fixture, const char *key, gsize length)
 {
-	const int letter = 'a' + sqlite3_total_changes(fixture->store->db) % 26;
+	const int letter = 'a' + sqlite3_total_changes(database_handle(fixture->store->database)) % 26;
 	g_autofree char *text = g_strnfill(length, (char)letter);
 	g_autoptr(GError) error = NULL;
 
@@ -397,7 +397,7 @@ static void test_sync_reader(struct fixture *fixture, const void *data)
 	struct store *reader = store_open(fixture->dir, false, NULL);
 	struct answers answers = {0};
 
-	g_assert_true(store_exec(reader, "BEGIN; SELECT count(*) FROM meta", "read", NULL));
+	g_assert_true(database_exec(reader->database, "BEGIN; SELECT count(*) FROM meta", "read", NULL));
 	for (uint32_t i = 0; i < 20; i++) {
 		put_text(fixture, "long", 1 << 20);
 		ask_and_settle(sync, &answers);
@@ -474,7 +474,7 @@ static void test_sync_full(struct fixture *fixture, const void *data)
 
 	for (char key[] = "a"; *key <= 't'; ++*key)
 		put_text(fixture, key, 1 << 20);
-	g_assert_cmpint(sqlite3_wal_checkpoint_v2(fixture->store->db, NULL,
+	g_assert_cmpint(sqlite3_wal_checkpoint_v2(database_handle(fixture->store->database), NULL,
 						  SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
 			==, SQLITE_OK);
 	sync = new_sync(fixture);
@@ -488,7 +488,7 @@ static void test_sync_full(struct fixture *fixture, const void *data)
 	limit_files(RLIM_INFINITY);
 	g_assert_cmpuint(answers.failed, >=, 1);
 	g_assert_nonnull(strstr(answers.failure, "cannot move the journal into the file"));
-	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
 	g_free(answers.failure);
 }
 

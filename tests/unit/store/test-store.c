@@ -174,7 +174,7 @@ static void test_task_needs_run(struct fixture *fixture, const void *data)
 	struct store_task task = {.run = 7, .state = (char *)"waiting"};
 
 	g_assert_false(store_put_task(fixture->store, &task, &error));
-	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
 }
 
 static bool count_to_two(double time_s, const char *snapshot, const char *actions, void *data)
@@ -247,7 +247,7 @@ static void test_rollback_undoes(struct fixture *fixture, const void *data)
 	add_run(fixture->store, "easy");
 	store_rollback(fixture->store);
 	g_assert_false(store_commit(fixture->store, &error));
-	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
 	runs = store_runs(fixture->store, NULL);
 	g_assert_cmpuint(runs->len, ==, 0);
 }
@@ -282,8 +282,8 @@ static void test_estimates_are_replaced(struct fixture *fixture, const void *dat
 	g_assert_true(store_put_estimates(fixture->store, estimates, 1, &error));
 	estimates[1].cluster = (char *)"c1";
 	g_assert_false(store_put_estimates(fixture->store, estimates, 2, &error));
-	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
-	g_assert_true(sqlite3_get_autocommit(fixture->store->db));
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
+	g_assert_true(sqlite3_get_autocommit(database_handle(fixture->store->database)));
 }
 
 static void test_a_pair_is_measured_once_a_round(struct fixture *fixture, const void *data)
@@ -292,7 +292,7 @@ static void test_a_pair_is_measured_once_a_round(struct fixture *fixture, const 
 	struct store_measurement one = {.type = (char *)"IS.8", .cluster = (char *)"c1", .round = 0,
 					.work = (char *)"is", .exec_s = 1.25, .energy_j = NAN};
 	struct store_unmeasured hole = {(char *)"CG.8", (char *)"c1", (char *)"hangs", 14};
-	struct store_overhead overhead = {(char *)"c1", (char *)"disk", (char *)"{}"};
+	struct store_overhead overhead = {0, (char *)"c1", (char *)"disk", (char *)"{}"};
 	g_autoptr(GPtrArray) rows = NULL;
 	g_autoptr(GPtrArray) holes = NULL;
 	g_autoptr(GPtrArray) overheads = NULL;
@@ -301,7 +301,7 @@ static void test_a_pair_is_measured_once_a_round(struct fixture *fixture, const 
 	g_assert_true(store_set_durable(store, true, &error));
 	g_assert_true(store_add_measurement(store, &one, &error));
 	g_assert_false(store_add_measurement(store, &one, &error));
-	g_assert_error(error, STORE_ERROR, STORE_ERROR_SQL);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
 	g_clear_error(&error);
 	one.round = STORE_NO_ROUND;
 	one.energy_j = 7;
@@ -367,9 +367,9 @@ static void test_full_disk_is_told_and_undoes_only_the_write(struct fixture *fix
 	g_autoptr(GPtrArray) events = NULL;
 	int64_t run = add_run(fixture->store, "easy");
 
-	sqlite3_exec(fixture->store->db, "PRAGMA max_page_count = 40", NULL, NULL, NULL);
+	sqlite3_exec(database_handle(fixture->store->database), "PRAGMA max_page_count = 40", NULL, NULL, NULL);
 	g_assert_false(store_add_event(fixture->store, run, 0, "big", text, &error));
-	g_assert_error(error, STORE_ERROR, STORE_ERROR_FULL);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_FULL);
 	g_assert_nonnull(strstr(error->message, "the disk is full"));
 	g_assert_null(strchr(error->message, '\n'));
 	g_assert_true(store_add_event(fixture->store, run, 0, "small", NULL, NULL));
@@ -377,12 +377,12 @@ static void test_full_disk_is_told_and_undoes_only_the_write(struct fixture *fix
 	g_assert_cmpuint(events->len, ==, 1);
 }
 
-static void expect_refused(const char *dir, enum store_error code, const char *words)
+static void expect_refused(const char *dir, enum database_error code, const char *words)
 {
 	g_autoptr(GError) error = NULL;
 
 	g_assert_null(store_open(dir, false, &error));
-	g_assert_error(error, STORE_ERROR, (int)code);
+	g_assert_error(error, DATABASE_ERROR, (int)code);
 	g_assert_true(store_error_is_input(error));
 	g_test_message("%s", error->message);
 	g_assert_nonnull(strstr(error->message, words));
@@ -391,17 +391,17 @@ static void expect_refused(const char *dir, enum store_error code, const char *w
 
 static void test_missing_directory(struct fixture *fixture, const void *data)
 {
-	expect_refused("/nonexistent/run", STORE_ERROR_OPEN, "No such file");
-	expect_refused(fixture->file, STORE_ERROR_OPEN, "not a directory");
+	expect_refused("/nonexistent/run", DATABASE_ERROR_OPEN, "No such file");
+	expect_refused(fixture->file, DATABASE_ERROR_OPEN, "not a directory");
 }
 
 static void test_directory_without_store(struct fixture *fixture, const void *data)
 {
 	g_clear_pointer(&fixture->store, store_close);
 	g_unlink(fixture->file);
-	expect_refused(fixture->dir, STORE_ERROR_OPEN, "not a run directory");
+	expect_refused(fixture->dir, DATABASE_ERROR_OPEN, "not a run directory");
 	g_assert_true(g_file_set_contents(fixture->file, "", 0, NULL));
-	expect_refused(fixture->dir, STORE_ERROR_OPEN, "empty");
+	expect_refused(fixture->dir, DATABASE_ERROR_OPEN, "empty");
 }
 
 static void test_not_a_store(struct fixture *fixture, const void *data)
@@ -411,19 +411,19 @@ static void test_not_a_store(struct fixture *fixture, const void *data)
 
 	g_clear_pointer(&fixture->store, store_close);
 	g_assert_true(g_file_set_contents(fixture->file, noise, 8192, NULL));
-	expect_refused(fixture->dir, STORE_ERROR_OPEN, "not a store of virtbed");
+	expect_refused(fixture->dir, DATABASE_ERROR_OPEN, "not a store of virtbed");
 	g_unlink(fixture->file);
 	g_assert_cmpint(sqlite3_open(fixture->file, &db), ==, SQLITE_OK);
 	sqlite3_exec(db, "CREATE TABLE other (x)", NULL, NULL, NULL);
 	sqlite3_close(db);
-	expect_refused(fixture->dir, STORE_ERROR_OPEN, "not a store of virtbed");
+	expect_refused(fixture->dir, DATABASE_ERROR_OPEN, "not a store of virtbed");
 }
 
 static void test_newer_schema(struct fixture *fixture, const void *data)
 {
-	sqlite3_exec(fixture->store->db, "PRAGMA user_version = 99", NULL, NULL, NULL);
+	sqlite3_exec(database_handle(fixture->store->database), "PRAGMA user_version = 99", NULL, NULL, NULL);
 	g_clear_pointer(&fixture->store, store_close);
-	expect_refused(fixture->dir, STORE_ERROR_SCHEMA, "schema 99");
+	expect_refused(fixture->dir, DATABASE_ERROR_SCHEMA, "schema 99");
 }
 
 static const struct store_suspension some_suspension = {
@@ -536,7 +536,7 @@ static void test_truncated(struct fixture *fixture, const void *data)
 	g_clear_pointer(&fixture->store, store_close);
 	g_assert_true(g_file_get_contents(fixture->file, &content, &length, NULL));
 	g_assert_true(g_file_set_contents(fixture->file, content, (gssize)length / 2, NULL));
-	expect_refused(fixture->dir, STORE_ERROR_CORRUPT, "damaged or truncated");
+	expect_refused(fixture->dir, DATABASE_ERROR_CORRUPT, "damaged or truncated");
 }
 
 static void test_damaged(struct fixture *fixture, const void *data)
@@ -549,7 +549,7 @@ static void test_damaged(struct fixture *fixture, const void *data)
 	g_assert_true(g_file_get_contents(fixture->file, &content, &length, NULL));
 	memset(content + length / 2, 0x5a, 9000);
 	g_assert_true(g_file_set_contents(fixture->file, content, (gssize)length, NULL));
-	expect_refused(fixture->dir, STORE_ERROR_CORRUPT, "damaged or truncated");
+	expect_refused(fixture->dir, DATABASE_ERROR_CORRUPT, "damaged or truncated");
 }
 
 /* What a `kill -9` leaves: a file whose last commits are still in the WAL beside it. */
