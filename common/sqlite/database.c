@@ -307,24 +307,109 @@ void database_rollback(struct database *database)
 		sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
-sqlite3_stmt *database_statement(struct database *database, const char *sql, GError **error)
+struct database_value database_text(const char *value)
+{
+	return (struct database_value){.type = DATABASE_TEXT, .text = value};
+}
+
+struct database_value database_integer(int64_t value)
+{
+	return (struct database_value){.type = DATABASE_INTEGER, .integer = value};
+}
+
+struct database_value database_real(double value)
+{
+	return (struct database_value){.type = DATABASE_REAL, .real = value};
+}
+
+void database_bind(sqlite3_stmt *statement, int column, struct database_value value)
+{
+	switch (value.type) {
+	case DATABASE_TEXT:
+		sqlite3_bind_text(statement, column, value.text, -1, SQLITE_STATIC);
+		break;
+	case DATABASE_INTEGER:
+		sqlite3_bind_int64(statement, column, value.integer);
+		break;
+	case DATABASE_REAL:
+		sqlite3_bind_double(statement, column, value.real);
+		break;
+	}
+}
+
+bool database_prepare(struct database *database, const char *sql, sqlite3_stmt **ret_statement,
+		      GError **error)
+{
+	const int code = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
+					    ret_statement, NULL);
+
+	if (code == SQLITE_OK)
+		return true;
+	database_fail(database, code, "use the tables", error);
+	return false;
+}
+
+sqlite3_stmt *database_query(struct database *database, const char *sql,
+			     const struct database_value *arguments, size_t count, GError **error)
 {
 	sqlite3_stmt *statement = g_hash_table_lookup(database->statements, sql);
+
+	if (!statement) {
+		if (!database_prepare(database, sql, &statement, error))
+			return NULL;
+		g_hash_table_insert(database->statements, (void *)sql, statement);
+	}
+	sqlite3_reset(statement);
+	sqlite3_clear_bindings(statement);
+	for (size_t i = 0; i < count; i++)
+		database_bind(statement, (int)i + 1, arguments[i]);
+	return statement;
+}
+
+bool database_do(struct database *database, const char *sql, const struct database_value *arguments,
+		 size_t count, const char *doing, GError **error)
+{
+	sqlite3_stmt *statement = database_query(database, sql, arguments, count, error);
+
+	return statement && database_run(database, statement, doing, error);
+}
+
+char *database_find_text(struct database *database, const char *sql,
+			 const struct database_value *arguments, size_t count, const char *doing,
+			 GError **error)
+{
+	sqlite3_stmt *statement = database_query(database, sql, arguments, count, error);
+	struct database_cursor cursor = database_reading(statement);
+	char *text = NULL;
 	int code;
 
-	if (statement) {
-		sqlite3_reset(statement);
-		sqlite3_clear_bindings(statement);
-		return statement;
-	}
-	code = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement,
-				  NULL);
-	if (code != SQLITE_OK) {
-		database_fail(database, code, "use the tables", error);
+	if (!statement)
 		return NULL;
-	}
-	g_hash_table_insert(database->statements, (void *)sql, statement);
-	return statement;
+	code = sqlite3_step(statement);
+	if (code == SQLITE_ROW)
+		text = database_get_text(&cursor);
+	else if (code != SQLITE_DONE)
+		database_fail(database, code, doing, error);
+	sqlite3_reset(statement);
+	return text;
+}
+
+bool database_find_integer(struct database *database, const char *sql,
+			   const struct database_value *arguments, size_t count, int64_t *ret_value,
+			   const char *doing, GError **error)
+{
+	sqlite3_stmt *statement = database_query(database, sql, arguments, count, error);
+	int code;
+
+	if (!statement)
+		return false;
+	code = sqlite3_step(statement);
+	if (code == SQLITE_ROW)
+		*ret_value = sqlite3_column_int64(statement, 0);
+	else
+		database_fail(database, code, doing, error);
+	sqlite3_reset(statement);
+	return code == SQLITE_ROW;
 }
 
 bool database_run(struct database *database, sqlite3_stmt *statement, const char *doing,

@@ -104,26 +104,70 @@ bool database_is_begun(const struct database *database);
 /* Whether the transaction is still open; false with `error`: an earlier failure undid it. */
 bool database_check_begun(const struct database *database, GError **error);
 
-/*
- * A prepared statement. The first call with `sql`, a text that lives as long as the database, prepares it; later calls
- * with the same pointer return the same one, reset and without bindings. Borrowed. NULL with `error`.
- */
-sqlite3_stmt *database_statement(struct database *database, const char *sql, GError **error);
+/* A value of a statement. */
+struct database_value {
+	enum { DATABASE_TEXT, DATABASE_INTEGER, DATABASE_REAL } type;
+	union {
+		const char *text; /* NULL is NULL; it must stay valid until the statement has run */
+		int64_t integer;
+		double real;      /* NAN is NULL */
+	};
+};
+struct database_value database_text(const char *value);
+struct database_value database_integer(int64_t value);
+struct database_value database_real(double value);
 
 /*
- * Values in the order of the columns: the cursor counts them. NAN is NULL in SQL, as is a missing text.
+ * The arguments of a statement, in order: one to six texts, whole numbers and real numbers, as
+ * DATABASE_ARGS(run, host, 1.5).
  */
+#define DATABASE_ARGS(...)                                                                         \
+	DATABASE_ARRAY_(DATABASE_PICK_(__VA_ARGS__, DATABASE_6_, DATABASE_5_, DATABASE_4_, DATABASE_3_,  \
+				       DATABASE_2_, DATABASE_1_, )(__VA_ARGS__))
+#define DATABASE_NO_ARGS NULL, 0
+#define DATABASE_ARRAY_(...)                                                                       \
+	(const struct database_value[]){__VA_ARGS__},                                              \
+		sizeof((const struct database_value[]){__VA_ARGS__}) / sizeof(struct database_value)
+#define DATABASE_PICK_(a_, b_, c_, d_, e_, f_, picked_, ...) picked_
+#define DATABASE_1_(a_)                                                                            \
+	_Generic((a_), char *: database_text, const char *: database_text, double: database_real,   \
+		 default: database_integer)(a_)
+#define DATABASE_2_(a_, ...) DATABASE_1_(a_), DATABASE_1_(__VA_ARGS__)
+#define DATABASE_3_(a_, ...) DATABASE_1_(a_), DATABASE_2_(__VA_ARGS__)
+#define DATABASE_4_(a_, ...) DATABASE_1_(a_), DATABASE_3_(__VA_ARGS__)
+#define DATABASE_5_(a_, ...) DATABASE_1_(a_), DATABASE_4_(__VA_ARGS__)
+#define DATABASE_6_(a_, ...) DATABASE_1_(a_), DATABASE_5_(__VA_ARGS__)
+
+/*
+ * A statement with its arguments, to be stepped through and reset. `sql` is a text that lives as
+ * long as the database: it is prepared once, by its address. Borrowed. NULL with `error`.
+ */
+sqlite3_stmt *database_query(struct database *database, const char *sql,
+			     const struct database_value *arguments, size_t count, GError **error);
+
+/* Executes a statement that returns no rows. `doing` as "store a task". */
+bool database_do(struct database *database, const char *sql, const struct database_value *arguments,
+		 size_t count, const char *doing, GError **error);
+
+/*
+ * The text in the first column of the first row, which the caller frees, or NULL: there is none, or
+ * with `error` a failure.
+ */
+char *database_find_text(struct database *database, const char *sql,
+			 const struct database_value *arguments, size_t count, const char *doing,
+			 GError **error);
+
+/* Sets *ret_value from the first column of the first row; NULL is 0. False with `error`. */
+bool database_find_integer(struct database *database, const char *sql,
+			   const struct database_value *arguments, size_t count, int64_t *ret_value,
+			   const char *doing, GError **error);
+
+/* The values of a row in the order of the columns: the cursor counts them. */
 struct database_cursor {
 	sqlite3_stmt *statement;
 	int next;
 };
-struct database_cursor database_writing(sqlite3_stmt *statement);
 struct database_cursor database_reading(sqlite3_stmt *statement);
-/* Texts must stay valid until the statement has run. */
-void database_put_text(struct database_cursor *cursor, const char *text);
-void database_put_integer(struct database_cursor *cursor, int64_t value);
-void database_put_real(struct database_cursor *cursor, double value);
-void database_put_null(struct database_cursor *cursor);
 /* Borrowed until the next step. */
 const char *database_peek_text(struct database_cursor *cursor);
 /* Valid UTF-8, since it goes into JSON and onto terminals; the caller frees. */
@@ -133,14 +177,6 @@ int64_t database_get_integer(struct database_cursor *cursor);
 uint32_t database_get_count(struct database_cursor *cursor);
 double database_get_real(struct database_cursor *cursor);
 bool database_is_null(const struct database_cursor *cursor);
-
-/* Executes a statement that returns no rows, and resets it. */
-bool database_run(struct database *database, sqlite3_stmt *statement, const char *doing, GError **error);
-
-/* The integer arguments of a query, in order. */
-#define DATABASE_ARGS(...) \
-	(const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
-#define DATABASE_NO_ARGS NULL, 0
 
 /* Inserts a row, or replaces the one with the same key. `doing` as "store a task". O(log rows). */
 bool database_put(struct database *database, const struct record *record, const void *data, const char *doing,
@@ -157,10 +193,10 @@ bool database_put_by(struct database *database, const char *sql, const struct re
  * the file's are null; a file without the table has no rows. NULL with `error`.
  */
 GPtrArray *database_list(struct database *database, const struct record *record, const char *rest,
-			 const int64_t *arguments, size_t count, const char *doing, GError **error);
-/* As database_list(), for a whole SELECT with the columns of `record` in order, a text as for database_statement(). */
+			 const struct database_value *arguments, size_t count, const char *doing, GError **error);
+/* As database_list(), for a whole SELECT with the columns of `record` in order, a text as for database_query(). */
 GPtrArray *database_list_by(struct database *database, const char *sql, const struct record *record,
-			    const int64_t *arguments, size_t count, const char *doing, GError **error);
+			    const struct database_value *arguments, size_t count, const char *doing, GError **error);
 /* As database_list(), for one row; NULL without `error`: there is none. The caller frees with record_free(). */
 void *database_get(struct database *database, const struct record *record, const char *rest,
-		   const int64_t *arguments, size_t count, const char *doing, GError **error);
+		   const struct database_value *arguments, size_t count, const char *doing, GError **error);

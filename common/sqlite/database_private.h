@@ -41,5 +41,16 @@ void database_append_schema(GString *sql, const struct record *record, int versi
 /* Finalises what the table has prepared, and frees it. */
 void database_table_free(void *table);
 
+/* Prepares a statement that is kept; the caller finalises it. */
+bool database_prepare(struct database *database, const char *sql, sqlite3_stmt **ret_statement,
+		      GError **error);
+
+/* Binds a value; columns count from 1. */
+void database_bind(sqlite3_stmt *statement, int column, struct database_value value);
+
+/* Executes a statement that returns no rows, and resets it. */
+bool database_run(struct database *database, sqlite3_stmt *statement, const char *doing,
+		  GError **error);
+
 /* sqlite3_finalize() as a free function. */
 void database_finalize(void *statement);

@@ -2,37 +2,11 @@
 #include "common/record/record_private.h"
 #include "common/sqlite/database_private.h"
 
-/* Values in order. */
-
-struct database_cursor database_writing(sqlite3_stmt *statement)
-{
-	return (struct database_cursor){statement, 1};
-}
+/* The values of a row in order. */
 
 struct database_cursor database_reading(sqlite3_stmt *statement)
 {
 	return (struct database_cursor){statement, 0};
-}
-
-void database_put_text(struct database_cursor *cursor, const char *text)
-{
-	sqlite3_bind_text(cursor->statement, cursor->next++, text, -1, SQLITE_STATIC);
-}
-
-void database_put_integer(struct database_cursor *cursor, int64_t value)
-{
-	sqlite3_bind_int64(cursor->statement, cursor->next++, value);
-}
-
-/* SQLite stores NAN as NULL. */
-void database_put_real(struct database_cursor *cursor, double value)
-{
-	sqlite3_bind_double(cursor->statement, cursor->next++, value);
-}
-
-void database_put_null(struct database_cursor *cursor)
-{
-	sqlite3_bind_null(cursor->statement, cursor->next++);
 }
 
 const char *database_peek_text(struct database_cursor *cursor)
@@ -98,29 +72,29 @@ GArray *database_columns(const struct record *record)
 	return columns;
 }
 
-static void put_column(struct database_cursor *cursor, const struct database_column *column,
+static void put_column(sqlite3_stmt *statement, int at, const struct database_column *column,
 		       const void *data)
 {
 	const struct record_field *field = column->field;
 	const char *structure = (const char *)data + column->base;
 	const void *place = record_place(field, structure);
 
-	if (field->type == RECORD_REAL) {
-		database_put_real(cursor, *(const double *)place);
-	} else if (record_is_null(field, structure)) {
-		database_put_null(cursor);
-	} else if (field->type == RECORD_TEXT) {
-		database_put_text(cursor, *(char *const *)place);
-	} else if (field->type == RECORD_U32) {
-		database_put_integer(cursor, *(const uint32_t *)place);
-	} else if (field->type == RECORD_I64) {
-		database_put_integer(cursor, *(const int64_t *)place);
-	} else if (field->type == RECORD_BOOL) {
-		database_put_integer(cursor, *(const bool *)place);
-	} else {
-		g_assert(field->type == RECORD_WORD);
-		database_put_text(cursor, field->words[*(const int *)place]);
-	}
+	if (record_is_null(field, structure))
+		sqlite3_bind_null(statement, at);
+	else if (field->type == RECORD_REAL)
+		sqlite3_bind_double(statement, at, *(const double *)place);
+	else if (field->type == RECORD_TEXT)
+		sqlite3_bind_text(statement, at, *(char *const *)place, -1, SQLITE_STATIC);
+	else if (field->type == RECORD_U32)
+		sqlite3_bind_int64(statement, at, *(const uint32_t *)place);
+	else if (field->type == RECORD_I64)
+		sqlite3_bind_int64(statement, at, *(const int64_t *)place);
+	else if (field->type == RECORD_BOOL)
+		sqlite3_bind_int64(statement, at, *(const bool *)place);
+	else if (field->type == RECORD_WORD)
+		sqlite3_bind_text(statement, at, field->words[*(const int *)place], -1, SQLITE_STATIC);
+	else
+		g_assert_not_reached();
 }
 
 static void get_column(struct database_cursor *cursor, const struct database_column *column,
@@ -272,18 +246,6 @@ void database_table_free(void *data)
 	g_free(table);
 }
 
-static bool prepare(struct database *database, const char *sql, sqlite3_stmt **statement,
-		    GError **error)
-{
-	const int code = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
-					    statement, NULL);
-
-	if (code == SQLITE_OK)
-		return true;
-	database_fail(database, code, "use the tables", error);
-	return false;
-}
-
 /* Prepares "VERB INTO table VALUES (?, ...)" unless it is prepared. */
 static bool prepare_insert(struct database *database, const struct database_table *table,
 			   const char *verb, sqlite3_stmt **statement, GError **error)
@@ -297,24 +259,24 @@ static bool prepare_insert(struct database *database, const struct database_tabl
 	for (guint i = 1; i < table->columns->len; i++)
 		g_string_append(sql, ", ?");
 	g_string_append_c(sql, ')');
-	return prepare(database, sql->str, statement, error);
+	return database_prepare(database, sql->str, statement, error);
 }
 
-static void put_row(struct database_cursor *cursor, const GArray *columns, const void *data)
+static void put_row(sqlite3_stmt *statement, const GArray *columns, const void *data)
 {
 	for (guint i = 0; i < columns->len; i++)
-		put_column(cursor, &g_array_index(columns, struct database_column, i), data);
+		put_column(statement, (int)i + 1, &g_array_index(columns, struct database_column, i),
+			   data);
 }
 
 bool database_put_by(struct database *database, const char *sql, const struct record *record,
 		     const void *data, const char *doing, GError **error)
 {
-	sqlite3_stmt *statement = database_statement(database, sql, error);
-	struct database_cursor cursor = database_writing(statement);
+	sqlite3_stmt *statement = database_query(database, sql, DATABASE_NO_ARGS, error);
 
 	if (!statement)
 		return false;
-	put_row(&cursor, table_of(database, record)->columns, data);
+	put_row(statement, table_of(database, record)->columns, data);
 	return database_run(database, statement, doing, error);
 }
 
@@ -322,12 +284,10 @@ bool database_put(struct database *database, const struct record *record, const 
 		  const char *doing, GError **error)
 {
 	struct database_table *table = table_of(database, record);
-	struct database_cursor cursor;
 
 	if (!prepare_insert(database, table, "INSERT OR REPLACE", &table->put, error))
 		return false;
-	cursor = database_writing(table->put);
-	put_row(&cursor, table->columns, data);
+	put_row(table->put, table->columns, data);
 	return database_run(database, table->put, doing, error);
 }
 
@@ -335,12 +295,10 @@ bool database_add(struct database *database, const struct record *record, const 
 		  int64_t *ret_rowid, const char *doing, GError **error)
 {
 	struct database_table *table = table_of(database, record);
-	struct database_cursor cursor;
 
 	if (!prepare_insert(database, table, "INSERT", &table->add, error))
 		return false;
-	cursor = database_writing(table->add);
-	put_row(&cursor, table->columns, data);
+	put_row(table->add, table->columns, data);
 	for (guint i = 0; record->rowid && i < table->columns->len; i++)
 		if (g_array_index(table->columns, struct database_column, i).field->flags & RECORD_KEY)
 			sqlite3_bind_null(table->add, (int)i + 1);
@@ -368,7 +326,7 @@ static sqlite3_stmt *select_from(struct database *database, struct database_tabl
 			sql, "%s%s", i ? ", " : "",
 			g_array_index(table->columns, struct database_column, i).field->name);
 	g_string_append_printf(sql, " FROM %s %s", table->record->table, rest);
-	if (!prepare(database, sql->str, &statement, error))
+	if (!database_prepare(database, sql->str, &statement, error))
 		return NULL;
 	g_hash_table_insert(table->queries, (void *)rest, statement);
 	return statement;
@@ -376,14 +334,14 @@ static sqlite3_stmt *select_from(struct database *database, struct database_tabl
 
 /* The rows of a statement without bindings, whose columns are the first ones of the table. */
 static GPtrArray *list_rows(struct database *database, const struct database_table *table,
-			    sqlite3_stmt *statement, const int64_t *arguments, size_t count,
-			    const char *doing, GError **error)
+			    sqlite3_stmt *statement, const struct database_value *arguments,
+			    size_t count,			    const char *doing, GError **error)
 {
 	g_autoptr(GPtrArray) rows = record_list_new(table->record);
 	int code;
 
 	for (size_t i = 0; i < count; i++)
-		sqlite3_bind_int64(statement, (int)i + 1, arguments[i]);
+		database_bind(statement, (int)i + 1, arguments[i]);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
 		struct database_cursor cursor = database_reading(statement);
 		void *row = record_new(table->record);
@@ -400,7 +358,7 @@ static GPtrArray *list_rows(struct database *database, const struct database_tab
 }
 
 GPtrArray *database_list(struct database *database, const struct record *record, const char *rest,
-			 const int64_t *arguments, size_t count, const char *doing, GError **error)
+			 const struct database_value *arguments, size_t count, const char *doing, GError **error)
 {
 	struct database_table *table = table_of(database, record);
 	sqlite3_stmt *statement;
@@ -412,19 +370,19 @@ GPtrArray *database_list(struct database *database, const struct record *record,
 }
 
 GPtrArray *database_list_by(struct database *database, const char *sql, const struct record *record,
-			    const int64_t *arguments, size_t count, const char *doing, GError **error)
+			    const struct database_value *arguments, size_t count, const char *doing, GError **error)
 {
 	struct database_table *table = table_of(database, record);
 	sqlite3_stmt *statement;
 
 	if (!table->present)
 		return record_list_new(record);
-	statement = database_statement(database, sql, error);
+	statement = database_query(database, sql, DATABASE_NO_ARGS, error);
 	return statement ? list_rows(database, table, statement, arguments, count, doing, error) : NULL;
 }
 
 void *database_get(struct database *database, const struct record *record, const char *rest,
-		   const int64_t *arguments, size_t count, const char *doing, GError **error)
+		   const struct database_value *arguments, size_t count, const char *doing, GError **error)
 {
 	g_autoptr(GPtrArray) rows = database_list(database, record, rest, arguments, count, doing, error);
 

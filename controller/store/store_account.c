@@ -319,19 +319,7 @@ bool store_account_dynamic_since(struct store *store, int64_t run, double from_s
 		" FROM energy_interval WHERE run = ?1 AND to_s >= ?2"
 		" AND host IN (SELECT host FROM energy_meter WHERE run = ?1)"
 		" AND mark IS NOT 'unserved'";
-	sqlite3_stmt *statement = database_statement(store->database, sql, error);
-	struct database_cursor cursor = database_writing(statement);
-	int code;
 
-	if (!statement)
-		return false;
-	database_put_integer(&cursor, run);
-	database_put_real(&cursor, from_s);
-	code = sqlite3_step(statement);
-	if (code == SQLITE_ROW)
-		*ret_uj = sqlite3_column_int64(statement, 0);
-	else
-		database_fail(store->database, code, "sum up energy", error);
-	sqlite3_reset(statement);
-	return code == SQLITE_ROW;
+	return database_find_integer(store->database, sql, DATABASE_ARGS(run, from_s), ret_uj,
+				     "sum up energy", error);
 }

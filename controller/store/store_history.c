@@ -31,14 +31,10 @@ GPtrArray *store_events_after(struct store *store, int64_t run, int64_t after, u
 
 int64_t store_last_event(struct store *store)
 {
-	sqlite3_stmt *statement =
-		database_statement(store->database, "SELECT max(id) FROM event", NULL);
 	int64_t last = 0;
 
-	if (statement && sqlite3_step(statement) == SQLITE_ROW)
-		last = sqlite3_column_int64(statement, 0);
-	if (statement)
-		sqlite3_reset(statement);
+	database_find_integer(store->database, "SELECT max(id) FROM event", DATABASE_NO_ARGS, &last,
+			      "read the events", NULL);
 	return last;
 }
 
@@ -52,21 +48,17 @@ bool store_each_event(struct store *store, int64_t run, const char *kind,
 		      void (*event)(const char *detail, void *data), void *data, GError **error)
 {
 	sqlite3_stmt *statement =
-		database_statement(store->database,
-				   "SELECT detail FROM event WHERE run = ? AND kind = ? ORDER BY id",
-				   error);
-	struct database_cursor cursor = database_writing(statement);
+		database_query(store->database,
+			       "SELECT detail FROM event WHERE run = ? AND kind = ? ORDER BY id",
+			       DATABASE_ARGS(run, kind), error);
 	int code;
 
 	if (!statement)
 		return false;
-	database_put_integer(&cursor, run);
-	database_put_text(&cursor, kind);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-		g_autofree char *detail = NULL;
+		struct database_cursor cursor = database_reading(statement);
+		g_autofree char *detail = database_get_text(&cursor);
 
-		cursor = database_reading(statement);
-		detail = database_get_text(&cursor);
 		event(detail, data);
 	}
 	if (code != SQLITE_DONE)
@@ -90,23 +82,20 @@ bool store_each_decision(struct store *store, int64_t run,
 				     void *data),
 			 void *data, GError **error)
 {
-	sqlite3_stmt *statement = database_statement(
+	sqlite3_stmt *statement = database_query(
 		store->database,
-		"SELECT time_s, snapshot, actions FROM decision WHERE run = ? ORDER BY id", error);
-	struct database_cursor cursor = database_writing(statement);
+		"SELECT time_s, snapshot, actions FROM decision WHERE run = ? ORDER BY id",
+		DATABASE_ARGS(run), error);
 	bool more = true;
 	int code = SQLITE_DONE;
 
 	if (!statement)
 		return false;
-	database_put_integer(&cursor, run);
 	while (more && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-		double time_s;
-		const char *snapshot;
+		struct database_cursor cursor = database_reading(statement);
+		const double time_s = database_get_real(&cursor);
+		const char *snapshot = database_peek_text(&cursor);
 
-		cursor = database_reading(statement);
-		time_s = database_get_real(&cursor);
-		snapshot = database_peek_text(&cursor);
 		more = row(time_s, snapshot, database_peek_text(&cursor), data);
 	}
 	if (more && code != SQLITE_DONE)

@@ -83,14 +83,8 @@ GPtrArray *store_measurements(struct store *store, GError **error)
 
 bool store_drop_measurement(struct store *store, int64_t n, GError **error)
 {
-	sqlite3_stmt *statement =
-		database_statement(store->database, "DELETE FROM measurement WHERE n = ?", error);
-	struct database_cursor cursor = database_writing(statement);
-
-	if (!statement)
-		return false;
-	database_put_integer(&cursor, n);
-	return database_run(store->database, statement, "forget a measurement", error);
+	return database_do(store->database, "DELETE FROM measurement WHERE n = ?", DATABASE_ARGS(n),
+			   "forget a measurement", error);
 }
 
 bool store_put_unmeasured(struct store *store, const struct store_unmeasured *unmeasured,
@@ -109,15 +103,8 @@ GPtrArray *store_unmeasured(struct store *store, GError **error)
 bool store_drop_unmeasured(struct store *store, const char *type, const char *cluster,
 			   GError **error)
 {
-	sqlite3_stmt *statement = database_statement(
-		store->database, "DELETE FROM unmeasured WHERE type = ? AND cluster = ?", error);
-	struct database_cursor cursor = database_writing(statement);
-
-	if (!statement)
-		return false;
-	database_put_text(&cursor, type);
-	database_put_text(&cursor, cluster);
-	return database_run(store->database, statement, "forget what could not be measured", error);
+	return database_do(store->database, "DELETE FROM unmeasured WHERE type = ? AND cluster = ?",
+			   DATABASE_ARGS(type, cluster), "forget what could not be measured", error);
 }
 
 bool store_add_overhead(struct store *store, const struct store_overhead *overhead, GError **error)

@@ -6,53 +6,28 @@
 
 bool store_set_meta(struct store *store, const char *key, const char *value, GError **error)
 {
-	static const char put[] = "INSERT INTO meta VALUES (?, ?)"
-				  " ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-	static const char drop[] = "DELETE FROM meta WHERE key = ?";
-	sqlite3_stmt *statement = database_statement(store->database, value ? put : drop, error);
-	struct database_cursor cursor = database_writing(statement);
-
-	if (!statement)
-		return false;
-	database_put_text(&cursor, key);
-	if (value)
-		database_put_text(&cursor, value);
-	return database_run(store->database, statement, "store a fact", error);
-}
-
-/* The text that `sql` finds for its argument, which the caller frees, or NULL. */
-static char *query_text(struct store *store, const char *sql, const char *argument,
-			const char *doing, GError **error)
-{
-	sqlite3_stmt *statement = database_statement(store->database, sql, error);
-	struct database_cursor cursor = database_writing(statement);
-	char *text = NULL;
-	int code;
-
-	if (!statement)
-		return NULL;
-	database_put_text(&cursor, argument);
-	code = sqlite3_step(statement);
-	cursor = database_reading(statement);
-	if (code == SQLITE_ROW)
-		text = database_get_text(&cursor);
-	else if (code != SQLITE_DONE)
-		database_fail(store->database, code, doing, error);
-	sqlite3_reset(statement);
-	return text;
+	if (!value)
+		return database_do(store->database, "DELETE FROM meta WHERE key = ?",
+				   DATABASE_ARGS(key), "store a fact", error);
+	return database_do(store->database,
+			   "INSERT INTO meta VALUES (?, ?)"
+			   " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+			   DATABASE_ARGS(key, value), "store a fact", error);
 }
 
 char *store_get_meta(struct store *store, const char *key)
 {
-	return query_text(store, "SELECT value FROM meta WHERE key = ?", key, "read a fact", NULL);
+	return database_find_text(store->database, "SELECT value FROM meta WHERE key = ?",
+				  DATABASE_ARGS(key), "read a fact", NULL);
 }
 
 char *store_policy_now(struct store *store, const char *name, GError **error)
 {
 	if (database_version(store->database) >= STORE_VERSION_PAIR)
 		return g_strdup(name);
-	return query_text(store, "SELECT " STORE_POLICY_SINCE_10 " FROM (SELECT ? AS policy)", name,
-			  "rename a policy", error);
+	return database_find_text(store->database,
+				  "SELECT " STORE_POLICY_SINCE_10 " FROM (SELECT ? AS policy)",
+				  DATABASE_ARGS(name), "rename a policy", error);
 }
 
 /* Runs and tasks. */
@@ -239,7 +214,8 @@ bool store_put_estimates(struct store *store, const struct config_estimate *esti
 
 	if (ours && !store_begin(store, error))
 		return false;
-	done = database_exec(store->database, "DELETE FROM estimate", "replace the estimates", error);
+	done = database_do(store->database, "DELETE FROM estimate", DATABASE_NO_ARGS,
+			   "replace the estimates", error);
 	for (uint32_t i = 0; done && i < count; i++)
 		done = database_add(store->database, &store_estimate_record, &estimates[i], NULL,
 				    "store an estimate", error);

@@ -63,16 +63,14 @@ bool store_count_tasks(struct store *store, int64_t run, uint32_t most, uint32_t
 	static const char sql[] =
 		"SELECT count(*), 1 + coalesce(max(task) FILTER (WHERE " IS_TASK_NUMBER "), -1)"
 		" FROM " TASK_NUMBERS;
-	sqlite3_stmt *statement = database_statement(store->database, sql, error);
-	struct database_cursor cursor = database_writing(statement);
+	sqlite3_stmt *statement =
+		database_query(store->database, sql, DATABASE_ARGS(run, most), error);
+	struct database_cursor cursor = database_reading(statement);
 	int code;
 
 	if (!statement)
 		return false;
-	database_put_integer(&cursor, run);
-	database_put_integer(&cursor, most);
 	code = sqlite3_step(statement);
-	cursor = database_reading(statement);
 	if (code == SQLITE_ROW) {
 		*ret_numbers = database_get_count(&cursor);
 		*ret_count = database_get_count(&cursor);
@@ -88,19 +86,9 @@ char *store_stray_tasks(struct store *store, int64_t run, uint32_t most)
 	static const char sql[] =
 		"SELECT group_concat(iif(typeof(task) = 'integer', task, 'no number'), ', ')"
 		" FROM (SELECT task FROM " TASK_NUMBERS " WHERE NOT (" IS_TASK_NUMBER ") LIMIT 20)";
-	sqlite3_stmt *statement = database_statement(store->database, sql, NULL);
-	struct database_cursor cursor = database_writing(statement);
-	char *text = NULL;
 
-	if (!statement)
-		return NULL;
-	database_put_integer(&cursor, run);
-	database_put_integer(&cursor, most);
-	cursor.next = 0;
-	if (sqlite3_step(statement) == SQLITE_ROW)
-		text = database_get_text(&cursor);
-	sqlite3_reset(statement);
-	return text;
+	return database_find_text(store->database, sql, DATABASE_ARGS(run, most), "count the tasks",
+				  NULL);
 }
 
 /* Drained nodes. */
@@ -128,17 +116,10 @@ bool store_put_drain(struct store *store, const struct store_drain *drain, GErro
 bool store_drop_drain(struct store *store, int64_t run, const char *cluster, uint32_t node,
 		      GError **error)
 {
-	sqlite3_stmt *statement = database_statement(
-		store->database, "DELETE FROM drain WHERE run = ? AND cluster = ? AND node = ?",
-		error);
-	struct database_cursor cursor = database_writing(statement);
-
-	if (!statement)
-		return false;
-	database_put_integer(&cursor, run);
-	database_put_text(&cursor, cluster);
-	database_put_integer(&cursor, node);
-	return database_run(store->database, statement, "store a node that is not drained", error);
+	return database_do(store->database,
+			   "DELETE FROM drain WHERE run = ? AND cluster = ? AND node = ?",
+			   DATABASE_ARGS(run, cluster, node), "store a node that is not drained",
+			   error);
 }
 
 GPtrArray *store_drains(struct store *store, int64_t run, GError **error)
@@ -166,21 +147,17 @@ GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, d
 		" WHERE d.run = ?1 AND d.time_s BETWEEN ?2 AND ?5"
 		" AND json_extract(action.value, '$.task') = ?3 ORDER BY d.id DESC LIMIT ?4";
 	g_autoptr(GPtrArray) actions = g_ptr_array_new_with_free_func(action_free);
-	sqlite3_stmt *statement = database_statement(store->database, sql, error);
-	struct database_cursor cursor = database_writing(statement);
+	sqlite3_stmt *statement =
+		database_query(store->database, sql,
+			       DATABASE_ARGS(run, from_s, task, most, until_s), error);
 	int code;
 
 	if (!statement)
 		return NULL;
-	database_put_integer(&cursor, run);
-	database_put_real(&cursor, from_s);
-	database_put_integer(&cursor, task);
-	database_put_integer(&cursor, most);
-	database_put_real(&cursor, until_s);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+		struct database_cursor cursor = database_reading(statement);
 		struct store_action *action = g_new0(struct store_action, 1);
 
-		cursor = database_reading(statement);
 		action->time_s = database_get_real(&cursor);
 		action->action = database_get_text(&cursor);
 		g_ptr_array_add(actions, action);
@@ -220,30 +197,16 @@ static const char *const prunings[] = {
 	IN_ORDER("event", " AND id < (SELECT max(id) FROM event)"),
 };
 
-static bool prune_one(struct store *store, const char *sql, int64_t run, double before_s,
-		      uint32_t most, bool *ret_more, GError **error)
-{
-	sqlite3_stmt *statement = database_statement(store->database, sql, error);
-	struct database_cursor cursor = database_writing(statement);
-
-	if (!statement)
-		return false;
-	database_put_integer(&cursor, run);
-	database_put_real(&cursor, before_s);
-	database_put_integer(&cursor, most);
-	if (!database_run(store->database, statement, "remove what is old", error))
-		return false;
-	*ret_more |= sqlite3_changes(database_handle(store->database)) >= (int)most;
-	return true;
-}
-
 bool store_prune(struct store *store, int64_t run, double before_s, uint32_t most, bool *ret_more,
 		 GError **error)
 {
 	*ret_more = false;
-	for (gsize i = 0; i < G_N_ELEMENTS(prunings); i++)
-		if (!prune_one(store, prunings[i], run, before_s, most, ret_more, error))
+	for (gsize i = 0; i < G_N_ELEMENTS(prunings); i++) {
+		if (!database_do(store->database, prunings[i], DATABASE_ARGS(run, before_s, most),
+				 "remove what is old", error))
 			return false;
+		*ret_more |= sqlite3_changes(database_handle(store->database)) >= (int)most;
+	}
 	return true;
 }
 
