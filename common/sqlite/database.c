@@ -37,15 +37,15 @@ void database_fail(struct database *database, int code, const char *doing, GErro
 
 	if (translated == DATABASE_ERROR_FULL)
 		g_set_error(error, DATABASE_ERROR, translated,
-			    "%s: cannot %s: the disk is full; make room", database->path, doing);
+			    "%s: cannot %s: the disk is full; make room", database->name, doing);
 	else if (translated == DATABASE_ERROR_CORRUPT)
 		g_set_error(error, DATABASE_ERROR, translated, "%s: damaged or truncated: %s%s",
-			    database->path, text, database->kind->cure);
+			    database->name, text, database->kind->cure);
 	else if ((code & 0xff) == SQLITE_NOTADB)
-		g_set_error(error, DATABASE_ERROR, translated, "%s: not %s", database->path,
+		g_set_error(error, DATABASE_ERROR, translated, "%s: not %s", database->name,
 			    database->kind->what);
 	else
-		g_set_error(error, DATABASE_ERROR, translated, "%s: cannot %s: %s", database->path,
+		g_set_error(error, DATABASE_ERROR, translated, "%s: cannot %s: %s", database->name,
 			    doing, text);
 }
 
@@ -97,6 +97,7 @@ struct database *database_open(const struct database_kind *kind, const char *pat
 
 	database->kind = kind;
 	database->path = g_strdup(path);
+	database->name = kind->noun ? g_strdup_printf("%s '%s'", kind->noun, path) : g_strdup(path);
 	database->statements = g_hash_table_new_full(NULL, NULL, NULL, database_finalize);
 	database->tables = g_hash_table_new_full(NULL, NULL, NULL, database_table_free);
 	code = open_file(database, path,
@@ -118,6 +119,7 @@ void database_close(struct database *database)
 	g_hash_table_unref(database->tables);
 	sqlite3_close(database->handle);
 	g_free(database->path);
+	g_free(database->name);
 	g_free(database);
 }
 
@@ -134,6 +136,16 @@ void database_set_version(struct database *database, int version)
 const char *database_path(const struct database *database)
 {
 	return database->path;
+}
+
+const char *database_name(const struct database *database)
+{
+	return database->name;
+}
+
+const char *database_last_error(const struct database *database)
+{
+	return sqlite3_errmsg(database->handle);
 }
 
 sqlite3 *database_handle(struct database *database)
@@ -195,13 +207,13 @@ bool database_identify(struct database *database, bool create, GError **error)
 	if (create && application == 0 && version == 0 && tables == 0)
 		return true;
 	if (application != kind->application_id) {
-		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s: not %s", database->path,
+		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s: not %s", database->name,
 			    kind->what);
 		return false;
 	}
 	if (version < (kind->application_id ? 1 : 0) || version > kind->version) {
 		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_SCHEMA,
-			    "%s: written with schema %d, %s knows %d%s", database->path, (int)version,
+			    "%s: written with schema %d, %s knows %d%s", database->name, (int)version,
 			    kind->reader, kind->version, kind->newer);
 		return false;
 	}
@@ -251,7 +263,7 @@ bool database_check(struct database *database, const char *sql, GError **error)
 			g_strdelimit(text, "\n", ' ');
 		if (!sound)
 			g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT,
-				    "%s: damaged or truncated: %s%s", database->path, text ?: "?",
+				    "%s: damaged or truncated: %s%s", database->name, text ?: "?",
 				    database->kind->cure);
 	} else if (code == SQLITE_DONE) {
 		sound = true;
@@ -287,7 +299,7 @@ bool database_check_begun(const struct database *database, GError **error)
 	if (database_is_begun(database))
 		return true;
 	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL,
-		    "%s: an earlier failure undid the transaction", database->path);
+		    "%s: an earlier failure undid the transaction", database->name);
 	return false;
 }
 

@@ -39,6 +39,7 @@ struct database_step {
 
 /* What a kind of file is. */
 struct database_kind {
+	const char *noun;          /* in errors before the path in quotes, "state"; NULL: the path alone */
 	const char *what;          /* in errors: "a store of virtbed" */
 	const char *reader;        /* in errors: "this virtbed" */
 	const char *newer;         /* in errors about a later version: "; use the newer virtbed" */
@@ -83,6 +84,10 @@ int database_version(const struct database *database);
 /* For a second connection to a file whose version is known. */
 void database_set_version(struct database *database, int version);
 const char *database_path(const struct database *database);
+/* The file as errors name it. */
+const char *database_name(const struct database *database);
+/* SQLite's text about the last failure. */
+const char *database_last_error(const struct database *database);
 /* For what has no function here, such as sqlite3_changes(). */
 sqlite3 *database_handle(struct database *database);
 /* How long the connection waits for locks of others from now on, in milliseconds. */
@@ -197,6 +202,8 @@ GPtrArray *database_list(struct database *database, const struct record *record,
 /* As database_list(), for a whole SELECT with the columns of `record` in order, a text as for database_query(). */
 GPtrArray *database_list_by(struct database *database, const char *sql, const struct record *record,
 			    const struct database_value *arguments, size_t count, const char *doing, GError **error);
+/* The present row of a statement whose columns are those of `record` in order; `data` is uninitialised. */
+void database_read_record(sqlite3_stmt *statement, const struct record *record, void *data);
 /* As database_list(), for one row; NULL without `error`: there is none. The caller frees with record_free(). */
 void *database_get(struct database *database, const struct record *record, const char *rest,
 		   const struct database_value *arguments, size_t count, const char *doing, GError **error);

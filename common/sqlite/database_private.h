@@ -9,6 +9,7 @@ struct database {
 	const struct database_kind *kind;
 	sqlite3 *handle;
 	char *path;
+	char *name; /* of the file, in errors */
 	int version;
 	GHashTable *statements; /* SQL text, by its address -> sqlite3_stmt */
 	GHashTable *tables;     /* struct record -> struct database_table */

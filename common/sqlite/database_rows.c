@@ -381,6 +381,15 @@ GPtrArray *database_list_by(struct database *database, const char *sql, const st
 	return statement ? list_rows(database, table, statement, arguments, count, doing, error) : NULL;
 }
 
+void database_read_record(sqlite3_stmt *statement, const struct record *record, void *data)
+{
+	struct database_cursor cursor = database_reading(statement);
+
+	record_init(record, data);
+	for (const struct record_field *field = record->fields; field->name; field++)
+		get_column(&cursor, &(struct database_column){field, 0}, data);
+}
+
 void *database_get(struct database *database, const struct record *record, const char *rest,
 		   const struct database_value *arguments, size_t count, const char *doing, GError **error)
 {

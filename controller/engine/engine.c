@@ -31,12 +31,7 @@ static const char *const state_names[] = {
 	[ENGINE_TASK_QUARANTINED] = "quarantined",
 };
 
-static const char *const end_names[] = {
-	[ENGINE_END_LIMIT] = "limit",
-	[ENGINE_END_TIME] = "time",
-	[ENGINE_END_DONE] = "done",
-	[ENGINE_END_ABORTED] = "aborted",
-};
+const char *const engine_end_names[] = {"none", "limit", "time", "done", "aborted", NULL};
 
 const char *engine_task_state_name(enum engine_task_state state)
 {
@@ -53,7 +48,7 @@ int engine_task_state_parse(const char *name)
 
 const char *engine_end_name(enum engine_end end)
 {
-	return (size_t)end < G_N_ELEMENTS(end_names) ? end_names[end] : NULL;
+	return end > ENGINE_END_NONE && end <= ENGINE_END_ABORTED ? engine_end_names[end] : NULL;
 }
 
 void engine_abort(struct engine *engine, const char *format, ...)

@@ -159,7 +159,10 @@ enum engine_end {
 	ENGINE_END_ABORTED, /* the backend or the recorder failed */
 };
 
-/* "limit", "time", "done", "aborted"; NULL: unknown. */
+/* The names of enum engine_end, NULL-terminated. */
+extern const char *const engine_end_names[];
+
+/* "limit", "time", "done", "aborted"; NULL: not ended. */
 const char *engine_end_name(enum engine_end end);
 
 /* Upper bounds of the histogram of lengths of mapping events, in seconds, ascending. */

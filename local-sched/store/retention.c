@@ -9,6 +9,9 @@
 #include "common/clock.h"
 #include "local-sched/store/task_store_private.h"
 
+/* What fails, in errors that are not shown. */
+#define DOING "keep what is over"
+
 #define LOG_SUBSYSTEM "store"
 #include "common/log.h"
 #include "common/read_number.h"
@@ -61,17 +64,22 @@ struct retention {
 static void recall(struct retention *retention)
 {
 	struct task_store *store = retention->store;
-	g_autofree char *attended = task_store_query_text(
-		store, "SELECT max(coalesce((SELECT CAST(value AS REAL) FROM meta "
-		       "WHERE key = 'attended_s'), 0), "
-		       "coalesce((SELECT max(attended_s) FROM taken), 0))");
+	struct database *database = store->database;
+	g_autofree char *attended = database_find_text(
+		database,
+		"SELECT max(coalesce((SELECT CAST(value AS REAL) FROM meta "
+		"WHERE key = 'attended_s'), 0), coalesce((SELECT max(attended_s) FROM taken), 0))",
+		DATABASE_NO_ARGS, DOING, NULL);
 	g_autofree char *marked = NULL;
 	g_autofree char *marked_s = NULL;
 
-	run(prepare(store,
-		    "DELETE FROM taken WHERE seq > (SELECT coalesce(max(seq), 0) FROM events)"));
-	marked = task_store_query_text(store, "SELECT max(seq) FROM taken");
-	marked_s = task_store_query_text(store, "SELECT max(attended_s) FROM taken");
+	database_do(database,
+		    "DELETE FROM taken WHERE seq > (SELECT coalesce(max(seq), 0) FROM events)",
+		    DATABASE_NO_ARGS, DOING, NULL);
+	marked = database_find_text(database, "SELECT max(seq) FROM taken", DATABASE_NO_ARGS, DOING,
+				    NULL);
+	marked_s = database_find_text(database, "SELECT max(attended_s) FROM taken",
+				      DATABASE_NO_ARGS, DOING, NULL);
 	read_number(attended, 0, DBL_MAX, &retention->attended_s);
 	retention->written_s = retention->attended_s;
 	read_number_unsigned(marked, 0, INT64_MAX, &retention->marked);
@@ -103,22 +111,16 @@ void retention_free(struct retention *retention)
 
 static void write_attended(struct retention *retention)
 {
-	sqlite3_stmt *statement = prepare(retention->store,
-					  "INSERT OR REPLACE INTO meta VALUES ('attended_s', ?)");
-
-	sqlite3_bind_double(statement, 1, retention->attended_s);
-	if (run(statement))
+	if (database_do(retention->store->database,
+			"INSERT OR REPLACE INTO meta VALUES ('attended_s', ?)",
+			DATABASE_ARGS(retention->attended_s), DOING, NULL))
 		retention->written_s = retention->attended_s;
 }
 
 static void mark(struct retention *retention, uint64_t seq)
 {
-	sqlite3_stmt *statement =
-		prepare(retention->store, "INSERT OR REPLACE INTO taken VALUES (?, ?)");
-
-	sqlite3_bind_int64(statement, 1, (sqlite3_int64)seq);
-	sqlite3_bind_double(statement, 2, retention->attended_s);
-	if (!run(statement))
+	if (!database_do(retention->store->database, "INSERT OR REPLACE INTO taken VALUES (?, ?)",
+			 DATABASE_ARGS((int64_t)seq, retention->attended_s), DOING, NULL))
 		return;
 	retention->marked = seq;
 	retention->marked_s = retention->attended_s;
@@ -127,24 +129,20 @@ static void mark(struct retention *retention, uint64_t seq)
 /* The number up to which the controller has had all events for `keep_s`. */
 static uint64_t find_due(const struct retention *retention)
 {
-	sqlite3_stmt *statement =
-		prepare(retention->store, "SELECT max(seq) FROM taken WHERE attended_s <= ?");
-	uint64_t due = 0;
+	const double attended_s = retention->attended_s - retention->keep_s;
+	int64_t due = 0;
 
-	sqlite3_bind_double(statement, 1, retention->attended_s - retention->keep_s);
-	if (statement && sqlite3_step(statement) == SQLITE_ROW)
-		due = (uint64_t)sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
-	return due;
+	database_find_integer(retention->store->database,
+			      "SELECT max(seq) FROM taken WHERE attended_s <= ?",
+			      DATABASE_ARGS(attended_s), &due, DOING, NULL);
+	return (uint64_t)due;
 }
 
 /* Removes old marks. The mark from which `due` comes stays, so that a restart finds it. */
 static void drop_marks(struct retention *retention)
 {
-	sqlite3_stmt *statement = prepare(retention->store, "DELETE FROM taken WHERE seq < ?");
-
-	sqlite3_bind_int64(statement, 1, (sqlite3_int64)retention->due);
-	run(statement);
+	database_do(retention->store->database, "DELETE FROM taken WHERE seq < ?",
+		    DATABASE_ARGS((int64_t)retention->due), DOING, NULL);
 }
 
 void retention_taken(struct retention *retention, uint64_t seq, int64_t now_ns)
@@ -193,37 +191,33 @@ static char *split(const char *id, int64_t *ret_attempt)
 
 static bool keep_name(struct retention *retention, const char *id)
 {
-	sqlite3_stmt *statement =
-		prepare(retention->store, "INSERT INTO past VALUES (?, ?) ON CONFLICT (stem) DO "
-					  "UPDATE SET attempt = max(attempt, excluded.attempt)");
 	int64_t attempt;
 	g_autofree char *stem = split(id, &attempt);
 
-	bind_text(statement, 1, stem);
-	sqlite3_bind_int64(statement, 2, attempt);
-	return run(statement);
+	return database_do(retention->store->database,
+			   "INSERT INTO past VALUES (?, ?) ON CONFLICT (stem) DO "
+			   "UPDATE SET attempt = max(attempt, excluded.attempt)",
+			   DATABASE_ARGS(stem, attempt), DOING, NULL);
 }
 
 bool retention_is_past(const struct retention *retention, const char *id)
 {
-	sqlite3_stmt *statement =
-		prepare(retention->store, "SELECT 1 FROM past WHERE stem = ? AND attempt >= ?");
 	int64_t attempt;
 	g_autofree char *stem = split(id, &attempt);
-	bool is_past;
+	int64_t is_past = 0;
 
-	bind_text(statement, 1, stem);
-	sqlite3_bind_int64(statement, 2, attempt);
-	is_past = statement && sqlite3_step(statement) == SQLITE_ROW;
-	sqlite3_finalize(statement);
-	return is_past;
+	return database_find_integer(
+		       retention->store->database,
+		       "SELECT EXISTS (SELECT 1 FROM past WHERE stem = ? AND attempt >= ?)",
+		       DATABASE_ARGS(stem, attempt), &is_past, DOING, NULL) &&
+	       is_past;
 }
 
 /* Removing. */
 
 /* An event that may be removed, and the task whose end it is, or NULL. */
 struct item {
-	sqlite3_int64 seq;
+	int64_t seq;
 	char *ended;
 	bool stays; /* a file of the task cannot be removed */
 };
@@ -240,22 +234,23 @@ static void item_clear(void *data)
 static GArray *find_items(const struct retention *retention)
 {
 	GArray *items = g_array_new(FALSE, FALSE, sizeof(struct item));
-	sqlite3_stmt *rows = prepare(retention->store,
-				     "SELECT seq, CASE kind WHEN 'task-ended' THEN task END FROM events "
-				     "WHERE seq > ? AND seq <= ? AND seq < (SELECT max(seq) FROM events) "
-				     "ORDER BY seq LIMIT ?");
+	sqlite3_stmt *rows = database_query(
+		retention->store->database,
+		"SELECT seq, CASE kind WHEN 'task-ended' THEN task END FROM events "
+		"WHERE seq > ? AND seq <= ? AND seq < (SELECT max(seq) FROM events) "
+		"ORDER BY seq LIMIT ?",
+		DATABASE_ARGS((int64_t)retention->tried, (int64_t)retention->due, STEP_EVENTS), NULL);
 
 	g_array_set_clear_func(items, item_clear);
-	sqlite3_bind_int64(rows, 1, (sqlite3_int64)retention->tried);
-	sqlite3_bind_int64(rows, 2, (sqlite3_int64)retention->due);
-	sqlite3_bind_int64(rows, 3, STEP_EVENTS);
 	while (rows && sqlite3_step(rows) == SQLITE_ROW) {
-		const struct item item = {.seq = sqlite3_column_int64(rows, 0),
-					  .ended = g_strdup(column_text(rows, 1))};
+		struct database_cursor cursor = database_reading(rows);
+		struct item item = {.seq = database_get_integer(&cursor)};
 
+		item.ended = database_get_text(&cursor);
 		g_array_append_val(items, item);
 	}
-	sqlite3_finalize(rows);
+	if (rows)
+		sqlite3_reset(rows);
 	return items;
 }
 
@@ -283,30 +278,25 @@ static bool remove_file(struct retention *retention, const char *id, const char 
 /* Removes the files first: without its row they would never be found again. */
 static bool remove_task(struct retention *retention, const char *id)
 {
-	sqlite3_stmt *statement;
-
 	if (!keep_name(retention, id))
 		return false;
 	g_hash_table_remove(retention->named, id);
-	statement = prepare(retention->store, "DELETE FROM tasks WHERE id = ?");
-	bind_text(statement, 1, id);
-	return run(statement);
+	return database_do(retention->store->database, "DELETE FROM tasks WHERE id = ?",
+			   DATABASE_ARGS(id), DOING, NULL);
 }
 
 /* Keeps the event together with what it is about, so that a restart finds both. */
 static bool remove_item(struct retention *retention, struct item *item)
 {
-	sqlite3_stmt *statement;
-
 	if (item->ended && !retention->tasks.may_go(item->ended, retention->tasks.data))
 		g_clear_pointer(&item->ended, g_free);
 	item->stays = item->ended && !(remove_file(retention, item->ended, ".out") &&
 				       remove_file(retention, item->ended, ".files"));
 	if (item->stays)
 		return true;
-	statement = prepare(retention->store, "DELETE FROM events WHERE seq = ?");
-	sqlite3_bind_int64(statement, 1, item->seq);
-	return run(statement) && (!item->ended || remove_task(retention, item->ended));
+	return database_do(retention->store->database, "DELETE FROM events WHERE seq = ?",
+			   DATABASE_ARGS(item->seq), DOING, NULL) &&
+	       (!item->ended || remove_task(retention, item->ended));
 }
 
 /*
@@ -316,20 +306,20 @@ static bool remove_item(struct retention *retention, struct item *item)
 static guint remove_some(struct retention *retention, GArray *items)
 {
 	const int64_t began_ns = clock_now_ns();
-	bool good = execute(retention->store, "BEGIN");
+	bool good = database_begin(retention->store->database, NULL);
 	guint done = 0;
 
 	while (good && done < items->len && clock_elapsed_s(began_ns, clock_now_ns()) < STEP_S)
 		good = remove_item(retention, &g_array_index(items, struct item, done++));
-	if (good && execute(retention->store, "COMMIT")) {
+	if (good && database_commit(retention->store->database, NULL)) {
 		retention->complained = false;
 		return done;
 	}
 	if (!retention->complained)
 		log_warning("what is over could not be removed from state '%s': %s; tried again",
-			    retention->store->directory, sqlite3_errmsg(retention->store->database));
+			    retention->store->directory, database_last_error(retention->store->database));
 	retention->complained = true;
-	execute(retention->store, "ROLLBACK");
+	database_rollback(retention->store->database);
 	return 0;
 }
 

@@ -10,7 +10,6 @@
 
 #define LOG_SUBSYSTEM "store"
 #include "common/log.h"
-#include "common/read_number.h"
 
 #define BUSY_MS 5000
 
@@ -40,31 +39,27 @@ static const char schema_since[] =
 	"CREATE TABLE IF NOT EXISTS past (stem TEXT PRIMARY KEY, attempt INTEGER NOT NULL) WITHOUT ROWID;";
 
 /*
- * Updates a file of the version before (0 for a new one) to this version. Version 1 was written
- * last, after its tables, so a file of version 0 may have them too.
+ * Each step updates a file of the version before (0 for a new one). Version 1 was written last,
+ * after its tables, so a file of version 0 may have them too.
  */
-static const char *const steps[] = {
-	[1] = schema,
-	[2] = schema_since,
+static const struct database_step steps[] = {
+	[1] = {.sql = schema},
+	[2] = {.sql = schema_since},
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(steps) == SCHEMA_VERSION + 1);
 
-G_DEFINE_QUARK(virtbed-task-store, task_store_error)
+static const struct record *const no_records[] = {NULL};
 
-/* SQLite. */
-
-static bool is_damage(int code)
-{
-	return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
-}
-
-bool task_store_fail(struct task_store *store, enum task_store_error code, GError **error)
-{
-	g_set_error(error, TASK_STORE_ERROR, (gint)code, "state '%s/local.sqlite': %s%s",
-		    store->directory, sqlite3_errmsg(store->database),
-		    is_damage(sqlite3_errcode(store->database)) ? DAMAGE_CURE : "");
-	return false;
-}
+static const struct database_kind kind = {
+	.noun = "state",
+	.what = "that of a local scheduler" DAMAGE_CURE,
+	.reader = "this local scheduler",
+	.newer = "; use the newer one, or another state directory",
+	.cure = DAMAGE_CURE,
+	.version = SCHEMA_VERSION,
+	.steps = steps,
+	.records = no_records,
+};
 
 /* Opening. */
 
@@ -75,7 +70,7 @@ static bool lock(struct task_store *store, GError **error)
 	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (store->lock_fd >= 0 && flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
 		return true;
-	g_set_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
+	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
 		    "state directory '%s': %s", store->directory,
 		    errno == EWOULDBLOCK ? "another local scheduler uses it" : g_strerror(errno));
 	return false;
@@ -88,79 +83,29 @@ static bool make_directories(struct task_store *store, GError **error)
 	if (g_mkdir_with_parents(store->directory, 0700) == 0 &&
 	    g_mkdir_with_parents(tasks, 0700) == 0)
 		return true;
-	g_set_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
+	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
 		    "cannot make state directory '%s': %s", store->directory, g_strerror(errno));
 	return false;
 }
 
-char *task_store_query_text(struct task_store *store, const char *sql)
-{
-	sqlite3_stmt *statement = prepare(store, sql);
-	char *text = NULL;
-
-	if (statement && sqlite3_step(statement) == SQLITE_ROW)
-		text = g_strdup((const char *)sqlite3_column_text(statement, 0));
-	sqlite3_finalize(statement);
-	return text;
-}
-
 static bool read_meta(struct task_store *store, GError **error)
 {
-	g_autofree char *last = NULL;
+	int64_t last = 0;
 
-	store->incarnation = task_store_query_text(store,
-						   "SELECT value FROM meta WHERE key = 'incarnation'");
+	store->incarnation =
+		database_find_text(store->database, "SELECT value FROM meta WHERE key = 'incarnation'",
+				   DATABASE_NO_ARGS, "read its identity", NULL);
 	if (!store->incarnation) {
-		sqlite3_stmt *insert =
-			prepare(store, "INSERT INTO meta VALUES ('incarnation', ?)");
-
 		store->incarnation = g_uuid_string_random();
-		bind_text(insert, 1, store->incarnation);
-		if (!run(insert))
-			return task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
+		if (!database_do(store->database, "INSERT INTO meta VALUES ('incarnation', ?)",
+				 DATABASE_ARGS(store->incarnation), "store its identity", error))
+			return false;
 	}
-	last = task_store_query_text(store, "SELECT coalesce(max(seq), 0) FROM events");
-	return read_number_unsigned(last, 0, INT64_MAX, &store->last_event) ||
-	       task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
-}
-
-/* Adds what a file of an older version lacks. A file of a newer version stays as it is. */
-static bool complete_tables(struct task_store *store, GError **error)
-{
-	g_autofree char *text = task_store_query_text(store, "PRAGMA user_version");
-	int64_t version;
-	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
-
-	if (!read_number_integer(text, INT64_MIN, INT64_MAX, &version))
-		return task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
-	if (version < 0 || version > SCHEMA_VERSION) {
-		g_set_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
-			    "state '%s/local.sqlite': written with schema %" G_GINT64_FORMAT
-			    ", this local scheduler knows %d; use the newer one, or another state directory",
-			    store->directory, version, SCHEMA_VERSION);
+	if (!database_find_integer(store->database, "SELECT coalesce(max(seq), 0) FROM events",
+				   DATABASE_NO_ARGS, &last, "read the events", error))
 		return false;
-	}
-	for (gint64 next = version + 1; next <= SCHEMA_VERSION; next++)
-		g_string_append(sql, steps[next]);
-	g_string_append_printf(sql, "PRAGMA user_version = %d; COMMIT", SCHEMA_VERSION);
-	return (execute(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL") &&
-		(version == SCHEMA_VERSION || execute(store, sql->str))) ||
-	       task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
-}
-
-/* SQLite's check of the whole file, which prints nothing for a sound one. */
-static bool check_pages(struct task_store *store, GError **error)
-{
-	g_autofree char *found = task_store_query_text(store, "PRAGMA quick_check(1)");
-
-	if (g_strcmp0(found, "ok") == 0)
-		return true;
-	if (!found)
-		return task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
-	g_strdelimit(found, "\n", ' ');
-	g_set_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
-		    "state '%s/local.sqlite': damaged: %s%s", store->directory, found, DAMAGE_CURE);
-	return false;
+	store->last_event = (uint64_t)MAX(last, 0);
+	return true;
 }
 
 struct task_store *task_store_open(const char *directory, GError **error)
@@ -173,13 +118,12 @@ struct task_store *task_store_open(const char *directory, GError **error)
 	g_queue_init(&store->pending);
 	if (!make_directories(store, error) || !lock(store, error))
 		return NULL;
-	if (sqlite3_open(path, &store->database) != SQLITE_OK ||
-	    sqlite3_busy_timeout(store->database, BUSY_MS) != SQLITE_OK) {
-		task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
-		return NULL;
-	}
-	if (!complete_tables(store, error) || !check_pages(store, error) ||
-	    !read_meta(store, error))
+	store->database = database_open(&kind, path, DATABASE_CREATE, BUSY_MS, error);
+	if (!store->database || !database_identify(store->database, true, error) ||
+	    !database_exec(store->database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
+			   "set up the journal", error) ||
+	    !database_migrate(store->database, error) ||
+	    !database_check(store->database, NULL, error) || !read_meta(store, error))
 		return NULL;
 	return g_steal_pointer(&store);
 }
@@ -190,8 +134,8 @@ void task_store_close(struct task_store *store)
 		return;
 	if (store->database)
 		task_store_flush(store);
-	g_queue_clear_full(&store->pending, task_store_record_free);
-	sqlite3_close(store->database);
+	g_queue_clear_full(&store->pending, task_store_write_free);
+	database_close(store->database);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	g_free(store->directory);
@@ -206,59 +150,48 @@ const char *task_store_incarnation(const struct task_store *store)
 
 /* VMs. */
 
-/* Executes `sql` about a VM; false: not stored. */
-static bool keep(struct task_store *store, const char *sql, uint32_t number, const char *host)
+/* Warns where the position of a VM could not be stored. */
+static bool check_kept(const struct task_store *store, uint32_t number, bool kept)
 {
-	sqlite3_stmt *statement = prepare(store, sql);
-
-	sqlite3_bind_int64(statement, 1, number);
-	if (host)
-		bind_text(statement, 2, host);
-	if (run(statement))
-		return true;
-	log_warning("where VM %u is could not be stored: %s", number,
-		    sqlite3_errmsg(store->database));
-	return false;
+	if (!kept)
+		log_warning("where VM %u is could not be stored: %s", number,
+			    database_last_error(store->database));
+	return kept;
 }
 
 /* In this order: a VM that is recorded on two hosts is looked for on both. */
 bool task_store_keep_host(struct task_store *store, uint32_t number, const char *host)
 {
-	return keep(store, "INSERT OR REPLACE INTO vms VALUES (?, ?)", number, host) &&
-	       keep(store, "DELETE FROM vms_to WHERE number = ?", number, NULL);
+	return check_kept(store, number,
+			  database_do(store->database, "INSERT OR REPLACE INTO vms VALUES (?, ?)",
+				      DATABASE_ARGS(number, host), "store a VM's host", NULL) &&
+				  database_do(store->database, "DELETE FROM vms_to WHERE number = ?",
+					      DATABASE_ARGS(number), "store a VM's host", NULL));
 }
 
 bool task_store_expect_host(struct task_store *store, uint32_t number, const char *host)
 {
-	return keep(store, "INSERT OR REPLACE INTO vms_to VALUES (?, ?)", number, host);
+	return check_kept(store, number,
+			  database_do(store->database, "INSERT OR REPLACE INTO vms_to VALUES (?, ?)",
+				      DATABASE_ARGS(number, host), "store a VM's host", NULL));
 }
 
 void task_store_forget_hosts(struct task_store *store)
 {
-	execute(store, "DELETE FROM vms");
-	execute(store, "DELETE FROM vms_to");
-}
-
-static char *host_by(struct task_store *store, const char *sql, uint32_t number)
-{
-	sqlite3_stmt *statement = prepare(store, sql);
-	char *host = NULL;
-
-	sqlite3_bind_int64(statement, 1, number);
-	if (statement && sqlite3_step(statement) == SQLITE_ROW)
-		host = g_strdup((const char *)sqlite3_column_text(statement, 0));
-	sqlite3_finalize(statement);
-	return host;
+	database_exec(store->database, "DELETE FROM vms", "forget the VMs", NULL);
+	database_exec(store->database, "DELETE FROM vms_to", "forget the VMs", NULL);
 }
 
 char *task_store_host(struct task_store *store, uint32_t number)
 {
-	return host_by(store, "SELECT host FROM vms WHERE number = ?", number);
+	return database_find_text(store->database, "SELECT host FROM vms WHERE number = ?",
+				  DATABASE_ARGS(number), "read a VM's host", NULL);
 }
 
 char *task_store_expected_host(struct task_store *store, uint32_t number)
 {
-	return host_by(store, "SELECT host FROM vms_to WHERE number = ?", number);
+	return database_find_text(store->database, "SELECT host FROM vms_to WHERE number = ?",
+				  DATABASE_ARGS(number), "read a VM's host", NULL);
 }
 
 /* Outputs. */

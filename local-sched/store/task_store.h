@@ -14,19 +14,11 @@
  * state directory, in WAL mode without a sync per commit. A commit survives the death of the
  * process at any instant; a machine that loses power has lost its VMs as well.
  *
- * Main thread only. Outputs of tasks are files, `tasks/ID.out` in the state directory, and the
+ * Main thread only. Errors are DATABASE_ERROR (common/sqlite/database.h). Outputs of tasks are files, `tasks/ID.out` in the state directory, and the
  * results of scripts are `tasks/ID.files` (mode 0600, as all other files there).
  */
 struct task_store;
 typedef struct task_store task_store_t;
-
-#define TASK_STORE_ERROR (task_store_error_quark())
-GQuark task_store_error_quark(void);
-enum task_store_error {
-	/* the directory or file is not usable, or another process uses it */
-	TASK_STORE_ERROR_OPEN = 1,
-	TASK_STORE_ERROR_WRITE,    /* a write failed, on a full disk for example */
-};
 
 /* Opens the store in `directory`, created (mode 0700) if missing. One process at a time. */
 struct task_store *task_store_open(const char *directory, GError **error);

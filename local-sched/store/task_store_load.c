@@ -16,71 +16,36 @@ static void free_task(gpointer task)
 	task_free(task);
 }
 
-/* One row of the table, as it is stored. */
+/* One row of the table, as it is stored. Texts are NULL where they are damaged. */
 struct row {
-	int64_t number;
 	char *id, *request, *record;
+	int64_t number;
 };
 
-static void row_free(gpointer data)
+static void row_free(void *row);
+
+static const struct record_field row_fields[] = {
+	{RECORD_FIELD_TEXT(row, id), .null = RECORD_NULL_POINTER},
+	{RECORD_FIELD_TEXT(row, request), .null = RECORD_NULL_POINTER},
+	{RECORD_FIELD_TEXT(row, record), .null = RECORD_NULL_POINTER},
+	{RECORD_FIELD_I64(row, number)},
+	{NULL},
+};
+static const struct record row_record = {.name = "task", .size = sizeof(struct row),
+					 .fields = row_fields, .free = row_free, .table = "tasks"};
+
+static void row_free(void *row)
 {
-	struct row *row = data;
-
-	g_free(row->id);
-	g_free(row->request);
-	g_free(row->record);
-	g_free(row);
-}
-
-static GPtrArray *read_rows(struct task_store *store, GError **error)
-{
-	g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(row_free);
-	sqlite3_stmt *statement =
-		prepare(store, "SELECT id, request, record, number FROM tasks ORDER BY number");
-	int code = SQLITE_ERROR;
-
-	while (statement && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-		struct row *row = g_new0(struct row, 1);
-
-		row->id = g_strdup(column_text(statement, 0));
-		row->request = g_strdup(column_text(statement, 1));
-		row->record = g_strdup(column_text(statement, 2));
-		row->number = sqlite3_column_int64(statement, 3);
-		g_ptr_array_add(rows, row);
-	}
-	if (code != SQLITE_DONE)
-		task_store_fail(store, TASK_STORE_ERROR_OPEN, error);
-	sqlite3_finalize(statement);
-	return code == SQLITE_DONE ? g_steal_pointer(&rows) : NULL;
+	record_free(&row_record, row);
 }
 
 /* Replaces the request by its readable parts. */
 static void replace_request(struct task_store *store, const struct task *task)
 {
-	sqlite3_stmt *update = prepare(store, "UPDATE tasks SET request = ? WHERE id = ?");
 	g_autofree char *request = task_request_text(task);
 
-	bind_text(update, 1, request);
-	bind_text(update, 2, task->id);
-	run(update);
-}
-
-static bool copy_damaged(struct task_store *store, const struct row *row)
-{
-	sqlite3_stmt *insert = prepare(store, "INSERT INTO damaged VALUES (?, ?, ?)");
-
-	bind_text(insert, 1, row->id ?: "");
-	bind_text(insert, 2, row->request);
-	bind_text(insert, 3, row->record);
-	return run(insert);
-}
-
-static bool remove_row(struct task_store *store, const struct row *row)
-{
-	sqlite3_stmt *statement = prepare(store, "DELETE FROM tasks WHERE number = ?");
-
-	sqlite3_bind_int64(statement, 1, row->number);
-	return run(statement);
+	database_do(store->database, "UPDATE tasks SET request = ? WHERE id = ?",
+		    DATABASE_ARGS(request, task->id), "store a task", NULL);
 }
 
 /*
@@ -89,11 +54,18 @@ static bool remove_row(struct task_store *store, const struct row *row)
  */
 static void put_aside(struct task_store *store, const struct row *row, bool whole)
 {
-	if (execute(store, "BEGIN") && copy_damaged(store, row) &&
-	    (!whole || remove_row(store, row)) && execute(store, "COMMIT"))
+	const char *id = row->id ?: "";
+	g_autoptr(GError) error = NULL;
+
+	if (database_begin(store->database, &error) &&
+	    database_do(store->database, "INSERT INTO damaged VALUES (?, ?, ?)",
+			DATABASE_ARGS(id, row->request, row->record), "put a record aside", &error) &&
+	    (!whole || database_do(store->database, "DELETE FROM tasks WHERE number = ?",
+				   DATABASE_ARGS(row->number), "put a record aside", &error)) &&
+	    database_commit(store->database, &error))
 		return;
-	log_warning("a damaged record could not be put aside: %s", sqlite3_errmsg(store->database));
-	execute(store, "ROLLBACK");
+	log_warning("a damaged record could not be put aside: %s", error->message);
+	database_rollback(store->database);
 }
 
 /*
@@ -128,19 +100,21 @@ static struct task *load_task(struct task_store *store, const struct row *row)
 	struct task *task = NULL;
 
 	if (row->id && !task_id_ok(row->id))
-		g_set_error(&why, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
+		g_set_error(&why, DATABASE_ERROR, DATABASE_ERROR_OPEN,
 			    "its name is none that a task can have");
 	else if (row->id && row->request && row->record)
 		task = task_restore(row->id, row->request, row->record, &why);
 	else
-		g_set_error(&why, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN,
+		g_set_error(&why, DATABASE_ERROR, DATABASE_ERROR_OPEN,
 			    "parts of it are missing");
 	return task ?: quarantine(store, row, why);
 }
 
 GPtrArray *task_store_load(struct task_store *store, GError **error)
 {
-	g_autoptr(GPtrArray) rows = read_rows(store, error);
+	g_autoptr(GPtrArray) rows =
+		database_list(store->database, &row_record, "ORDER BY number", DATABASE_NO_ARGS,
+			      "read the tasks", error);
 	GPtrArray *tasks;
 
 	if (!rows)

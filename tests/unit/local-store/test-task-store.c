@@ -9,6 +9,7 @@
 
 #include "common/json.h"
 #include "common/subprocess.h"
+#include "common/sqlite/database.h"
 #include "local-sched/store/task_store.h"
 
 /* A directory of its own per test. */
@@ -202,7 +203,7 @@ static void test_a_newer_file_is_refused(void)
 	damage(directory, "PRAGMA user_version = 99; DROP TABLE past");
 	before = schema_of(directory);
 	g_assert_null(task_store_open(directory, &error));
-	g_assert_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SCHEMA);
 	g_assert_nonnull(strstr(error->message, "written with schema 99"));
 	after = schema_of(directory);
 	g_assert_cmpstr(before, ==, after);
@@ -218,7 +219,7 @@ static void test_a_damaged_file_is_named(void)
 	task_store_close(reopen(directory));
 	g_assert_true(g_file_set_contents(path, "This is no database, however long it is.", -1, NULL));
 	g_assert_null(task_store_open(directory, &error));
-	g_assert_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN);
 	g_assert_nonnull(strstr(error->message, path));
 	g_assert_nonnull(strstr(error->message, "move the state directory away"));
 	remove_directory(directory);
@@ -293,7 +294,7 @@ static void test_one_process(void)
 	g_autoptr(GError) error = NULL;
 
 	g_assert_null(task_store_open(directory, &error));
-	g_assert_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_OPEN);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN);
 	remove_directory(directory);
 }
 
@@ -306,7 +307,7 @@ static void test_same_id(void)
 
 	g_assert_true(task_store_add(store, task, &error));
 	g_assert_false(task_store_add(store, task, &error));
-	g_assert_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_WRITE);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
 	remove_directory(directory);
 }
 
@@ -331,7 +332,7 @@ static void test_full_disk(void)
 	task_store_event(store, "node-ready", 2, NULL, 0, NULL, NULL);
 	events = task_store_events(store, 0, 10);
 	g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
-	g_assert_error(error, TASK_STORE_ERROR, TASK_STORE_ERROR_WRITE);
+	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL);
 	g_assert_cmpuint(json_array_size(events), ==, 2);
 	g_assert_true(task_store_flush(store));
 	task_store_close(g_steal_pointer(&store));
