@@ -23,7 +23,8 @@ static const char schema[] =
 	"PRAGMA journal_mode = WAL;"
 	"CREATE TABLE IF NOT EXISTS study (identity TEXT NOT NULL, config TEXT NOT NULL) STRICT;"
 	"CREATE TABLE IF NOT EXISTS result ("
-	" size REAL NOT NULL, value REAL NOT NULL, trial INTEGER NOT NULL, policy TEXT NOT NULL, limit_j REAL NOT NULL,"
+	" size REAL NOT NULL, value REAL NOT NULL, trial INTEGER NOT NULL, policy TEXT NOT NULL,"
+	" limit_j REAL NOT NULL,"
 	" utility REAL NOT NULL, utility_max REAL NOT NULL, energy_j REAL NOT NULL,"
 	" ended_by TEXT NOT NULL, ended_s REAL NOT NULL, tasks_arrived INTEGER NOT NULL,"
 	" tasks_completed INTEGER NOT NULL, tasks_failed INTEGER NOT NULL,"
@@ -31,9 +32,11 @@ static const char schema[] =
 	" span_s REAL NOT NULL, pauses INTEGER NOT NULL, migrations INTEGER NOT NULL,"
 	" paused_memory REAL NOT NULL, moved_memory REAL NOT NULL,"
 	" tasks_counted INTEGER NOT NULL, tasks_on_time INTEGER NOT NULL,"
-	" type_variance REAL NOT NULL, busy_s REAL NOT NULL, cost REAL NOT NULL, PRIMARY KEY (size, value, policy, limit_j, trial)"
+	" type_variance REAL NOT NULL, busy_s REAL NOT NULL, cost REAL NOT NULL,"
+	" PRIMARY KEY (size, value, policy, limit_j, trial)"
 	") STRICT, WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS part (shards INTEGER NOT NULL, shard INTEGER NOT NULL, trials INTEGER NOT NULL,"
+	"CREATE TABLE IF NOT EXISTS part (shards INTEGER NOT NULL, shard INTEGER NOT NULL,"
+	" trials INTEGER NOT NULL,"
 	" PRIMARY KEY (shards, shard, trials)) STRICT, WITHOUT ROWID;";
 
 static bool fail_sqlite(const struct study_store *store, enum study_error code, GError **error)
@@ -299,11 +302,11 @@ bool study_store_each_of(struct study_store *store, const char *const *policies,
 
 bool study_store_add_part(struct study_store *store, const struct study_part *part, GError **error)
 {
-	g_autofree char *sql = g_strdup_printf("INSERT OR IGNORE INTO part VALUES (%u, %u, %u)", part->shards,
-					       part->shard, part->trials);
+	g_autofree char *sql = g_strdup_printf("INSERT OR IGNORE INTO part VALUES (%u, %u, %u)",
+					       part->shards, part->shard, part->trials);
 
-	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail_sqlite(store,
-											  STUDY_ERROR_WRITE, error);
+	return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
+	       fail_sqlite(store, STUDY_ERROR_WRITE, error);
 }
 
 GArray *study_store_parts(struct study_store *store)
@@ -312,8 +315,10 @@ GArray *study_store_parts(struct study_store *store)
 	sqlite3_stmt *statement = NULL;
 
 	/* Fails for a file without the table. */
-	if (sqlite3_prepare_v2(store->db, "SELECT shards, shard, trials FROM part ORDER BY shards, shard, trials", -1,
-			       &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(
+		    store->db,
+		    "SELECT shards, shard, trials FROM part ORDER BY shards, shard, trials", -1,
+		    &statement, NULL) != SQLITE_OK)
 		return parts;
 	while (sqlite3_step(statement) == SQLITE_ROW) {
 		const struct study_part part = {
