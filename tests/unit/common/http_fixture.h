@@ -32,7 +32,10 @@ void http_fixture_init(struct http_fixture *fixture, gconstpointer address);
 /* Frees both, and checks that no socket file is left. */
 void http_fixture_finish(struct http_fixture *fixture, gconstpointer address);
 
-/* An http_client_done_f: counts the answer in its data, a struct http_fixture, and keeps what it was. */
+/*
+ * An http_client_done_f: counts the answer in its data, a struct http_fixture, and keeps its status
+ * and the code of its error.
+ */
 void http_fixture_answered(int status, json_t *body, const GError *error, void *data);
 
 /* Registers a test over both kinds of address: /http/unix/NAME and /http/tcp/NAME. */
