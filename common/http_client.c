@@ -338,8 +338,8 @@ static bool check_url(CURLU *url, const char *address, GError **error)
 	return secure || is_here(url) ||
 	       refuse_address(
 		       address,
-		       "what is sent there could be read on its way, as http to another machine is not "
-		       "encrypted; use https, or http://127.0.0.1:PORT in this machine",
+		       "what is sent there could be read on its way, as http to another machine is "
+		       "not encrypted; use https, or http://127.0.0.1:PORT in this machine",
 		       error);
 }
 
@@ -366,7 +366,8 @@ bool http_client_timeout(double usual_s, double *ret_s, GError **error)
 	     !(seconds >= TIMEOUT_MIN_S && seconds <= TIMEOUT_MAX_S))) {
 		g_set_error(
 			error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			"VIRTBED_TIMEOUT: \"%s\" is no time from 1 ms to a day; write 30, 90s or 2m",
+			"VIRTBED_TIMEOUT: \"%s\" is no time from 1 ms to a day; write 30, 90s or "
+			"2m",
 			given);
 		return false;
 	}

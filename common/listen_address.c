@@ -49,8 +49,8 @@ GSocketAddress *listen_address_parse(const char *address, bool secure, GError **
 		error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
 		secure ? "cannot listen on \"%s\": expected https://ADDRESS:PORT, with the address "
 			 "in digits"
-		       : "cannot listen on \"%s\": expected unix:/PATH or http://127.0.0.1:PORT, or "
-			 "https with a certificate and a key",
+		       : "cannot listen on \"%s\": expected unix:/PATH or "
+			 "http://127.0.0.1:PORT, or https with a certificate and a key",
 		address);
 	return NULL;
 }

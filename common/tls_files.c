@@ -29,7 +29,8 @@ bool tls_files_check_key(const char *key, GError **error)
 		return true;
 	return fail_trust(
 		error,
-		"others can read the key '%s'; chmod 600 it, and replace it if they may have read it",
+		"others can read the key '%s'; chmod 600 it, and replace it if they may have read "
+		"it",
 		key);
 }
 

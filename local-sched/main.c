@@ -80,7 +80,8 @@ static bool parse_options(int argc, char **argv, struct options *options, GError
 		{"virt-type", 0, 0, G_OPTION_ARG_STRING, &options->virt_type,
 		 "How to run VMs (default: auto, or $VIRTBED_VIRT_TYPE)", "auto|kvm|qemu|probe"},
 		{"boot-timeout", 0, 0, G_OPTION_ARG_STRING, &options->boot_timeout,
-		 "Longest time for a node to get ready (default: 180 times patience, or $VIRTBED_BOOT_TIMEOUT)",
+		 "Longest time for a node to get ready (default: 180 times patience, or "
+		 "$VIRTBED_BOOT_TIMEOUT)",
 		 "SECONDS"},
 		{"version", 0, 0, G_OPTION_ARG_NONE, &options->version, "Print the version", NULL},
 		{NULL},

@@ -66,7 +66,8 @@ static bool has_hosts(const struct config *config)
 static int refuse_hostless(const char *path)
 {
 	g_autofree char *message = g_strdup_printf(
-		"%s: no cluster has hosts: there are no meters to read, it can only be simulated", path);
+		"%s: no cluster has hosts: there are no meters to read, it can only be simulated",
+		path);
 
 	return report_failure(message);
 }

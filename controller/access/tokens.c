@@ -174,7 +174,8 @@ static bool drop_from_file(int fd, const char *dir, const char *id, GError **err
 		}
 	if (tokens)
 		g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
-			    "there is no token '%.32s' in '%s'; `virtbed token list` shows them", id,
+			    "there is no token '%.32s' in '%s'; `virtbed token list` shows them",
+			    id,
 			    dir);
 	return false;
 }

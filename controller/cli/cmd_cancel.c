@@ -19,8 +19,9 @@ struct verb {
 
 static const struct verb cancel = {
 	"cancel",
-	"Ends tasks for good. A running task is killed; cancelling an ended task is an error.\n"
-	CLIENT_TASKS_HELP,
+	"Ends tasks for good. A task that waits, or is held or quarantined, has ended when the command\n"
+	"returns. A task that runs, starts, migrates or is suspended is killed a moment later, and its\n"
+	"progress is lost. Cancelling an ended task is an error. " CLIENT_TASKS_HELP,
 	"is cancelled"};
 static const struct verb hold = {
 	"hold", "Keeps waiting tasks from being started until they are released. " CLIENT_TASKS_HELP, "is held"};

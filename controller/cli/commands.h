@@ -59,9 +59,9 @@ int cmd_token(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 /* `virtbed energy`: what tasks used; with --live what the hosts' meters report now. */
 int cmd_energy(int argc, char **argv);
-/* `virtbed suspend [TASK]`: suspends a running task. */
+/* `virtbed suspend [TASK...]`: suspends running tasks. */
 int cmd_suspend(int argc, char **argv);
-/* `virtbed resume [TASK]`: resumes a suspended task. */
+/* `virtbed resume [TASK...]`: resumes suspended tasks. */
 int cmd_resume(int argc, char **argv);
 /* `virtbed migrate TASK --to HOST...`: brings the VMs of a running task to other hosts. */
 int cmd_migrate(int argc, char **argv);

@@ -265,8 +265,10 @@ void async_decider_ask(struct async_decider *decider, const struct policy *polic
 	decider->thread = g_thread_try_new("policy", run_policy, decider, &error);
 	if (decider->thread)
 		return;
-	g_warning("cannot start a thread for policy \"%s\": %s; deciding without one, while clients wait",
-		  policy->name, error->message);
+	g_warning(
+		"cannot start a thread for policy \"%s\": %s; deciding without one, while clients "
+		"wait",
+		policy->name, error->message);
 	run_policy(decider);
 }
 

@@ -205,7 +205,8 @@ static const char *release_quarantined(struct engine *engine, uint32_t index)
 	struct engine_task *task = &engine->tasks[index];
 
 	if (task->task->row >= engine->setup.system->rows_count)
-		return "the configuration does not have its type; add the type again, or cancel the task";
+		return "the configuration does not have its type; add the type again, or cancel "
+		       "the task";
 	task->state = ENGINE_TASK_WAITING;
 	task->reason = NULL;
 	engine_enqueue_waiting(engine, index);
@@ -482,11 +483,12 @@ static const char *why_planned(const struct engine *engine, uint32_t index)
 		return "other tasks still have to leave its nodes";
 	if (left_s <= 0)
 		return "its nodes are reserved, but not free yet";
-	return because_text(engine,
-			    task->reservation ? "its nodes are reserved from %.0f s from now on"
-				     : "its nodes are held for it from %.0f s from now on, unless the "
-						"next mapping event decides otherwise",
-			    left_s);
+	return because_text(
+		engine,
+		task->reservation ? "its nodes are reserved from %.0f s from now on"
+				  : "its nodes are held for it from %.0f s from now on, unless the "
+				    "next mapping event decides otherwise",
+		left_s);
 }
 
 const char *engine_waits_because(const struct engine *engine, uint32_t index)

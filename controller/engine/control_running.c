@@ -99,7 +99,8 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 	if (engine->shared_nodes)
 		return "it shares its hosts, and only the policy places tasks on them";
 	if (engine->queues)
-		return "its cluster has a queue, and executes the next task only after it has ended";
+		return "its cluster has a queue, and executes the next task only after it has "
+		       "ended";
 	if (index >= engine->setup.workload->tasks_count)
 		return "there is no such task";
 	switch (engine->tasks[index].state) {
@@ -231,7 +232,8 @@ static uint32_t find_idle_on(const struct engine *engine, const struct engine_ta
 			     uint32_t host, const uint32_t *node_hosts, const uint32_t *chosen,
 			     uint32_t count)
 {
-	for (uint32_t node = 0; node < engine->setup.system->clusters[task->cluster].nodes; node++) {
+	for (uint32_t node = 0; node < engine->setup.system->clusters[task->cluster].nodes;
+	     node++) {
 		bool free = node_hosts[node] == host && !engine->down[task->cluster][node];
 
 		if (!engine->shared_nodes)

@@ -41,7 +41,8 @@ static bool check_energy(const struct experiment *experiment, const struct polic
 	    !policy_by_energy(policy))
 		return true;
 	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-		    "the policy \"%s\" depends on energies, and the tasks of environment.%s have none",
+		    "the policy \"%s\" depends on energies, and the tasks of environment.%s have "
+		    "none",
 		    policy->name, environment->serial ? "serial" : "sharing");
 	return false;
 }
@@ -87,7 +88,8 @@ static bool check_different(const struct policy *policies, const char *const *na
 			    "the policy \"%s\" is given twice; name each once", names[i]);
 	else
 		g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-			    "\"%s\" and \"%s\" are the same policy; name each once", names[i], names[last]);
+			    "\"%s\" and \"%s\" are the same policy; name each once",
+			    names[i], names[last]);
 	return false;
 }
 
@@ -171,8 +173,9 @@ struct experiment *experiment_new(const struct config *config, const char *const
 		return NULL;
 	if (!config_times_known(config)) {
 		g_set_error_literal(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
-				    "workload.load: times follow from estimates, and there are none; measure "
-				    "them by `virtbed profile`, or give arrival_mean_s and duration_s");
+				    "workload.load: times follow from estimates, and there are "
+				    "none; measure them by `virtbed profile`, or give "
+				    "arrival_mean_s and duration_s");
 		return NULL;
 	}
 	experiment->overheads = overheads_new(config);

@@ -172,9 +172,10 @@ static bool restore_tasks(struct restoring *restoring, GError **error)
 
 	for (guint i = 0; rows && i < rows->len; i++) {
 		const struct store_task *row = g_ptr_array_index(rows, i);
-		const char *known = restoring->bad ? g_hash_table_lookup(restoring->bad,
-									 GUINT_TO_POINTER(row->task))
-						   : NULL;
+		const char *known =
+			restoring->bad
+				? g_hash_table_lookup(restoring->bad, GUINT_TO_POINTER(row->task))
+				: NULL;
 		char *why;
 
 		if (restoring->bad && row->task >= engine_tasks_count(restoring->engine))
@@ -320,11 +321,13 @@ static bool check_steps(struct restoring *restoring, GError **error)
 {
 	for (uint32_t i = 0; i < engine_tasks_count(restoring->engine); i++)
 		if (!engine_restore_is_complete(restoring->engine, i) &&
-		    !note_bad_task(restoring, i,
-			       g_strdup_printf("it is %s, and the record of how it came to be is missing",
-						   engine_task_state_name(
-						       engine_task(restoring->engine, i)->state)),
-				   error))
+		    !note_bad_task(
+			    restoring, i,
+			    g_strdup_printf(
+				    "it is %s, and the record of how it came to be is missing",
+				    engine_task_state_name(
+					    engine_task(restoring->engine, i)->state)),
+			    error))
 			return false;
 	return true;
 }

@@ -177,7 +177,8 @@ static void start_due(struct engine *engine, struct sched_planned *list, uint32_
 		}
 		/* If its nodes were busy when it was due, it starts between events, now. */
 		engine_settle_reservation(engine, task,
-				      engine->tasks[task].slid & 1U << SLIDE_BUSY ? now_s : planned_s);
+					  engine->tasks[task].slid & 1U << SLIDE_BUSY ? now_s
+										      : planned_s);
 		engine_begin(engine, task);
 		engine_record_task(engine, task);
 		engine_flush(engine);

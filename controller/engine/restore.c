@@ -175,7 +175,8 @@ static void restore_waiting(struct engine_task *task, const struct engine_task *
 	if (!started)
 		task->waits_since_s = task->task->arrival_s;
 	else if (waits)
-		task->waits_since_s = isfinite(record->ended_s) ? record->ended_s : record->started_s;
+		task->waits_since_s =
+			isfinite(record->ended_s) ? record->ended_s : record->started_s;
 }
 
 void engine_restore_lost(struct engine *engine, uint32_t index, uint32_t attempt, double started_s,

@@ -10,8 +10,9 @@
  * used in the window, less the energy that running tasks will still use: EEC x max(0, 1 - executed
  * / ETC) each, but for a task longer than a window no more than it uses in a window's length. So
  * the tasks that run when a window ends fit into the next one, too. Meters report a moment only
- * after it has passed: the energy used is taken as of the last moment that all meters which
- * still report have reported (a silent one is taken to draw its last power), and from there on estimates count, also of tasks that have left their nodes since then.
+ * after it has passed: the energy used is taken as of the last moment that all meters which still
+ * report have reported (a silent one is taken to draw its last power), and from there on estimates
+ * count, also of tasks that have left their nodes since then.
  */
 #include <jansson.h>
 #include <math.h>
@@ -150,8 +151,9 @@ struct engine_window_state engine_window(const struct engine *engine)
 		.unknown = measured.unknown,
 	};
 	state.committed_j = committed_j(engine);
-	state.forecast_j = state.spent_j + upcoming_j(engine, engine->window_end_s -
-								    engine_window_watermark(engine).until_s);
+	state.forecast_j =
+		state.spent_j +
+		upcoming_j(engine, engine->window_end_s - engine_window_watermark(engine).until_s);
 	return state;
 }
 
@@ -344,7 +346,8 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 	else
 		g_snprintf(text, size,
 			   "energy: needs %.1f J, %.1f J left of %.1f J (%.1f spent, %.1f "
-			   "committed), for another %.0f s", needs_j, fmax(0, engine_window_left_j(engine)),
+			   "committed), for another %.0f s",
+			   needs_j, fmax(0, engine_window_left_j(engine)),
 			   limit_j, spent_j, without_negative_zero(committed_j(engine)), in_s);
 	return text;
 }

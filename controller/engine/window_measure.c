@@ -2,10 +2,10 @@
 /*
  * Measures how well a limit per window (window_turn.c) is kept: the overshoot, by how much it was
  * exceeded, and the reaction, how long that took. Meters report a moment only after it has passed,
- * so both are taken as of moments that all meters which still report have reported. A span that has ended is kept
- * until all meters, silent ones included, have reported its end, and until no task that ran in it
- * is being suspended any more. Until then both values are what is known so far: a silent meter is
- * taken to draw its last power, and a task that is being suspended is taken to run.
+ * so both are taken as of moments that all meters which still report have reported. A span that has
+ * ended is kept until all meters, silent ones included, have reported its end, and until no task
+ * that ran in it is being suspended any more. Until then both values are what is known so far: a
+ * silent meter is taken to draw its last power, and a task that is being suspended is taken to run.
  *
  * The reaction is the time from when the limit was reached, by the samples around that moment,
  * until the last task that ran then was suspended or had ended, or the window was over. It includes
@@ -100,7 +100,8 @@ static double overshoot_of(const struct engine *engine, const struct window_span
 		return 0;
 	over_j = energy_at_j(engine, to_s) - level_j(engine, span);
 	if (over_j > 0)
-		*ret_reached_s = fmin(engine_window_reached_s(engine, span, to_s), span->exhausted_s);
+		*ret_reached_s =
+			fmin(engine_window_reached_s(engine, span, to_s), span->exhausted_s);
 	return over_j;
 }
 

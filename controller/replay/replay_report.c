@@ -119,7 +119,8 @@ static void set_slips(json_t *object, const struct replay_summary *summary)
 json_t *replay_summary_json(const struct replay_setup *setup, const struct replay_summary *summary)
 {
 	json_t *object = json_pack(
-		"{s:s, s:s, s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "policy",
+		"{s:s, s:s, s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+		"policy",
 		replay_policy_name(setup->policy), "estimates",
 		setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "user", "overrun",
 		setup->overrun, "keep_reservations", setup->keep, "rebuild", setup->rebuild,
@@ -130,7 +131,8 @@ json_t *replay_summary_json(const struct replay_setup *setup, const struct repla
 		(json_int_t)summary->nb_jobs_killed, "nb_jobs_rejected",
 		(json_int_t)summary->nb_jobs_rejected, "nb_jobs_skipped",
 		(json_int_t)summary->skipped, "nb_parts_skipped", (json_int_t)summary->parts,
-		"nb_jobs_partial", (json_int_t)summary->partial, "passes", (json_int_t)summary->passes);
+		"nb_jobs_partial",
+		(json_int_t)summary->partial, "passes", (json_int_t)summary->passes);
 	const struct {
 		const char *name;
 		double value;

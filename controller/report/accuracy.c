@@ -74,7 +74,8 @@ static bool collect_run(struct outcomes *outcomes, struct store *store, int64_t 
 			.cluster = find_cluster(outcomes->clusters, task->cluster),
 			.start_s = task->started_s,
 			.end_s = task->ended_s,
-			.ratio = task->exec_s * speeds_of(outcomes->speeds, task->cluster) / task->etc_s,
+			.ratio = task->exec_s * speeds_of(outcomes->speeds, task->cluster) /
+				 task->etc_s,
 		};
 		g_array_append_val(outcomes->list, outcome);
 	}

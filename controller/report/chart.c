@@ -250,13 +250,14 @@ static char *preamble(const struct chart *chart)
 		"height/40.0 cm font 'DejaVu Sans,8'\n"
 		"small = format eq 'svg' ? ',11' : format eq 'pdf' ? ',7' : ',8'\n"
 		"set output image\n"
-		"set label " CHART_NOTES " notes at screen 12.0 / width, (bottom - %u) / (height * 1.0) "
+		"set label " CHART_NOTES
+		" notes at screen 12.0 / width, (bottom - %u) / (height * 1.0) "
 		"left font small textcolor rgb '#505050'\n"
 		"set origin 0, bottom / (height * 1.0)\n"
 		"set size 1, 1 - bottom / (height * 1.0)\n\n",
-		title, chart->name, chart->name, chart->name, chart->name, chart->name,
-		chart->name, heading, notes, chart->width, width, HEADING_LINE, bottom,
-		chart->height, NOTES_LINE);
+		title, chart->name, chart->name, chart->name, chart->name, chart->name, chart->name,
+		heading, notes, chart->width, width, HEADING_LINE, bottom, chart->height,
+		NOTES_LINE);
 }
 
 static bool write_file(const char *dir, const char *name, const char *ending, const char *content,

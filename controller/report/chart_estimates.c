@@ -44,7 +44,8 @@ static guint index_of(const GPtrArray *names, const char *name)
  * The values of completed tasks of all runs on one cluster; times in seconds of which `speed` are a
  * real one.
  */
-static GArray *observed(GPtrArray *traces, const struct config_estimate *estimate, bool energy, double speed)
+static GArray *observed(GPtrArray *traces, const struct config_estimate *estimate, bool energy,
+			double speed)
 {
 	GArray *values = g_array_new(FALSE, FALSE, sizeof(double));
 
@@ -292,7 +293,8 @@ static struct chart *make_chart(const struct summary *summary, const struct matr
 		"Bars: the estimates that the policies used, with 95 %% intervals of the mean "
 		"where they were measured more than once.%s%s",
 		seen ? " Diamonds: what completed tasks of the runs took, with the same." : "",
-		seen && any_fast(matrix) ? " Seconds of clusters with a speed are simulated ones." : "");
+		seen && any_fast(matrix) ? " Seconds of clusters with a speed are simulated ones."
+					 : "");
 	chart->csv = data(matrix, traces);
 	chart->script = script(matrix, seen);
 	chart->width = MAX(WIDTH_MIN, 120 + BAR_WIDTH * matrix->estimates->len);

@@ -157,7 +157,8 @@ static guint put_lines(GString *text, const struct quantity *quantity,
 				text,
 				", \\\n  data using (of(%" G_GINT64_FORMAT
 				")):(scale * column('%s')) every %u::%u with points ps 0.9 %s "
-				"notitle, \\\n  keyentry with linespoints lw 1.6 ps 0.9 %s title %s",
+				"notitle, \\\n"
+				"  keyentry with linespoints lw 1.6 ps 0.9 %s title %s",
 				run->run, quantity->column, mark_step(drawn, i),
 				lines * 7 % mark_step(drawn, i), line, line, name);
 		lines++;
@@ -225,7 +226,8 @@ static char *script(const struct quantity *quantity, const struct summary *summa
 
 	put_unit(text, quantity, drawn);
 	g_string_append_printf(text,
-			       "of(run) = column('run') == run ? time_scale * column('time_s') : NaN\n\n"
+			       "of(run) = column('run') == run ? time_scale * column('time_s') : "
+			       "NaN\n\n"
 			       "set multiplot title heading font ',9'\n"
 			       "set lmargin at screen 0.12\n"
 			       "set rmargin at screen 0.98\n"

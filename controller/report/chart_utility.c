@@ -235,9 +235,11 @@ static void append_numbers(GString *text, const struct figure *figure)
 		for (guint j = 0; j < figure->policies->len; j++)
 			g_string_append_printf(
 				text,
-				"set label '%u' at first %.6f, graph 0 center offset 0,-0.7 font small\n",
+				"set label '%u' at first %.6f, graph 0 center offset 0,-0.7 font "
+				"small\n",
 				j + 1,
-				(bar_x(figure, i, j, 0) + bar_x(figure, i, j, figure->count - 1)) / 2);
+				(bar_x(figure, i, j, 0) + bar_x(figure, i, j, figure->count - 1)) /
+					2);
 }
 
 /* The headings of all runs, each line once. */

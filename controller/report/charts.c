@@ -113,7 +113,8 @@ bool charts_choice_check(const struct charts_choice *choice, struct summary *con
 			continue;
 		known = runs_known(summaries, count);
 		g_set_error(error, CHARTS_ERROR, CHARTS_ERROR_RUN,
-			    "--run: there is no run %" G_GINT64_FORMAT " that ended; known:%s", choice->runs[i], known);
+			    "--run: there is no run %" G_GINT64_FORMAT " that ended; known:%s",
+			    choice->runs[i], known);
 		return false;
 	}
 	return true;

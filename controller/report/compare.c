@@ -275,8 +275,9 @@ static bool difference_of_runs(const struct compare *compare, const struct summa
  * measurement.
  */
 static struct compare_difference difference_of_same(const struct compare *compare,
-						    struct compare_resampling *noise, const char *first,
-						    const char *second, double limit)
+						    struct compare_resampling *noise,
+						    const char *first, const char *second,
+						    double limit)
 {
 	struct compare_difference difference = {
 		.interval = {
@@ -297,10 +298,10 @@ static struct compare_difference difference_of_same(const struct compare *compar
 static bool fill_pair(const struct compare *compare, struct compare_resampling *noise,
 		      struct compare_pair *pair, GError **error)
 {
-	if (!difference_of_runs(compare, compare->measured, noise, pair->first, pair->second, pair->limit,
-				&pair->measured, error) ||
-	    !difference_of_runs(compare, compare->simulated, noise, pair->first, pair->second, pair->limit,
-				&pair->trials, error))
+	if (!difference_of_runs(compare, compare->measured, noise, pair->first, pair->second,
+				pair->limit, &pair->measured, error) ||
+	    !difference_of_runs(compare, compare->simulated, noise, pair->first, pair->second,
+				pair->limit, &pair->trials, error))
 		return false;
 	pair->simulated = compare->same_arrivals
 				  ? difference_of_same(compare, noise, pair->first, pair->second,

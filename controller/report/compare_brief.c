@@ -32,7 +32,8 @@ struct tally {
 };
 
 /* The number of different values of tasks; `at` returns a task's value, NULL: none. */
-static guint count_different(const struct summary *summary, const char *(*at)(const struct store_task *))
+static guint count_different(const struct summary *summary,
+			     const char *(*at)(const struct store_task *))
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
@@ -119,8 +120,8 @@ static char *measured_line(const struct summary *measured, const struct tally *t
 					 ? g_strdup_printf(", of %s on %s", types, clusters)
 					 : g_strdup("");
 
-	return g_strdup_printf("Measured: %s of %s; %u of %u tasks completed%s.", runs, design, tally->completed,
-			       tally->arrived, cells);
+	return g_strdup_printf("Measured: %s of %s; %u of %u tasks completed%s.", runs, design,
+			       tally->completed, tally->arrived, cells);
 }
 
 /* The line about the hosts of the measurement. */
@@ -142,10 +143,11 @@ static char *bed_line(const struct summary *measured, const struct tally *tally)
 	for (gsize i = 0; i < G_N_ELEMENTS(beds); i++)
 		if (g_strcmp0(virt_type, beds[i].virt_type) == 0)
 			words = beds[i].words;
-	return g_strdup_printf("It ran on %s%s%s%s.", words, tally->hosts ? ", " : "", tally->hosts ? hosts : "",
-			       g_strcmp0(profile, "measured") == 0
-				       ? "; execution times and energy were measured there beforehand"
-				       : "");
+	return g_strdup_printf(
+		"It ran on %s%s%s%s.", words, tally->hosts ? ", " : "", tally->hosts ? hosts : "",
+		g_strcmp0(profile, "measured") == 0
+			? "; execution times and energy were measured there beforehand"
+			: "");
 }
 
 static char *simulated_line(const struct summary *simulated, const struct compare *compare,
@@ -156,9 +158,10 @@ static char *simulated_line(const struct summary *simulated, const struct compar
 	g_autofree char *trials = count_of(simulated->repeats, "workload");
 
 	return g_strdup_printf("Simulated: %s of %s, %s of the same kind%s.", runs, design, trials,
-			       !compare		       ? ""
-			       : compare->same_arrivals ? "; judged on the very arrivals that were measured"
-							: "; judged on their mean");
+			       !compare ? ""
+			       : compare->same_arrivals
+				       ? "; judged on the very arrivals that were measured"
+				       : "; judged on their mean");
 }
 
 /* Rankings. */
@@ -202,11 +205,12 @@ static GArray *ranking_of(const struct compare *compare, double limit)
 	return ranking;
 }
 
-static const struct compare_pair *pair_of(const struct compare *compare, double limit, const char *one,
-					  const char *other)
+static const struct compare_pair *pair_of(const struct compare *compare, double limit,
+					  const char *one, const char *other)
 {
 	for (guint i = 0; i < compare->pairs->len; i++) {
-		const struct compare_pair *pair = &g_array_index(compare->pairs, struct compare_pair, i);
+		const struct compare_pair *pair =
+			&g_array_index(compare->pairs, struct compare_pair, i);
 
 		if (summary_same_limit(pair->limit, limit) &&
 		    ((g_str_equal(pair->first, one) && g_str_equal(pair->second, other)) ||
@@ -217,7 +221,8 @@ static const struct compare_pair *pair_of(const struct compare *compare, double 
 }
 
 /* Whether the measured difference of two policies is clear. */
-static bool is_clear(const struct compare *compare, double limit, const char *one, const char *other)
+static bool is_clear(const struct compare *compare, double limit, const char *one,
+		     const char *other)
 {
 	const struct compare_pair *pair = pair_of(compare, limit, one, other);
 
@@ -234,7 +239,8 @@ static struct outcome outcome_of(const struct compare *compare, double limit)
 	struct outcome outcome = {0};
 
 	for (guint i = 0; i < compare->pairs->len; i++) {
-		const struct compare_pair *pair = &g_array_index(compare->pairs, struct compare_pair, i);
+		const struct compare_pair *pair =
+			&g_array_index(compare->pairs, struct compare_pair, i);
 
 		if (!summary_same_limit(pair->limit, limit))
 			continue;
@@ -245,7 +251,8 @@ static struct outcome outcome_of(const struct compare *compare, double limit)
 	return outcome;
 }
 
-static void append_ranking(GString *text, const struct compare *compare, double limit, const GArray *ranking)
+static void append_ranking(GString *text, const struct compare *compare, double limit,
+			   const GArray *ranking)
 {
 	const bool all = ranking->len <= POLICIES_SHOWN;
 
@@ -254,13 +261,16 @@ static void append_ranking(GString *text, const struct compare *compare, double 
 		const struct rank *before = i ? &g_array_index(ranking, struct rank, i - 1) : NULL;
 
 		if (!all && i == POLICIES_SHOWN - 1)
-			g_string_append_printf(text, ", ... %u more ...", ranking->len - POLICIES_SHOWN);
+			g_string_append_printf(text, ", ... %u more ...",
+					       ranking->len - POLICIES_SHOWN);
 		if (!all && i >= POLICIES_SHOWN - 1 && i + 1 < ranking->len)
 			continue;
 		if (!all && i + 1 == ranking->len)
 			g_string_append(text, ", last");
 		else if (before)
-			g_string_append(text, is_clear(compare, limit, before->policy, rank->policy) ? " >" : " ~");
+			g_string_append(text, is_clear(compare, limit, before->policy, rank->policy)
+						      ? " >"
+						      : " ~");
 		g_string_append_printf(text, "%s%s %.*f", i ? " " : "", rank->policy,
 				       compare->measure == COMPARE_BY_STRETCH ? 2 : 1, rank->value);
 	}
@@ -273,9 +283,11 @@ static char *limit_line(const struct compare *compare, double limit)
 	GString *text = g_string_new(NULL);
 
 	g_string_append_printf(text, "At %g %% of the energy, by %s: ", 100 * limit,
-			       compare->measure == COMPARE_BY_STRETCH ? "stretch, the least first" : "utility");
+			       compare->measure == COMPARE_BY_STRETCH ? "stretch, the least first"
+								      : "utility");
 	append_ranking(text, compare, limit, ranking);
-	g_string_append_printf(text, ". Simulated alike: %u of %u pairs", outcome.same, outcome.pairs);
+	g_string_append_printf(text, ". Simulated alike: %u of %u pairs", outcome.same,
+			       outcome.pairs);
 	if (outcome.opposite)
 		g_string_append_printf(text, ", the other way round: %u", outcome.opposite);
 	if (outcome.pairs > outcome.same + outcome.opposite)
@@ -307,8 +319,10 @@ static void add_limits(GPtrArray *lines, const struct compare *compare)
 	for (guint i = 0; i < shown; i++)
 		g_ptr_array_add(lines, limit_line(compare, g_array_index(limits, double, i)));
 	if (shown < limits->len)
-		g_ptr_array_add(lines, g_strdup_printf("And %u lower limits, which the whole comparison has.",
-						       limits->len - shown));
+		g_ptr_array_add(
+			lines,
+			g_strdup_printf("And %u lower limits, which the whole comparison has.",
+					limits->len - shown));
 }
 
 /* The verdict. */
@@ -317,7 +331,8 @@ static void add_limits(GPtrArray *lines, const struct compare *compare)
 static const struct compare_pair *first_opposite(const struct compare *compare)
 {
 	for (guint i = 0; i < compare->pairs->len; i++) {
-		const struct compare_pair *pair = &g_array_index(compare->pairs, struct compare_pair, i);
+		const struct compare_pair *pair =
+			&g_array_index(compare->pairs, struct compare_pair, i);
 
 		if (pair->order == COMPARE_OPPOSITE)
 			return pair;
@@ -331,26 +346,30 @@ static char *verdict_line(const struct compare *compare)
 
 	switch (compare->verdict) {
 	case COMPARE_AGREE:
-		return g_strdup_printf("Verdict: agree. The simulation ranks the policies as the measurement does in the %u "
-				       "pair%s that both can tell apart, and turns none round.",
-				       compare->same, compare->same == 1 ? "" : "s");
+		return g_strdup_printf(
+			"Verdict: agree. The simulation ranks the policies as the measurement does "
+			"in the %u pair%s that both can tell apart, and turns none round.",
+			compare->same, compare->same == 1 ? "" : "s");
 	case COMPARE_DIFFER:
-		return g_strdup_printf("Verdict: differ. The simulation turns %s round, by more than chance: %s and %s at "
-				       "%g %%%s.",
-				       compare->opposite == 1 ? "a pair" : "pairs", pair->first, pair->second,
-				       100 * pair->limit, compare->opposite == 1 ? "" : ", and others");
+		return g_strdup_printf(
+			"Verdict: differ. The simulation turns %s round, by more than chance: %s "
+			"and %s at %g %%%s.",
+			compare->opposite == 1 ? "a pair" : "pairs", pair->first, pair->second,
+			100 * pair->limit, compare->opposite == 1 ? "" : ", and others");
 	case COMPARE_TOO_NOISY:
 		break;
 	}
-	return g_strdup("Verdict: too noisy. No pair is decided: these runs show neither that the simulation ranks as the "
-			"measurement does, nor that it does not.");
+	return g_strdup(
+		"Verdict: too noisy. No pair is decided: these runs show neither that the "
+		"simulation ranks as the measurement does, nor that it does not.");
 }
 
 /* The basis in words: "95 % intervals from repeats". */
 static char *basis_words(enum compare_basis basis)
 {
-	return basis == COMPARE_BASIS_NONE ? g_strdup("no interval, as single runs tell of no noise")
-					   : g_strdup_printf("95 %% intervals from %s", compare_basis_name(basis));
+	return basis == COMPARE_BASIS_NONE
+		       ? g_strdup("no interval, as single runs tell of no noise")
+		       : g_strdup_printf("95 %% intervals from %s", compare_basis_name(basis));
 }
 
 static char *sure_line(const struct compare *compare)
@@ -360,9 +379,10 @@ static char *sure_line(const struct compare *compare)
 	g_autofree char *measured = basis_words(one->measured.basis);
 	g_autofree char *simulated = basis_words(one->simulated.basis);
 
-	return g_strdup_printf("How sure: %u of %u pairs are decided (measured: %s; simulated: %s). > stands where the "
-			       "measurement tells two apart, ~ where it does not.",
-			       decided, compare->pairs->len, measured, simulated);
+	return g_strdup_printf(
+		"How sure: %u of %u pairs are decided (measured: %s; simulated: %s). > stands "
+		"where the measurement tells two apart, ~ where it does not.",
+		decided, compare->pairs->len, measured, simulated);
 }
 
 /* The limitations. */
@@ -392,8 +412,9 @@ static void add_unreal(GPtrArray *list, const struct summary *measured)
 		if (has_meta(measured, facts[i].key, facts[i].value))
 			g_ptr_array_add(list, g_strdup(facts[i].words));
 	if (has_meta(measured, "modelled_watts", "true"))
-		g_ptr_array_add(list, g_strdup(has_meta(measured, "meter", "simulated") ? "simulated watts"
-											  : "modelled watts"));
+		g_ptr_array_add(list, g_strdup(has_meta(measured, "meter", "simulated")
+						       ? "simulated watts"
+						       : "modelled watts"));
 }
 
 /* The number of lines of a fact. */
@@ -414,16 +435,21 @@ static void add_troubles(GPtrArray *list, const struct summary *measured)
 	g_autofree char *runs = count_of(measured->runs->len, "run");
 
 	if (holes)
-		g_ptr_array_add(list, g_strdup_printf("%s of type and cluster could not be measured", pairs));
+		g_ptr_array_add(
+			list,
+			g_strdup_printf("%s of type and cluster could not be measured", pairs));
 	if (changes)
-		g_ptr_array_add(list, g_strdup_printf("the machine changed its speed in %u of %s", changes, runs));
+		g_ptr_array_add(list, g_strdup_printf("the machine changed its speed in %u of %s",
+						      changes, runs));
 }
 
 /* Adds doubts about noise and too few repeats or pairs. */
-static void add_doubts(GPtrArray *list, const struct summary *measured, const struct compare *compare)
+static void add_doubts(GPtrArray *list, const struct summary *measured,
+		       const struct compare *compare)
 {
-	const struct accuracy *all =
-		compare ? &g_array_index(compare->accuracies, struct accuracy, compare->accuracies->len - 1) : NULL;
+	const struct accuracy *all = compare ? &g_array_index(compare->accuracies, struct accuracy,
+							      compare->accuracies->len - 1)
+					     : NULL;
 	g_autofree char *missing = compare ? count_of(compare->missing->len, "combination") : NULL;
 	g_autofree char *left_out = count_of(measured->left_out, "run");
 
@@ -432,14 +458,19 @@ static void add_doubts(GPtrArray *list, const struct summary *measured, const st
 	else if (measured->repeats < REPEATS_ENOUGH)
 		g_ptr_array_add(list, g_strdup_printf("few repeats (%u)", measured->repeats));
 	if (all && isfinite(all->median_error))
-		g_ptr_array_add(list, g_strdup_printf("execution times off their estimates by %.1f %% (median)",
-						      100 * all->median_error));
+		g_ptr_array_add(
+			list,
+			g_strdup_printf("execution times off their estimates by %.1f %% (median)",
+					100 * all->median_error));
 	if (measured->gap_s > 0)
-		g_ptr_array_add(list, g_strdup_printf("%.0f s without samples of a meter", measured->gap_s));
+		g_ptr_array_add(list, g_strdup_printf("%.0f s without samples of a meter",
+						      measured->gap_s));
 	if (measured->left_out)
-		g_ptr_array_add(list, g_strdup_printf("%s that did not end well, left out", left_out));
+		g_ptr_array_add(list,
+				g_strdup_printf("%s that did not end well, left out", left_out));
 	if (compare && compare->missing->len)
-		g_ptr_array_add(list, g_strdup_printf("%s of policy and limit on one side alone", missing));
+		g_ptr_array_add(
+			list, g_strdup_printf("%s of policy and limit on one side alone", missing));
 }
 
 static GPtrArray *limitations(const struct summary *measured, const struct compare *compare)
@@ -481,7 +512,11 @@ GPtrArray *compare_brief_lines(const struct summary *measured, const struct summ
 		g_ptr_array_add(lines, verdict_line(compare));
 		g_ptr_array_add(lines, sure_line(compare));
 	} else {
-		g_ptr_array_add(lines, g_strdup("Verdict: none. There is no limit at which both ran the same two policies."));
+		g_ptr_array_add(
+			lines,
+			g_strdup(
+				"Verdict: none. There is no limit at which both ran the same two "
+				"policies."));
 	}
 	g_ptr_array_add(lines, limitations_line(measured, compare));
 	return lines;
@@ -501,11 +536,12 @@ static json_t *tally_json(const struct summary *summary)
 	const struct tally tally = tally_of(summary);
 	g_autofree char *virt_type = store_get_meta(summary->store, "virt_type");
 
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s?}", "runs", (int)tally.runs, "policies",
-			 (int)tally.policies, "limits", (int)tally.limits, "repeats", (int)summary->repeats,
-			 "tasks_arrived", (int)tally.arrived, "tasks_completed", (int)tally.completed, "types",
-			 (int)tally.types, "clusters", (int)tally.clusters, "hosts", (int)tally.hosts, "virt_type",
-			 virt_type);
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s?}", "runs",
+			 (int)tally.runs, "policies", (int)tally.policies, "limits",
+			 (int)tally.limits, "repeats", (int)summary->repeats, "tasks_arrived",
+			 (int)tally.arrived, "tasks_completed", (int)tally.completed, "types",
+			 (int)tally.types, "clusters", (int)tally.clusters, "hosts",
+			 (int)tally.hosts, "virt_type", virt_type);
 }
 
 static json_t *ranking_json(const struct compare *compare, double limit)
@@ -516,15 +552,19 @@ static json_t *ranking_json(const struct compare *compare, double limit)
 
 	for (guint i = 0; i < ranking->len; i++) {
 		const struct rank *rank = &g_array_index(ranking, struct rank, i);
-		const struct rank *next = i + 1 < ranking->len ? &g_array_index(ranking, struct rank, i + 1) : NULL;
+		const struct rank *next =
+			i + 1 < ranking->len ? &g_array_index(ranking, struct rank, i + 1) : NULL;
 
-		json_array_append_new(list, json_pack("{s:s, s:o, s:b}", "policy", rank->policy,
-						      compare_measure_name(compare->measure),
-						      json_number_or_null(rank->value), "clear_of_next",
-						      next && is_clear(compare, limit, rank->policy, next->policy)));
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:o, s:b}", "policy", rank->policy,
+				  compare_measure_name(compare->measure),
+				  json_number_or_null(rank->value), "clear_of_next",
+				  next && is_clear(compare, limit, rank->policy, next->policy)));
 	}
-	return json_pack("{s:f, s:o, s:i, s:i, s:i}", "limit", limit, "order", list, "pairs", (int)outcome.pairs,
-			 "pairs_same", (int)outcome.same, "pairs_opposite", (int)outcome.opposite);
+	return json_pack("{s:f, s:o, s:i, s:i, s:i}", "limit", limit, "order", list, "pairs",
+			 (int)outcome.pairs, "pairs_same", (int)outcome.same, "pairs_opposite",
+			 (int)outcome.opposite);
 }
 
 json_t *compare_brief_json(const struct summary *measured, const struct summary *simulated,
@@ -536,12 +576,13 @@ json_t *compare_brief_json(const struct summary *measured, const struct summary 
 	json_t *rankings = json_array();
 
 	for (guint i = 0; limits && i < limits->len; i++)
-		json_array_append_new(rankings, ranking_json(compare, g_array_index(limits, double, i)));
+		json_array_append_new(rankings,
+				      ranking_json(compare, g_array_index(limits, double, i)));
 	return json_pack("{s:s?, s:s?, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "verdict",
 			 compare ? compare_verdict_name(compare->verdict) : NULL, "ranked_by",
 			 compare ? compare_measure_name(compare->measure) : NULL, "pairs",
 			 compare ? (int)compare->pairs->len : 0, "pairs_decided",
-			 compare ? (int)(compare->same + compare->opposite) : 0, "measured", tally_json(measured),
-			 "simulated", tally_json(simulated), "rankings", rankings, "limited_by", texts_json(list),
-			 "lines", texts_json(lines));
+			 compare ? (int)(compare->same + compare->opposite) : 0, "measured",
+			 tally_json(measured), "simulated", tally_json(simulated), "rankings",
+			 rankings, "limited_by", texts_json(list), "lines", texts_json(lines));
 }

@@ -105,7 +105,8 @@ static void append_stretch_notes(GString *text, const struct compare *compare)
 	const guint simulated = unfinished(compare->simulated);
 
 	g_string_append(text,
-			"  stretch: mean of max(turn-around, 30 s) / max(time alone, 30 s) over the tasks, "
+			"  stretch: mean of max(turn-around, 30 s) / max(time alone, 30 s) over "
+			"the tasks, "
 			"less is better;\n    largest: of a run, mean over runs\n");
 	if (measured + simulated)
 		g_string_append_printf(text,
@@ -208,12 +209,11 @@ static void append_pairs(GString *text, const struct compare *compare)
 		if (compare->same_arrivals)
 			put_interval(table, compare, &pair->trials);
 	}
-	title = g_strdup_printf("Differences of %s, pair by pair%s; simulated: %s",
-				compare_measure_name(compare->measure),
-				compare->measure == COMPARE_BY_STRETCH
-					? " (below 0: the first is better)"
-					: "",
-				compare->same_arrivals ? "on the measured arrivals" : "over trials");
+	title = g_strdup_printf(
+		"Differences of %s, pair by pair%s; simulated: %s",
+		compare_measure_name(compare->measure),
+		compare->measure == COMPARE_BY_STRETCH ? " (below 0: the first is better)" : "",
+		compare->same_arrivals ? "on the measured arrivals" : "over trials");
 	append_table(text, title, table);
 }
 
@@ -280,8 +280,8 @@ static void append_speeds(GString *text, const GArray *accuracies)
 
 		if (accuracy->speed != 1)
 			g_string_append_printf(text,
-					       "  %s: simulated, %g times as fast: its times are in simulated seconds, "
-					       "all else went by real ones\n",
+					       "  %s: simulated, %g times as fast: its times are "
+					       "in simulated seconds, all else went by real ones\n",
 					       accuracy->cluster, accuracy->speed);
 	}
 }
@@ -312,15 +312,17 @@ static void append_accuracies(GString *text, const struct compare *compare)
 		text,
 		"Execution times against their estimates, completed tasks of all measured runs",
 		table);
-	g_string_append(text, "  apart from the others: the median error beside what tasks on other "
-			      "clusters met at the same\n    time; what all of them meet alike is "
-			      "the machine's own speed, which no estimate knows\n");
+	g_string_append(text,
+			"  apart from the others: the median error beside what tasks on other "
+			"clusters met at the same\n    time; what all of them meet alike is "
+			"the machine's own speed, which no estimate knows\n");
 	append_speeds(text, compare->accuracies);
 	if (isfinite(compare->measured->host_load))
 		g_string_append_printf(text,
 				       "  this machine's load: %.2f busy cores during the runs",
 				       compare->measured->host_load);
-	if (isfinite(compare->measured->host_load) && read_number(profile, 0, DBL_MAX, &profile_load))
+	if (isfinite(compare->measured->host_load) &&
+	    read_number(profile, 0, DBL_MAX, &profile_load))
 		g_string_append_printf(text, ", %.2f while the estimates were measured",
 				       profile_load);
 	if (isfinite(compare->measured->host_load))
@@ -388,13 +390,13 @@ static json_t *pairs_json(const struct compare *compare)
 			&g_array_index(compare->pairs, struct compare_pair, i);
 
 		json_array_append_new(
-			array,
-			json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:s}", "limit",
-				  json_number_or_null(pair->limit), "first", pair->first, "second",
-				  pair->second, "measured", difference_json(compare, &pair->measured),
-				  "simulated", difference_json(compare, &pair->simulated), "trials",
-				  difference_json(compare, &pair->trials), "order",
-				  compare_order_name(pair->order)));
+			array, json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:s}", "limit",
+					 json_number_or_null(pair->limit), "first", pair->first,
+					 "second", pair->second, "measured",
+					 difference_json(compare, &pair->measured), "simulated",
+					 difference_json(compare, &pair->simulated), "trials",
+					 difference_json(compare, &pair->trials), "order",
+					 compare_order_name(pair->order)));
 	}
 	return array;
 }
@@ -443,14 +445,13 @@ json_t *compare_json(const struct compare *compare)
 
 	for (guint i = 0; i < compare->missing->len; i++)
 		json_array_append_new(missing, json_string(compare->missing->pdata[i]));
-	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "verdict", compare_verdict_name(compare->verdict), "sentence", sentence,
-			 "ranked_by", compare_measure_name(compare->measure), "simulated_on",
-			 compare->same_arrivals ? "same arrivals" : "trials", "pairs_same", (int)compare->same,
-			 "pairs_opposite", (int)compare->opposite,
-			 "pairs_too_noisy", (int)compare->noisy, "measured",
-			 summary_json(compare->measured), "simulated",
-			 summary_json(compare->simulated), "pairs", pairs_json(compare), "ranks",
-			 ranks_json(compare), "accuracy", accuracies_json(compare), "not_compared",
-			 missing);
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict",
+		compare_verdict_name(compare->verdict), "sentence", sentence, "ranked_by",
+		compare_measure_name(compare->measure), "simulated_on",
+		compare->same_arrivals ? "same arrivals" : "trials", "pairs_same",
+		(int)compare->same, "pairs_opposite", (int)compare->opposite, "pairs_too_noisy",
+		(int)compare->noisy, "measured", summary_json(compare->measured), "simulated",
+		summary_json(compare->simulated), "pairs", pairs_json(compare), "ranks",
+		ranks_json(compare), "accuracy", accuracies_json(compare), "not_compared", missing);
 }

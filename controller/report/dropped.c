@@ -74,7 +74,8 @@ GArray *dropped_new(const struct summary *summary, GError **error)
 			if (!add_run(summary, cell, runs->pdata[j], rows, first, error))
 				return NULL;
 		if (rows->len > first)
-			qsort(row(rows, first), rows->len - first, sizeof(struct dropped), by_reason);
+			qsort(row(rows, first), rows->len - first, sizeof(struct dropped),
+			      by_reason);
 		for (guint j = first; j < rows->len; j++)
 			row(rows, j)->chance_mean /= row(rows, j)->tasks;
 	}
@@ -120,8 +121,10 @@ json_t *dropped_json(const GArray *dropped)
 				      json_pack("{s:s, s:f, s:s, s:I, s:o, s:o}", "policy",
 						one->policy, "limit", one->limit, "reason",
 						one->reason, "tasks", (json_int_t)one->tasks,
-						"chance_mean", json_number_or_null(one->chance_mean),
-						"chance_max", json_number_or_null(one->chance_max)));
+						"chance_mean",
+						json_number_or_null(one->chance_mean),
+						"chance_max",
+						json_number_or_null(one->chance_max)));
 	}
 	return list;
 }

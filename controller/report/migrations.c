@@ -288,7 +288,8 @@ char *migrations_text(const struct migrations *migrations)
 	text = g_string_new(NULL);
 	g_string_append_printf(
 		text,
-		MIGRATIONS_POLICIES_TITLE "\n%s  %s; median and max: from the request until all VMs "
+		MIGRATIONS_POLICIES_TITLE
+		"\n%s  %s; median and max: from the request until all VMs "
 		"had moved; down: while a VM ran nowhere\n\n" MIGRATIONS_LIST_TITLE "\n%s",
 		policies_text,
 		migrations->measured ? "sums over all runs of the policy"
@@ -296,7 +297,8 @@ char *migrations_text(const struct migrations *migrations)
 		list_text);
 	if (migrations->list->len > MIGRATIONS_SHOWN)
 		g_string_append_printf(text,
-				       "  the first %d of %u; all: --format csv --table migrations\n",
+				       "  the first %d of %u; all: --format csv --table "
+				       "migrations\n",
 				       MIGRATIONS_SHOWN, migrations->list->len);
 	return g_string_free(text, FALSE);
 }
@@ -307,14 +309,14 @@ static json_t *one_json(const struct migrations_one *one)
 
 	for (guint i = 0; i < one->downtimes_s->len; i++)
 		json_array_append_new(downtimes_s, json_real(values(one->downtimes_s)[i]));
-	return json_pack("{s:s, s:o, s:i, s:i, s:s?, s:i, s:s, s:s?, s:s?, s:s?, s:o, s:o, s:o, s:s?}",
-			 "policy", one->cell->policy, "limit",
-			 json_number_or_null(one->cell->limit), "repeat", (int)one->repeat, "task",
-			 (int)one->task, "type", one->type, "attempt", (int)one->attempt, "by",
-			 by_whom(one), "cluster", one->cluster, "nodes", one->nodes, "to_nodes",
-			 one->to_nodes, "requested_s", json_number_or_null(one->requested_s),
-			 "total_s", json_number_or_null(one->total_s), "downtimes_s", downtimes_s,
-			 "reason", one->reason);
+	return json_pack(
+		"{s:s, s:o, s:i, s:i, s:s?, s:i, s:s, s:s?, s:s?, s:s?, s:o, s:o, s:o, s:s?}",
+		"policy", one->cell->policy, "limit", json_number_or_null(one->cell->limit),
+		"repeat", (int)one->repeat, "task", (int)one->task, "type", one->type, "attempt",
+		(int)one->attempt, "by", by_whom(one), "cluster", one->cluster, "nodes", one->nodes,
+		"to_nodes", one->to_nodes, "requested_s", json_number_or_null(one->requested_s),
+		"total_s", json_number_or_null(one->total_s), "downtimes_s", downtimes_s, "reason",
+		one->reason);
 }
 
 static json_t *policy_json(const struct migrations_policy *row)

@@ -44,7 +44,8 @@ static void read_reason(struct overdue *overdue, const char *reason)
 	double late_s;
 	g_auto(GStrv) list = causes ? g_strsplit(causes + 2, "; ", -1) : NULL;
 
-	if (g_str_has_prefix(reason, "starts ") && read_number_front(reason + strlen("starts "), &late_s))
+	if (g_str_has_prefix(reason, "starts ") &&
+	    read_number_front(reason + strlen("starts "), &late_s))
 		overdue->most_s = fmax(overdue->most_s, late_s);
 	for (char **cause = list; cause && *cause; cause++)
 		count_cause(overdue, *cause);
@@ -53,7 +54,8 @@ static void read_reason(struct overdue *overdue, const char *reason)
 static void add_event(const char *detail, void *data)
 {
 	struct overdue *overdue = data;
-	g_autoptr(json_t) object = detail ? json_parse(detail, strlen(detail), "event", NULL) : NULL;
+	g_autoptr(json_t) object =
+		detail ? json_parse(detail, strlen(detail), "event", NULL) : NULL;
 	const char *reason = json_string_value(json_object_get(object, "reason"));
 
 	overdue->starts++;
@@ -78,14 +80,15 @@ char *overdue_text(const struct overdue *overdue)
 	if (overdue->starts == 0)
 		return NULL;
 	text = g_string_new(NULL);
-	g_string_append_printf(text, "%" PRIu64 " start%s later than a reservation promised", overdue->starts,
-			       overdue->starts == 1 ? "" : "s");
+	g_string_append_printf(text, "%" PRIu64 " start%s later than a reservation promised",
+			       overdue->starts, overdue->starts == 1 ? "" : "s");
 	if (isfinite(overdue->most_s))
 		g_string_append_printf(text, ", by up to %.1f s", overdue->most_s);
 	for (guint i = 0; overdue->causes && i < overdue->causes->len; i++) {
 		const struct overdue_cause *cause = overdue->causes->pdata[i];
 
-		g_string_append_printf(text, "%s%s (%" PRIu64 ")", i ? ", " : ": ", cause->text, cause->starts);
+		g_string_append_printf(text, "%s%s (%" PRIu64 ")", i ? ", " : ": ", cause->text,
+				       cause->starts);
 	}
 	g_string_append(text, " (events \"overdue\")");
 	return g_string_free(text, FALSE);

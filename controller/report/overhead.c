@@ -226,7 +226,8 @@ char *overhead_text(const struct overhead *overhead)
 	body = table_format(table, 2);
 	return g_strdup_printf(
 		"\nPreemption: what its overheads change, simulated on the measured arrivals\n%s"
-		"  with: every suspension takes what one of %u took that %s recorded on its cluster; "
+		"  with: every suspension takes what one of %u took that %s recorded on its "
+		"cluster; "
 		"without: no time\n",
 		body, overhead->samples, overhead->profiled ? "the profile" : "these runs");
 }

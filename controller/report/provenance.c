@@ -79,14 +79,14 @@ static void add_holes(GPtrArray *notes, const struct provenance *origin, bool me
 		const char *reason = strstr(*line, ": ");
 
 		if (brief)
-			g_string_append_printf(all, "%s%.*s", line == lines ? "" : ", ",
-					       (int)(reason ? reason - *line : (ptrdiff_t)strlen(*line)),
-					       *line);
+			g_string_append_printf(
+				all, "%s%.*s", line == lines ? "" : ", ",
+				(int)(reason ? reason - *line : (ptrdiff_t)strlen(*line)), *line);
 		else if (reason)
-			g_ptr_array_add(notes,
-					g_strdup_printf("%s of %.*s, where none is placed%s",
-							measured ? "no estimate" : "estimates: none",
-							(int)(reason - *line), *line, reason));
+			g_ptr_array_add(
+				notes, g_strdup_printf("%s of %.*s, where none is placed%s",
+						       measured ? "no estimate" : "estimates: none",
+						       (int)(reason - *line), *line, reason));
 	}
 	if (brief && *lines)
 		g_ptr_array_add(notes, g_strconcat("estimates: ", all->str, NULL));
@@ -101,7 +101,8 @@ static void add_fit(GPtrArray *notes, bool measured, const char *document)
 
 	if (!probe)
 		return;
-	text = g_strdup_printf("quotas and repetitions were fitted to this machine (lab.fit): %s", had);
+	text = g_strdup_printf("quotas and repetitions were fitted to this machine (lab.fit): %s",
+			       had);
 	add_note(notes, measured, text);
 }
 
@@ -118,7 +119,8 @@ static void add_speed_changes(GPtrArray *notes, const char *changes)
 static const char *words_of_watts(const struct provenance *origin)
 {
 	if (g_strcmp0(origin->meter, "simulated") == 0)
-		return "watts are simulated: what the estimates of tasks say, above a constant idle";
+		return "watts are simulated: what the estimates of tasks say, above a constant "
+		       "idle";
 	if (g_strcmp0(origin->meter, "mixed") == 0 && g_strcmp0(origin->virt_type, "mixed") == 0)
 		return "watts of some clusters come from a model fed by CPU time, or are simulated";
 	return "watts come from a model fed by CPU time, not from a meter";
@@ -133,10 +135,12 @@ GPtrArray *provenance_notes(const struct provenance *origin, bool measured, bool
 		    "VMs ran under TCG, QEMU's emulator: times are not those of KVM");
 	if (g_strcmp0(origin->virt_type, "simulated") == 0)
 		add_note(notes, measured,
-		    "clusters were simulated behind their schedulers' API: no VM ran, nothing was metered");
+		    "clusters were simulated behind their schedulers' API: no VM ran, nothing was "
+		    "metered");
 	if (g_strcmp0(origin->virt_type, "mixed") == 0)
 		add_note(notes, measured,
-			 "VMs did not all run alike: under KVM, TCG (QEMU's emulator), or not at all");
+			 "VMs did not all run alike: under KVM, TCG (QEMU's emulator), or not at "
+			 "all");
 	if (g_strcmp0(origin->cpu_cap, "quota") == 0)
 		add_note(notes, measured,
 		    "P-states are CPU quotas: caps on throughput, not frequencies");
@@ -147,7 +151,8 @@ GPtrArray *provenance_notes(const struct provenance *origin, bool measured, bool
 		add_note(notes, measured,
 		    "quotas and modelled watts followed this machine's own speed (lab.steady)");
 	if (g_strcmp0(origin->steady_lab, "true") == 0 &&
-	    (g_strcmp0(origin->virt_type, "kvm") == 0 || g_strcmp0(origin->virt_type, "mixed") == 0))
+	    (g_strcmp0(origin->virt_type, "kvm") == 0 ||
+	     g_strcmp0(origin->virt_type, "mixed") == 0))
 		add_note(notes, measured,
 		    "lab.steady measures QEMU's emulator: what it did to VMs under KVM is WRONG");
 	add_fit(notes, measured, origin->probe);

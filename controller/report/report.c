@@ -120,8 +120,9 @@ char *report_text(const struct summary *summary, GError **error)
 	g_string_append_printf(text, "\n%s  means and standard deviations (sd) over %s\n", body,
 			       over);
 	if (summary->shared)
-		g_string_append(text, "  stretch: max(turn-around, 30 s) / max(time alone, 30 s), less "
-				      "is better; the mean over tasks, and the largest\n");
+		g_string_append(text,
+				"  stretch: max(turn-around, 30 s) / max(time alone, 30 s), less "
+				"is better; the mean over tasks, and the largest\n");
 	return append_parts(text, summary, error) ? g_strdup(text->str) : NULL;
 }
 
@@ -212,8 +213,9 @@ static bool add_energy(const struct summary *summary, const struct store_run *ru
 	json_object_set_new(object, "energy_gaps", json_integer(energy.gaps));
 	json_object_set_new(object, "energy_mismatches", json_integer(energy.mismatches));
 	json_object_set_new(object, "energy_total_j", json_number_or_null(energy.total_j));
-	json_object_set_new(object, "energy_difference_uj",
-			    json_number_or_null(summary->service ? (double)NAN : energy.difference_uj));
+	json_object_set_new(
+		object, "energy_difference_uj",
+		json_number_or_null(summary->service ? (double)NAN : energy.difference_uj));
 	return true;
 }
 

@@ -73,7 +73,8 @@ struct observation {
 	struct backend_sim_ratio ratio;
 };
 
-static bool observe_run(const struct resampling *noise, guint run, GArray *observations, GError **error)
+static bool observe_run(const struct resampling *noise, guint run, GArray *observations,
+			GError **error)
 {
 	const struct store_run *record = noise->measured->runs->pdata[run];
 	g_autoptr(GPtrArray) tasks = store_tasks(noise->measured->store, record->run, error);
@@ -164,8 +165,8 @@ static bool collect(struct resampling *noise, GArray *all, GError **error)
 			return false;
 	if (observations->len < RESAMPLING_RATIOS_MIN) {
 		g_set_error(error, RESAMPLING_ERROR, RESAMPLING_ERROR_RATIOS,
-			    "%s: too few completed tasks tell how execution times deviate, %u; %d are "
-			    "needed",
+			    "%s: too few completed tasks tell how execution times deviate, %u; %d "
+			    "are needed",
 			    noise->measured->dir, observations->len, RESAMPLING_RATIOS_MIN);
 		return false;
 	}
@@ -303,7 +304,8 @@ static uint64_t first_stream(const struct resampling *noise, const char *policy,
 }
 
 /* Returns the cell, valid until the next call, or NULL: the policy is unknown. */
-static const struct resampling_cell *simulate_cell(struct resampling *noise, const char *name, double limit)
+static const struct resampling_cell *simulate_cell(struct resampling *noise, const char *name,
+						   double limit)
 {
 	const struct summary_cell *cell = summary_cell(noise->measured, name, limit);
 	double utilities[RESAMPLING_REPEATS];
@@ -329,10 +331,12 @@ static const struct resampling_cell *simulate_cell(struct resampling *noise, con
 	return &g_array_index(noise->cells, struct resampling_cell, noise->cells->len - 1);
 }
 
-static const struct resampling_cell *find_cell(struct resampling *noise, const char *policy, double limit)
+static const struct resampling_cell *find_cell(struct resampling *noise, const char *policy,
+					       double limit)
 {
 	for (guint i = 0; i < noise->cells->len; i++) {
-		const struct resampling_cell *cell = &g_array_index(noise->cells, struct resampling_cell, i);
+		const struct resampling_cell *cell =
+			&g_array_index(noise->cells, struct resampling_cell, i);
 
 		if (g_str_equal(cell->policy, policy) && summary_same_limit(cell->limit, limit))
 			return cell;
@@ -340,8 +344,8 @@ static const struct resampling_cell *find_cell(struct resampling *noise, const c
 	return simulate_cell(noise, policy, limit);
 }
 
-static bool find_sd(struct compare_resampling *base, enum compare_measure measure, const char *policy,
-		    double limit, double *ret_sd, uint32_t *ret_repeats)
+static bool find_sd(struct compare_resampling *base, enum compare_measure measure,
+		    const char *policy, double limit, double *ret_sd, uint32_t *ret_repeats)
 {
 	const struct resampling_cell *cell = find_cell((struct resampling *)base, policy, limit);
 

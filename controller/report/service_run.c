@@ -27,7 +27,8 @@ static void add_task(struct store_run *run, const struct store_task *task)
 	if (isfinite(task->utility))
 		run->utility += task->utility;
 	/* The recorded time may be a minute older than a task's last change. */
-	run->ended_s = fmax(run->ended_s, fmax(task->arrival_s, fmax(task->started_s, task->ended_s)));
+	run->ended_s =
+		fmax(run->ended_s, fmax(task->arrival_s, fmax(task->started_s, task->ended_s)));
 }
 
 bool service_run_fill(struct store *store, struct store_run *run, bool *ret_service, GError **error)

@@ -119,7 +119,8 @@ char *shares_text(const GArray *shares)
 	body = table_format(table, 2);
 	return g_strdup_printf(SHARES_TITLE
 			       "\n%s  over intervals of 2 s; points: delivered share less the one "
-			       "asked for, of 100; VMs that wait for\n    one another use less than "
+			       "asked for, of 100; VMs that wait for\n    one another use less "
+			       "than "
 			       "they may, and none may use more\n",
 			       body);
 }

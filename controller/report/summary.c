@@ -538,7 +538,8 @@ json_t *summary_json(const struct summary *summary)
 			   facts_json(summary), "over", over, "host_load",
 			   json_number_or_null(summary->host_load), "notes", notes, "cells", cells);
 	json_object_set_new(object, "overdue",
-			    summary->measured ? json_integer((json_int_t)summary->overdue.starts) : json_null());
+			    summary->measured ? json_integer((json_int_t)summary->overdue.starts)
+					      : json_null());
 	if (summary->service)
 		json_object_set_new(object, "policies", service_run_policies_json(summary->store));
 	return object;

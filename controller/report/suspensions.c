@@ -171,7 +171,8 @@ static bool add_run(const struct summary *summary, const struct summary_cell *ce
 			continue;
 		count = find_count(counts, first, cell, type);
 		count->row.suspended++;
-		count->row.tasks += !last || last->task != one->task || last->attempt != one->attempt;
+		count->row.tasks +=
+			!last || last->task != one->task || last->attempt != one->attempt;
 		last = one;
 		add_still(count, one);
 		add_times(find_times(times, type, one->cluster), one);
@@ -364,11 +365,10 @@ char *suspensions_text(const struct suspensions *suspensions)
 	counts_text = table_format(counts, 2);
 	steps_text = table_format(steps, 2);
 	text = g_string_new(SUSPENSIONS_COUNTS_TITLE "\n");
-	g_string_append_printf(text,
-			       "%s  %s; still: from frozen until resumed, of those that were\n",
-			       counts_text,
-			       suspensions->measured ? "sums over all runs of the policy"
-						     : "of the first trial, whose tasks are on record");
+	g_string_append_printf(
+		text, "%s  %s; still: from frozen until resumed, of those that were\n", counts_text,
+		suspensions->measured ? "sums over all runs of the policy"
+				      : "of the first trial, whose tasks are on record");
 	if (suspensions->steps->len)
 		g_string_append_printf(text, "\n" SUSPENSIONS_STEPS_TITLE "\n%s", steps_text);
 	return g_string_free(text, FALSE);

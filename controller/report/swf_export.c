@@ -110,17 +110,20 @@ struct course {
  * Adds the execution time of an attempt: from its start to its end without its suspensions. A
  * suspension that was rolled back took no time.
  */
-static void add_attempt(struct export *export, struct course *course, const struct store_lost *attempt)
+static void add_attempt(struct export *export, struct course *course,
+			const struct store_lost *attempt)
 {
 	double since_s = attempt->started_s;
 
 	for (; export->at_suspension < export->suspensions->len; export->at_suspension++) {
-		const struct store_suspension *one = export->suspensions->pdata[export->at_suspension];
+		const struct store_suspension *one =
+			export->suspensions->pdata[export->at_suspension];
 
-		if (one->task > attempt->task || (one->task == attempt->task && one->attempt > attempt->attempt))
+		if (one->task > attempt->task ||
+		    (one->task == attempt->task && one->attempt > attempt->attempt))
 			break;
-		if (one->task < attempt->task || one->attempt < attempt->attempt || !isfinite(one->suspended_s) ||
-		    !isfinite(one->exec_s))
+		if (one->task < attempt->task || one->attempt < attempt->attempt ||
+		    !isfinite(one->suspended_s) || !isfinite(one->exec_s))
 			continue;
 		course->suspended = true;
 		course->executed_s += one->exec_s;
@@ -138,8 +141,11 @@ static void add_attempt(struct export *export, struct course *course, const stru
 /* Tasks are visited by number, and their records are in that order too. */
 static struct course course_of(struct export *export, const struct store_task *task)
 {
-	const struct store_lost last = { .task = task->task, .attempt = task->attempts, .nodes = task->nodes,
-					 .started_s = task->started_s, .ended_s = task->ended_s };
+	const struct store_lost last = { .task = task->task,
+					 .attempt = task->attempts,
+					 .nodes = task->nodes,
+					 .started_s = task->started_s,
+					 .ended_s = task->ended_s };
 	struct course course = { .started_s = NAN };
 	bool listed = false;
 
@@ -273,30 +279,34 @@ static void add_header(GString *swf, const struct export *export)
 	g_string_append_printf(swf,
 			       "; Note: run %" PRId64 ", %s, policy %s, %s\n"
 			       "; Note: a processor is a node, which one virtual machine fills\n"
-			       "; Note: requested times are the estimates of where the task ran, and no limits: replay "
-			       "with --overrun\n",
+			       "; Note: requested times are the estimates of where the task ran, "
+			       "and no limits: replay with --overrun\n",
 			       run->run, run->measured ? "measured" : "simulated", policy,
 			       export->summary->service ? "a service without an end" : limit);
 	if (export->suspended > 0)
 		g_string_append_printf(swf,
-				       "; Note: run times are what was executed: of %u job%s that were suspended, without "
-				       "the time that they stood still\n",
+				       "; Note: run times are what was executed: of %u job%s that "
+				       "were suspended, without the time that they stood still\n",
 				       export->suspended, export->suspended == 1 ? "" : "s");
 	if (export->again > 0)
 		g_string_append_printf(swf,
-				       "; Note: %u job%s started again after an attempt was lost: the wait ends with the first "
-				       "attempt, the run time is what all attempts executed\n",
+				       "; Note: %u job%s started again after an attempt was lost: "
+				       "the wait ends with the first attempt, the run time is what "
+				       "all attempts executed\n",
 				       export->again, export->again == 1 ? "" : "s");
 	if (export->unknown > 0)
 		g_string_append_printf(swf,
-				       "; Note: of %u job%s lost attempts are not on record: what these executed is wait\n",
+				       "; Note: of %u job%s lost attempts are not on record: what "
+				       "these executed is wait\n",
 				       export->unknown, export->unknown == 1 ? "" : "s");
 	if (export->config)
-		g_string_append_printf(swf,
-				       "; Note: starts were decided every %g s; a replay decides at once, and may start jobs that "
-				       "much earlier\n",
-				       export->summary->service ? config_service_of(export->config).mapping_interval_s :
-								  export->config->experiment->mapping_interval_s);
+		g_string_append_printf(
+			swf,
+			"; Note: starts were decided every %g s; a replay decides "
+			"at once, and may start jobs that much earlier\n",
+			export->summary->service
+				? config_service_of(export->config).mapping_interval_s
+				: export->config->experiment->mapping_interval_s);
 	add_names(swf, "Note: executable", "type", export->types);
 	add_names(swf, "Partition:", "cluster", export->clusters);
 }
@@ -310,7 +320,8 @@ char *swf_export(const struct summary *summary, const struct store_run *run, GEr
 		tasks ? store_submissions(summary->store, run->run, error) : NULL;
 	g_autoptr(GPtrArray) suspensions =
 		submissions ? store_suspensions(summary->store, run->run, error) : NULL;
-	g_autoptr(GPtrArray) lost = suspensions ? store_lost(summary->store, run->run, error) : NULL;
+	g_autoptr(GPtrArray) lost =
+		suspensions ? store_lost(summary->store, run->run, error) : NULL;
 	g_autoptr(GPtrArray) users = g_ptr_array_new();
 	g_autoptr(GPtrArray) types = g_ptr_array_new();
 	g_autoptr(GPtrArray) clusters = g_ptr_array_new();

@@ -9,8 +9,8 @@
 
 const struct http_operation run_api[] = {
 	{"GET", "/v1/status", 200, 0,
-	 "{phase: string, run: integer, tasks: integer, notices: [object], last: integer, error: ?string, "
-	 "directory: ?string}"},
+	 "{phase: string, run: integer, tasks: integer, notices: [object], last: integer, error: "
+	 "?string, directory: ?string}"},
 	{"GET", "/v1/runs", 200, 0,
 	 "{runs: [{run: integer, policy: string, tasks_arrived: integer}]}"},
 	{"GET", "/v1/tasks", 200, 0, "{run: integer, tasks: [" TASK "], more: integer}"},
@@ -19,7 +19,8 @@ const struct http_operation run_api[] = {
 	{"GET", "/v1/tasks/{task}/files", 200, 0,
 	 "{task: integer, files: [" FILE "], skipped: [string]}"},
 	{"GET", "/v1/tasks/{task}/output", 200, 0,
-	 "{task: integer, attempt: ?integer, output: string, from: integer, next: integer, ended: boolean}"},
+	 "{task: integer, attempt: ?integer, output: string, from: integer, next: integer, ended: "
+	 "boolean}"},
 	{"GET", "/v1/tasks/{task}/decisions", 200, 0,
 	 "{task: integer, decisions: [{time_s: number, action: object}]}"},
 	{"POST", "/v1/tasks/{task}/suspend", 202, 0, TASK},

@@ -223,7 +223,8 @@ static void add_nodes(GPtrArray *rows, const struct run_check_answers *answers)
 		ready < cluster->nodes ? RUN_CHECK_FAILED : RUN_CHECK_WORKS, text,
 		ready < cluster->nodes
 			? "see /var/log/libvirt/qemu on the host; is there room for all VMs' "
-			  "memory, and a storage pool and bridge as docs/how-to/real-blades.md says?"
+			  "memory, and a storage pool and bridge as docs/how-to/real-blades.md "
+			  "says?"
 			: NULL);
 }
 

@@ -48,8 +48,8 @@ static struct machine_probe *measure(GError **error)
 		return machine_probe_parse(text, strlen(text), "virtbed-lab probe", error);
 	g_set_error(
 		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-		"the machine cannot be probed, to which the lab is to be fitted: %s; or say what it has "
-		"with --probe FILE",
+		"the machine cannot be probed, to which the lab is to be fitted: %s; or say what "
+		"it has with --probe FILE",
 		reason->message);
 	return NULL;
 }
@@ -81,7 +81,8 @@ bool run_fit_check_request(const struct run_request *request, const char *dir,
 	if (!config_lab_is_to_fit(config)) {
 		g_set_error(
 			error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-			"--probe: %s has no lab that is to be fitted; say lab.fit: yes, or leave --probe out",
+			"--probe: %s has no lab that is to be fitted; say lab.fit: yes, or leave "
+			"--probe out",
 			request->config_path);
 		return false;
 	}
@@ -143,9 +144,9 @@ bool run_fit_check_room(const struct run_request *request, const char *dir,
 	}
 	g_set_error(
 		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-		"%s was fitted to more CPU time than this machine lets us use now: its VMs may use %.2f cores, more "
-		"than 80 %% of the %.4g that there are; give it the CPUs back, or start in another directory "
-		"(%s)",
+		"%s was fitted to more CPU time than this machine lets us use now: its VMs may use "
+		"%.2f cores, more than 80 %% of the %.4g that there are; give it the CPUs back, or "
+		"start in another directory (%s)",
 		dir, config_lab_cores(config), own_cgroup_cores(),
 		request->serve ? "--state" : "--out");
 	return false;
@@ -187,8 +188,8 @@ bool run_fit_to_lab(struct config *config, const char *path, GError **error)
 	if (!file) {
 		g_set_error(
 			error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-			"the lab that is up was not fitted to this machine, and the configuration says "
-			"lab.fit: yes");
+			"the lab that is up was not fitted to this machine, and the configuration "
+			"says lab.fit: yes");
 		return false;
 	}
 	probe = machine_probe_load(file, error);

@@ -231,15 +231,15 @@ static char *group_trouble(const char *group, const char *dir)
 
 	if (!may_give(group))
 		return g_strdup_printf(
-			"service.group: this user is no member of '%s', and cannot let it use a socket; "
-			"serve as a member of it, or as root",
+			"service.group: this user is no member of '%s', and cannot let it use a "
+			"socket; serve as a member of it, or as root",
 			group);
 	shut = find_private_dir(dir);
 	if (!shut)
 		return NULL;
 	return g_strdup_printf(
-		"service.group: the members of '%s' cannot reach a socket in '%s', since '%s' is private "
-		"to its owner; name another place with --listen unix:/PATH",
+		"service.group: the members of '%s' cannot reach a socket in '%s', since '%s' is "
+		"private to its owner; name another place with --listen unix:/PATH",
 		group, dir, shut);
 }
 

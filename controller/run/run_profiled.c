@@ -158,8 +158,8 @@ static bool recall_hole(struct run_profiled *profiled, const struct store_unmeas
 	if (profiled->session->retries && was_lost(row)) {
 		run_progress_note(
 			profiled->session->progress, "cell-again",
-			"type '%s' on cluster '%s' is tried once more, since the experiment cannot do "
-			"without: %s",
+			"type '%s' on cluster '%s' is tried once more, since the experiment cannot "
+			"do without: %s",
 			row->type, row->cluster, row->reason);
 		return store_drop_unmeasured(profiled->session->store, row->type, row->cluster,
 					     error);

@@ -89,8 +89,8 @@ static bool check_tasks_max(const char *path, const struct config *running,
 		return true;
 	g_set_error(
 		error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
-		"%s: service.tasks_max: %u is less than the %u it runs with: without a restart it can only be "
-		"raised",
+		"%s: service.tasks_max: %u is less than the %u it runs with: without a restart it "
+		"can only be raised",
 		path, now, before);
 	return false;
 }

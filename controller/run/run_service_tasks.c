@@ -312,8 +312,8 @@ static bool check_key(const struct run_service_submit_request *order,
 	return !*different ||
 	       fail_request(
 		       error, RUN_SERVICE_ERROR_REFUSED,
-		       "key: '%s' was used for task %u with other contents (%s); give another key, or "
-		       "ask for the same",
+		       "key: '%s' was used for task %u with other contents (%s); give another key, "
+		       "or ask for the same",
 		       order->key, before->first, different);
 }
 

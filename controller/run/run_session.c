@@ -359,9 +359,9 @@ static bool check_needs(const struct run_session *session, GError **error)
 		return true;
 	g_set_error(
 		error, RUN_ERROR, RUN_ERROR_MEASURE,
-		"%s; what could be measured is in %s/estimates.yaml and profile.json; --resume tries what "
-		"stalled or was lost once more; or give another experiment.task_deadline_s, or the type a "
-		"share of 0, and --resume",
+		"%s; what could be measured is in %s/estimates.yaml and profile.json; --resume "
+		"tries what stalled or was lost once more; or give another "
+		"experiment.task_deadline_s, or the type a share of 0, and --resume",
 		lacks, session->dir);
 	return false;
 }

@@ -67,7 +67,9 @@ static const char *const reason_texts[] = {
 	[SCHED_REASON_WORTHLESS] = "can earn nothing any more, even on its fastest cluster",
 	[SCHED_REASON_THRESHOLD] = "can earn only less than the dropping threshold",
 	[SCHED_REASON_PREEMPTS] = "worth more than the tasks on these nodes, which are suspended",
-	[SCHED_REASON_GOES_FIRST] = "it and the tasks on these nodes earn no less, with +algorithm-3 more, if it goes first",
+	[SCHED_REASON_GOES_FIRST] =
+		"it and the tasks on these nodes earn no less, with +algorithm-3 more, if it goes "
+		"first",
 	[SCHED_REASON_GIVES_WAY] = "suspended: its nodes go to another task",
 	[SCHED_REASON_LEAST_LOADED] = "hosts with the lowest CPU load that have the memory",
 	[SCHED_REASON_PACKED] = "where the packing of all tasks puts it",
@@ -120,7 +122,8 @@ static const char *const refusal_texts[] = {
 	[SCHED_REFUSAL_OVERTAKES] = "would overtake an earlier task",
 	[SCHED_REFUSAL_BUSY] = "too few nodes are idle or may be taken from other tasks",
 	[SCHED_REFUSAL_NOT_WORTH] = "the tasks there are worth as much, or with Pair earn as much",
-	[SCHED_REFUSAL_GOES_SECOND] = "it and the tasks there earn more, with +algorithm-3 no less, if those go first",
+	[SCHED_REFUSAL_GOES_SECOND] =
+		"it and the tasks there earn more, with +algorithm-3 no less, if those go first",
 	[SCHED_REFUSAL_MEMORY] = "too little memory on the hosts",
 	[SCHED_REFUSAL_DEFERRED] = "it is deferred, and its time has not come",
 	[SCHED_REFUSAL_PERIOD] = "waits for the next periodic event",

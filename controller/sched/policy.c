@@ -176,7 +176,8 @@ static int set_modifier(struct policy *policy, const char *modifier, char *messa
 		return set_pairing(policy, modifier, message, size);
 	append(message, size,
 	       "unknown modifier \"+%s\"; known: +placeholders +reservations +drop:UTILITY "
-	       "+filter:task:LENIENCY +filter:resource:LENIENCY +filter-once +reserve-now +algorithm-3",
+	       "+filter:task:LENIENCY +filter:resource:LENIENCY +filter-once +reserve-now "
+	       "+algorithm-3",
 	       modifier);
 	return -EINVAL;
 }
@@ -303,7 +304,8 @@ const char *policy_misfit(const struct policy *policy, const struct sched_system
 	if (policy->ops->decide_sharing && !system->shared)
 		return "it shares hosts in time, and the nodes here take one task at a time";
 	if (!policy->ops->decide_sharing && system->shared)
-		return "it gives nodes to one task at a time, and the hosts here are shared in time";
+		return "it gives nodes to one task at a time, and the hosts here are shared in "
+		       "time";
 	return NULL;
 }
 

@@ -132,8 +132,8 @@ const struct pet_entry *queueing_exec(const struct queueing *queueing,
 }
 
 /*
- * Adds QUEUEING_TOLERANCE before rounding down: a time that is meant to be a whole number of bins may be
- * a sum.
+ * Adds QUEUEING_TOLERANCE before rounding down: a time that is meant to be a whole number of bins
+ * may be a sum.
  */
 int64_t queueing_bin(const struct queueing *queueing, double time_s)
 {

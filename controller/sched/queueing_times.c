@@ -21,9 +21,9 @@ static void find_free(struct queueing *queueing, struct queueing_machine *machin
 double queueing_chance(const struct queueing *queueing, const struct queueing_task *task,
 		       uint32_t m)
 {
-	return queueing_round_chance(completion_time_chance(completion_queue_free(queueing->machines[m].times),
-						queueing_exec(queueing, task->task, m),
-						task->deadline));
+	return queueing_round_chance(
+		completion_time_chance(completion_queue_free(queueing->machines[m].times),
+				       queueing_exec(queueing, task->task, m), task->deadline));
 }
 
 void queueing_pair_all(struct queueing *queueing, uint32_t m)

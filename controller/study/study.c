@@ -83,7 +83,8 @@ void study_vary(struct config *config, const struct study_point *point)
 		config_sweep_apply(sweep, config, point->value);
 }
 
-char *study_row_key(const struct study_point *point, const char *policy, double limit_j, uint32_t trial)
+char *study_row_key(const struct study_point *point, const char *policy, double limit_j,
+		    uint32_t trial)
 {
 	const double parts[] = { point->size, point->value, limit_j };
 	char numbers[G_N_ELEMENTS(parts)][G_ASCII_DTOSTR_BUF_SIZE];
@@ -206,8 +207,8 @@ static bool run_unit(struct work *work, struct unit *unit, GError **error)
 
 	if (!take_policy(work, unit, &policy))
 		return true;
-	if (!experiment_trial_init(study->experiments[unit->point], study->seed, unit->trial, &drawn,
-				   error))
+	if (!experiment_trial_init(study->experiments[unit->point], study->seed, unit->trial,
+				   &drawn, error))
 		return false;
 	do
 		run_policy(work, &drawn, unit, policy);

@@ -163,8 +163,10 @@ static uint32_t find_series(struct figure *figure, const char *policy)
 /* The x of a value of the sweep: words have their index in the configuration. */
 static double find_swept(const struct figure *figure, double value)
 {
-	for (uint32_t i = 0; config_sweep_words(figure->sweep) && i < figure->study->values_count; i++)
-		if (g_str_equal(figure->study->values[i], config_sweep_words(figure->sweep)[(gsize)value]))
+	for (uint32_t i = 0; config_sweep_words(figure->sweep) && i < figure->study->values_count;
+	     i++)
+		if (g_str_equal(figure->study->values[i],
+				config_sweep_words(figure->sweep)[(gsize)value]))
 			return i;
 	return value * figure->sweep->scale;
 }
@@ -191,7 +193,8 @@ bool study_figure_check(const struct config *config, const char *const *policies
 		if (read_modifier(by, *policies, &value))
 			continue;
 		g_set_error(error, STUDY_FIGURE_ERROR, STUDY_FIGURE_ERROR_POLICY,
-			    "study.x: policy \"%s\" has no modifier for a figure by %s", *policies, by);
+			    "study.x: policy \"%s\" has no modifier for a figure by %s",
+			    *policies, by);
 		return false;
 	}
 	return true;
@@ -420,9 +423,11 @@ static void append_bars(GString *text, const struct figure *figure, const char *
 	g_string_append_printf(
 		text,
 		") scale 0\nset xrange [-0.6:%u.6]\nset boxwidth 0.7\nunset key\n"
-		"plot '%s.csv' skip 1 using 2:(y_scale*$4) with boxes fs solid 1 border lc rgb '#0072b2' lc rgb "
+		"plot '%s.csv' skip 1 using 2:(y_scale*$4) with boxes fs solid 1 border lc rgb "
+		"'#0072b2' lc rgb "
 		"'#9cc6e4', \\\n"
-		"  '' skip 1 using 2:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors heads size graph 0.006,90 lw 1.3 "
+		"  '' skip 1 using 2:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors heads size "
+		"graph 0.006,90 lw 1.3 "
 		"lc rgb '#303030'\n",
 		figure->order->len - 1, name);
 }
@@ -430,9 +435,10 @@ static void append_bars(GString *text, const struct figure *figure, const char *
 /* A line per series. */
 static void append_lines(GString *text, const struct figure *figure, const char *name)
 {
-	g_string_append(text, "set key outside right top\nset offsets graph 0.02, graph 0.02, 0, 0\n"
-			      "of(series) = strcol(1) eq series ? x_scale * $2 : NaN\n"
-			      "plot \\\n");
+	g_string_append(text,
+			"set key outside right top\nset offsets graph 0.02, graph 0.02, 0, 0\n"
+			"of(series) = strcol(1) eq series ? x_scale * $2 : NaN\n"
+			"plot \\\n");
 	for (guint i = 0; i < figure->series->len; i++) {
 		g_autofree char *title = chart_quoted(figure->series->pdata[i]);
 		g_autofree char *line = chart_line(i);
@@ -441,7 +447,8 @@ static void append_lines(GString *text, const struct figure *figure, const char 
 			text,
 			"  '%s.csv' skip 1 using (of(%s)):(y_scale*$4) with linespoints "
 			"lw 1.3 ps 1.2 %s title %s, \\\n"
-			"  '' skip 1 using (of(%s)):(y_scale*$5):(0):(y_scale*($6-$5)) with vectors "
+			"  '' skip 1 using (of(%s)):(y_scale*$5):(0):(y_scale*($6-$5)) with "
+			"vectors "
 			"heads size graph 0.004,90 lw 1.2 lc rgb '#%06x' notitle%s\n",
 			name, title, line, title, title, chart_colour(i),
 			i + 1 < figure->series->len ? ", \\" : "");
@@ -455,7 +462,8 @@ static void append_groups(GString *text, const struct figure *figure, const char
 
 	g_string_append(text, "set xtics (");
 	for (uint32_t i = 0; i < figure->study->values_count; i++)
-		g_string_append_printf(text, "%s'%s' %u", i ? ", " : "", figure->study->values[i], i);
+		g_string_append_printf(text, "%s'%s' %u", i ? ", " : "", figure->study->values[i],
+				       i);
 	g_string_append_printf(text,
 			       ") scale 0\nset xrange [-0.5:%u.5]\nset key outside right top\n"
 			       "width = 0.84 / %u\nset boxwidth width * 0.9\nplot \\\n",
@@ -470,8 +478,8 @@ static void append_groups(GString *text, const struct figure *figure, const char
 		g_string_append_printf(
 			text,
 			"  '%s.csv' skip 1 using %s:(y_scale*$4) with boxes %s title %s, \\\n"
-			"  '' skip 1 using %s:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors heads "
-			"size graph 0.003,90 lw 1.1 lc rgb '#303030' notitle%s\n",
+			"  '' skip 1 using %s:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors "
+			"heads size graph 0.003,90 lw 1.1 lc rgb '#303030' notitle%s\n",
 			name, place, fill, title, place, i + 1 < count ? ", \\" : "");
 	}
 }
@@ -511,7 +519,8 @@ static char *script_text(const struct figure *figure, const struct config *confi
 
 	g_string_append_printf(
 		text,
-		"# Edit, then draw again: gnuplot %s.gp; for SVG gnuplot -e \"format='svg'\" %s.gp\n"
+		"# Edit, then draw again: gnuplot %s.gp; for SVG gnuplot -e \"format='svg'\" "
+		"%s.gp\n"
 		"if (exists(\"folder\")) cd folder\n"
 		"if (!exists(\"format\")) format = 'png'\n"
 		"if (format eq 'png') set terminal pngcairo noenhanced size %u,%u font 'DejaVu "

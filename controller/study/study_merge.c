@@ -54,8 +54,8 @@ static void look_at_row(const struct study_row *row, void *data)
 	g_array_index(whole->counts, guint32, row->trial - 1)++;
 }
 
-static bool look_at(struct whole *whole, struct study_store *store, const char *dir, const char **ret_overlaps,
-		    GError **error)
+static bool look_at(struct whole *whole, struct study_store *store, const char *dir,
+		    const char **ret_overlaps, GError **error)
 {
 	struct look look = {.whole = whole, .dir = dir};
 	g_autoptr(GArray) parts = study_store_parts(store);
@@ -67,7 +67,8 @@ static bool look_at(struct whole *whole, struct study_store *store, const char *
 	return true;
 }
 
-static bool check_part(struct whole *whole, struct study_store *first, const char *dir, GError **error)
+static bool check_part(struct whole *whole, struct study_store *first, const char *dir,
+		       GError **error)
 {
 	g_autoptr(study_store_t) store = study_store_open(dir, NULL, NULL, error);
 	const char *overlaps;
@@ -75,7 +76,8 @@ static bool check_part(struct whole *whole, struct study_store *first, const cha
 	if (!store)
 		return false;
 	if (!g_str_equal(study_store_identity(store), study_store_identity(first))) {
-		g_set_error(error, STUDY_ERROR, STUDY_ERROR_OTHER, "%s: is a part of another study (%s, not %s)", dir,
+		g_set_error(error, STUDY_ERROR, STUDY_ERROR_OTHER,
+			    "%s: is a part of another study (%s, not %s)", dir,
 			    study_store_identity(store), study_store_identity(first));
 		return false;
 	}
@@ -83,13 +85,15 @@ static bool check_part(struct whole *whole, struct study_store *first, const cha
 		return false;
 	if (overlaps)
 		g_set_error(error, STUDY_ERROR, STUDY_ERROR_PARTS,
-			    "%s: has results that %s has too; give each part once, and parts of one division", dir,
+			    "%s: has results that %s has too; give each part once, and parts of "
+			    "one division", dir,
 			    overlaps);
 	return !overlaps;
 }
 
 /* The results in `dir` may come from the parts of an earlier merge. */
-static bool check_before(struct whole *whole, const struct study_store *first, const char *dir, GError **error)
+static bool check_before(struct whole *whole, const struct study_store *first, const char *dir,
+			 GError **error)
 {
 	g_autofree char *file = g_build_filename(dir, STUDY_FILE, NULL);
 	g_autoptr(study_store_t) store = NULL;
@@ -97,7 +101,8 @@ static bool check_before(struct whole *whole, const struct study_store *first, c
 
 	if (!g_file_test(file, G_FILE_TEST_EXISTS))
 		return true;
-	store = study_store_open(dir, study_store_identity(first), study_store_config(first), error);
+	store = study_store_open(dir, study_store_identity(first), study_store_config(first),
+				 error);
 	return store && look_at(whole, store, dir, &overlaps, error);
 }
 
@@ -111,7 +116,9 @@ static struct config *config_of(const struct study_store *store, GError **error)
 	if (fd < 0)
 		return NULL;
 	g_close(fd, NULL);
-	config = g_file_set_contents(path, study_store_config(store), -1, error) ? config_controller_load(path, error) : NULL;
+	config = g_file_set_contents(path, study_store_config(store), -1, error)
+			 ? config_controller_load(path, error)
+			 : NULL;
 	g_unlink(path);
 	return config;
 }
@@ -141,16 +148,20 @@ static char *missing_parts(const struct whole *whole)
 		bool there = false;
 
 		for (guint i = 0; i < whole->parts->len && !there; i++) {
-			const struct study_part *part = &g_array_index(whole->parts, struct study_part, i);
+			const struct study_part *part =
+				&g_array_index(whole->parts, struct study_part, i);
 
-			there = (shard - 1) % part->shards == part->shard - 1 && shards % part->shards == 0;
+			there = (shard - 1) % part->shards == part->shard - 1 &&
+				shards % part->shards == 0;
 		}
 		if (!there && named++ < NAMED_MAX)
-			g_string_append_printf(text, "%s%u/%u", text->len ? ", " : "", shard, shards);
+			g_string_append_printf(text, "%s%u/%u", text->len ? ", " : "", shard,
+					       shards);
 	}
 	if (named == 0)
 		return g_strdup("");
-	return g_strdup_printf(" (part%s %s%s)", named == 1 ? "" : "s", text->str, named > NAMED_MAX ? " ..." : "");
+	return g_strdup_printf(" (part%s %s%s)", named == 1 ? "" : "s", text->str,
+			       named > NAMED_MAX ? " ..." : "");
 }
 
 /* The trials with missing results, as ranges; NULL: none. */
@@ -166,11 +177,12 @@ static char *missing_trials(const struct whole *whole, const struct config *conf
 	uint64_t wanted;
 
 	points = study_points_new(config, &points_count);
-	wanted = (uint64_t)points_count * config->experiment->limits_count * g_hash_table_size(whole->policies);
+	wanted = (uint64_t)points_count * config->experiment->limits_count *
+		 g_hash_table_size(whole->policies);
 	for (uint32_t trial = 1, first = 0; trial <= trials + 1; trial++) {
-		const bool lacks = trial <= trials &&
-				   (trial > whole->counts->len ||
-				    g_array_index(whole->counts, guint32, trial - 1) < MAX(wanted, 1));
+		const bool lacks = trial <= trials && (trial > whole->counts->len ||
+						       g_array_index(whole->counts, guint32,
+								     trial - 1) < MAX(wanted, 1));
 
 		missing += lacks;
 		if (lacks && first == 0)
@@ -178,15 +190,15 @@ static char *missing_trials(const struct whole *whole, const struct config *conf
 		if (lacks || first == 0)
 			continue;
 		if (ranges++ < NAMED_MAX)
-			g_string_append_printf(text, first == trial - 1 ? "%s%u" : "%s%u-%u", text->len ? ", " : "",
-					       first, trial - 1);
+			g_string_append_printf(text, first == trial - 1 ? "%s%u" : "%s%u-%u",
+					       text->len ? ", " : "", first, trial - 1);
 		first = 0;
 	}
 	if (missing == 0)
 		return NULL;
 	parts = missing_parts(whole);
-	return g_strdup_printf("%u of %u trials are missing or incomplete: %s%s%s", missing, trials, text->str,
-			       ranges > NAMED_MAX ? " ..." : "", parts);
+	return g_strdup_printf("%u of %u trials are missing or incomplete: %s%s%s", missing, trials,
+			       text->str, ranges > NAMED_MAX ? " ..." : "", parts);
 }
 
 /* Writing. */
@@ -206,14 +218,16 @@ static bool add_part(struct study_store *whole, const char *dir, GError **error)
 	g_autoptr(GArray) parts = store ? study_store_parts(store) : NULL;
 
 	for (guint i = 0; store && i < parts->len; i++)
-		if (!study_store_add_part(whole, &g_array_index(parts, struct study_part, i), error))
+		if (!study_store_add_part(whole, &g_array_index(parts, struct study_part, i),
+					  error))
 			return false;
 	return store && study_store_each(store, copy_row, rows, error) &&
-	       study_store_add(whole, (const struct study_row *)(void *)rows->data, rows->len, error);
+	       study_store_add(whole, (const struct study_row *)(void *)rows->data, rows->len,
+			       error);
 }
 
-static bool check(struct whole *whole, struct study_store *first, const char *dir, char *const *parts,
-		  char **ret_missing, GError **error)
+static bool check(struct whole *whole, struct study_store *first, const char *dir,
+		  char *const *parts, char **ret_missing, GError **error)
 {
 	g_autoptr(config_t) config = config_of(first, error);
 
@@ -228,11 +242,11 @@ static bool check(struct whole *whole, struct study_store *first, const char *di
 	return true;
 }
 
-static struct study_store *put_together(const struct study_store *first, const char *dir, char *const *parts,
-					GError **error)
+static struct study_store *put_together(const struct study_store *first, const char *dir,
+					char *const *parts, GError **error)
 {
-	g_autoptr(study_store_t) store =
-		study_store_open(dir, study_store_identity(first), study_store_config(first), error);
+	g_autoptr(study_store_t) store = study_store_open(dir, study_store_identity(first),
+							  study_store_config(first), error);
 
 	for (char *const *part = parts; store && *part; part++)
 		if (!add_part(store, *part, error))
@@ -240,8 +254,8 @@ static struct study_store *put_together(const struct study_store *first, const c
 	return g_steal_pointer(&store);
 }
 
-struct study_store *study_merge(const char *dir, char *const *parts, bool partial, char **ret_missing,
-				GError **error)
+struct study_store *study_merge(const char *dir, char *const *parts, bool partial,
+				char **ret_missing, GError **error)
 {
 	struct whole whole = {
 		.rows = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),

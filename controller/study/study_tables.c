@@ -55,8 +55,9 @@ static void put_value(GString *text, const struct tables *tables, double value)
 	if (tables->sweep && !config_sweep_words(tables->sweep))
 		put_number(text, value);
 	else
-		g_string_append_printf(text, ",%s",
-				       tables->sweep ? config_sweep_words(tables->sweep)[(gsize)value] : "");
+		g_string_append_printf(
+			text, ",%s",
+			tables->sweep ? config_sweep_words(tables->sweep)[(gsize)value] : "");
 }
 
 static void put_mean(GString *text, const GArray *values)
@@ -167,14 +168,16 @@ bool study_write_tables(struct study_store *store, const struct config *config,
 			const char *const *policies, const char *dir, GError **error)
 {
 	struct tables tables = {
-		.results = g_string_new("policy,size,limit_j,trial,utility,utility_max,energy_j,ended_by,"
-					"ended_s,tasks_arrived,tasks_completed,tasks_failed,"
-					"tasks_dropped,value"),
-		.summary = g_string_new("policy,size,limit_j,trials,utility_mean,utility_low,utility_high,"
-					"percent_mean,percent_low,percent_high,energy_j_mean,"
-					"energy_j_low,energy_j_high,tasks_completed_mean,"
-					"tasks_dropped_mean,completed_percent_mean,"
-					"completed_percent_low,completed_percent_high,value\n"),
+		.results = g_string_new(
+			"policy,size,limit_j,trial,utility,utility_max,energy_j,ended_by,"
+			"ended_s,tasks_arrived,tasks_completed,tasks_failed,"
+			"tasks_dropped,value"),
+		.summary = g_string_new(
+			"policy,size,limit_j,trials,utility_mean,utility_low,utility_high,"
+			"percent_mean,percent_low,percent_high,energy_j_mean,"
+			"energy_j_low,energy_j_high,tasks_completed_mean,"
+			"tasks_dropped_mean,completed_percent_mean,"
+			"completed_percent_low,completed_percent_high,value\n"),
 		.utility = g_array_new(FALSE, FALSE, sizeof(double)),
 		.percent = g_array_new(FALSE, FALSE, sizeof(double)),
 		.energy_j = g_array_new(FALSE, FALSE, sizeof(double)),
@@ -189,9 +192,10 @@ bool study_write_tables(struct study_store *store, const struct config *config,
 
 	g_string_append(tables.results, tables.shares ? ",stretch_max,stretch_mean,span_s,pauses,"
 							"migrations,paused_memory,moved_memory\n"
-					: tables.prunes ? ",tasks_counted,tasks_on_time,type_variance,"
-							  "busy_s,cost\n"
-							: "\n");
+					: tables.prunes
+						? ",tasks_counted,tasks_on_time,type_variance,"
+						  "busy_s,cost\n"
+						: "\n");
 	good = study_store_each_of(store, policies, add_row, &tables, error);
 
 	end_cell(&tables);

@@ -423,14 +423,17 @@ static char *why_empty(const struct config *config, const struct swf_trace *trac
 		return g_strdup("; has the trace enough weeks after environment.sharing.week?");
 	day = find_day(trace, environment->trace_day + trial - 1, &days);
 	if (day > 0)
-		return g_strdup_printf(": no cluster is large enough for a job of day %u of the trace",
-				       day);
+		return g_strdup_printf(
+			": no cluster is large enough for a job of day %u of the trace", day);
 	if (days < environment->trace_day)
-		return g_strdup_printf(": the trace has jobs on %u day%s; set environment.trace_day to %u%s", days,
-				       days == 1 ? "" : "s", days, days == 1 ? "" : " or less");
+		return g_strdup_printf(
+			": the trace has jobs on %u day%s; set environment.trace_day to %u%s", days,
+			days == 1 ? "" : "s", days, days == 1 ? "" : " or less");
 	days -= environment->trace_day - 1;
-	return g_strdup_printf(": from environment.trace_day on the trace has jobs on %u day%s; give --trials %u%s",
-			       days, days == 1 ? "" : "s", days, days == 1 ? "" : " or fewer");
+	return g_strdup_printf(
+		": from environment.trace_day on the trace has jobs on %u day%s; give --trials "
+		"%u%s",
+		days, days == 1 ? "" : "s", days, days == 1 ? "" : " or fewer");
 }
 
 struct environment_trial *environment_trial_new(const struct config *config,

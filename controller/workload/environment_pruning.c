@@ -81,8 +81,8 @@ static struct pet *read_pet(const struct config *config, const GPtrArray *types,
 		if (fault == PMF_OK)
 			continue;
 		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
-			    "environment.pruning: the execution times of type '%s' on machine '%s': %s; "
-			    "is bin_s, %g, right for them?",
+			    "environment.pruning: the execution times of type '%s' on machine "
+			    "'%s': %s; is bin_s, %g, right for them?",
 			    entry->type, entry->machine, pmf_fault_text(fault), pruning->bin_s);
 		pet_free(pet);
 		return NULL;

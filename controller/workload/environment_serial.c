@@ -17,7 +17,14 @@
 
 
 /* Streams of a trial. */
-enum stream { STREAM_CLUSTERS, STREAM_TYPES, STREAM_ARRIVALS, STREAM_CLASSES, STREAM_FLAGS, STREAMS };
+enum stream {
+	STREAM_CLUSTERS,
+	STREAM_TYPES,
+	STREAM_ARRIVALS,
+	STREAM_CLASSES,
+	STREAM_FLAGS,
+	STREAMS
+};
 
 /* A task type. */
 struct type {
@@ -93,7 +100,8 @@ static struct sched_system *draw_system(struct maker *maker, const struct config
 {
 	g_autofree struct sched_cluster *clusters =
 		g_new0(struct sched_cluster, config->clusters_count);
-	const uint32_t critical = (uint32_t)lrint(maker->serial->critical_share * ENVIRONMENT_TYPES);
+	const uint32_t critical =
+		(uint32_t)lrint(maker->serial->critical_share * ENVIRONMENT_TYPES);
 	struct sched_system *system;
 
 	for (uint32_t c = 0; c < config->clusters_count; c++)

@@ -126,9 +126,10 @@ static bool check_config(const struct scheduler *scheduler, GError **error)
 	g_autofree char *wrong = config_cluster_check_served(scheduler->settings.config, index);
 
 	if (scheduler->cluster->hosts_count == 0)
-		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
-			    "clusters[%u] ('%s') has no hosts: a local scheduler needs at least one", index,
-			    scheduler->cluster->name);
+		g_set_error(
+			error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
+			"clusters[%u] ('%s') has no hosts: a local scheduler needs at least one",
+			index, scheduler->cluster->name);
 	else if (wrong)
 		g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG, wrong);
 	return scheduler->cluster->hosts_count > 0 && !wrong;

@@ -40,8 +40,8 @@ static bool vms_suit(struct scheduler *scheduler, const struct task *task, GErro
 	if (scheduler_vms_suit(scheduler, task, false))
 		return true;
 	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
-		    "task '%s': a VM on its nodes was another user's; \"queue\": true has it booted "
-		    "again", task->id);
+		    "task '%s': a VM on its nodes was another user's; \"queue\": true has it "
+		    "booted again", task->id);
 	return false;
 }
 

@@ -34,7 +34,8 @@ void scheduler_begin_retention(struct scheduler *scheduler)
 
 	scheduler->retention = retention_new(
 		scheduler->settings.store,
-		config_service_of(scheduler->settings.config).retention_days * SECONDS_PER_DAY, &tasks);
+		config_service_of(scheduler->settings.config).retention_days * SECONDS_PER_DAY,
+		&tasks);
 }
 
 static gboolean step(gpointer data)

@@ -10,8 +10,8 @@ static const struct {
 	[CPU_CAP_NONE] = {"none", "no P-state cap is asked for"},
 	[CPU_CAP_CPUFREQ] = {"cpufreq", "the highest frequency of the host's CPUs, and no boost"},
 	[CPU_CAP_QUOTA] = {"quota",
-			   "emulated P-state: a CPU quota per VM, a cap on throughput, not a frequency; "
-			   "no more than the control groups above the VM have"},
+			   "emulated P-state: a CPU quota per VM, a cap on throughput, not a "
+			   "frequency; no more than the control groups above the VM have"},
 };
 
 const char *cpu_cap_name(const struct cpu_cap *cap)

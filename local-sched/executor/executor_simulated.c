@@ -16,7 +16,15 @@
 #include "local-sched/executor/simulated_run.h"
 
 /* The operation of a task that ends when its timer expires. */
-enum step { STEP_START = 0, STEP_RUN, STEP_SUSPEND, STEP_NONE, STEP_RESUME, STEP_MIGRATE, STEP_END };
+enum step {
+	STEP_START = 0,
+	STEP_RUN,
+	STEP_SUSPEND,
+	STEP_NONE,
+	STEP_RESUME,
+	STEP_MIGRATE,
+	STEP_END
+};
 
 struct executor_simulated;
 
@@ -117,11 +125,13 @@ static void count_cpu(struct simulated_job *job, int64_t now_ns)
 	const struct executor_simulated *executor = job->executor;
 	const uint32_t *nodes = task_placed(job->task);
 	const uint32_t count = job->task->nodes_count;
-	const double node_ns = (double)(now_ns - job->counted_ns) * job->share * job->task->ranks / count;
+	const double node_ns =
+		(double)(now_ns - job->counted_ns) * job->share * job->task->ranks / count;
 
 	for (uint32_t i = 0; i < count; i++)
-		cpu_account_note(executor->accounts[config_cluster_host(executor->cluster, nodes[i])],
-				 job->task->id, (uint64_t)node_ns);
+		cpu_account_note(
+			executor->accounts[config_cluster_host(executor->cluster, nodes[i])],
+			job->task->id, (uint64_t)node_ns);
 	job->counted_ns = now_ns;
 }
 
@@ -499,10 +509,12 @@ static json_t *node_json(const struct executor *executor, uint32_t node)
 static json_t *simulated_describe(const struct executor *executor)
 {
 	return json_pack("{s:s, s:s, s:{}, s:n, s:n, s:b, s:s, s:s, s:f, s:s, s:f}", "virt_type",
-			 "simulated", "virt_reason", "the configuration says so", "hosts", "libvirt",
+			 "simulated",
+			 "virt_reason", "the configuration says so", "hosts", "libvirt",
 			 "qemu", "pinned", 0, "cpu_cap", "none", "cpu_cap_note",
 			 "tasks take what the estimates say", "cpu_cap_fraction", 1.0,
-			 "caps_effective", "none", "speed", of(executor)->cluster->simulated->speed);
+			 "caps_effective",
+			 "none", "speed", of(executor)->cluster->simulated->speed);
 }
 
 static uint32_t simulated_spares(const struct executor *executor)

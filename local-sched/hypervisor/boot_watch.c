@@ -29,5 +29,6 @@ const char *boot_watch_look(struct boot_watch *watch, int64_t t_ns, uint64_t cpu
 	watch->cpu_ns = cpu_ns;
 	if (watch->idle >= BOOT_WATCH_IDLE_LOOKS)
 		return "it idles without an agent";
-	return (double)cpu_ns > watch->cpu_max_s * 1e9 ? "it goes in circles without an agent" : NULL;
+	return (double)cpu_ns > watch->cpu_max_s * 1e9 ? "it goes in circles without an agent"
+						       : NULL;
 }

@@ -73,10 +73,10 @@ char *claim_text(const struct claim *claim)
 {
 	g_autoptr(json_t) document =
 		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I}", "keeper", claim->keeper,
-			  "machine",
-			  claim->machine, "machine_id", claim->machine_id, "boot_id", claim->boot_id, "pids", claim->pids,
-			  "pid", (json_int_t)claim->pid, "start_ticks", (json_int_t)claim->start_ticks, "since",
-			  claim->since, "beat", (json_int_t)claim->beat);
+			  "machine", claim->machine, "machine_id", claim->machine_id, "boot_id",
+			  claim->boot_id, "pids", claim->pids, "pid", (json_int_t)claim->pid,
+			  "start_ticks", (json_int_t)claim->start_ticks, "since", claim->since,
+			  "beat", (json_int_t)claim->beat);
 	char *compact = json_dumps(document, JSON_COMPACT);
 	char *text = g_strdup(compact);
 
@@ -91,10 +91,11 @@ struct claim *claim_parse(const char *text, GError **error)
 	const char *keeper, *machine, *machine_id, *boot_id, *pids, *since;
 	json_int_t pid, start_ticks, beat;
 
-	if (!document || json_unpack(document, "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I}",
-				     "keeper", &keeper, "machine",
-				     &machine, "machine_id", &machine_id, "boot_id", &boot_id, "pids", &pids, "pid", &pid,
-				     "start_ticks", &start_ticks, "since", &since, "beat", &beat) < 0) {
+	if (!document ||
+	    json_unpack(document, "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I}", "keeper",
+			&keeper, "machine", &machine, "machine_id", &machine_id, "boot_id",
+			&boot_id, "pids", &pids, "pid", &pid, "start_ticks", &start_ticks, "since",
+			&since, "beat", &beat) < 0) {
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN, "no local scheduler wrote it");
 		return NULL;
 	}

@@ -181,8 +181,8 @@ static struct claim_result *look_at(const struct order *order, const struct late
 		g_autofree char *name = volume_of(order->name, latest->number);
 
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN,
-			    "volume '%s' in the storage pool is to say which local scheduler serves the cluster, but %s; "
-			    "remove it if it is of no use",
+			    "volume '%s' in the storage pool is to say which local scheduler "
+			    "serves the cluster, but %s; remove it if it is of no use",
 			    name, cause->message);
 		return NULL;
 	}
@@ -279,7 +279,8 @@ static gpointer take_work(virConnectPtr connection, gpointer input, GError **err
 	}
 	if (pool)
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
-			    "others try to serve the cluster at the same time (volume '%s' in the storage pool)",
+			    "others try to serve the cluster at the same time (volume '%s' in the "
+			    "storage pool)",
 			    order->name);
 	return NULL;
 }
@@ -323,7 +324,9 @@ static void submit(struct host *host, host_work_f work, const char *name, const 
 		.data = data,
 	};
 
-	*order = (struct order){.name = g_strdup(name), .text = claim_text(own), .lapsed = g_strdup(lapsed)};
+	*order = (struct order){ .name = g_strdup(name),
+				 .text = claim_text(own),
+				 .lapsed = g_strdup(lapsed) };
 	host_call(host, HOST_LANE_CLAIM, &call);
 }
 

@@ -106,8 +106,8 @@ static bool leave_to_groups_above(const struct cpu_cap *cap, virDomainPtr domain
 
 	if (!try_quota(&none, domain))
 		return false;
-	log_warning("VM '%s': a control group above it has less than its CPU quota, %" PRId64 " of %" PRIu64
-		    " us: it has none of its own, and that group holds it back",
+	log_warning("VM '%s': a control group above it has less than its CPU quota, %" PRId64
+		    " of %" PRIu64 " us: it has none of its own, and that group holds it back",
 		    virDomainGetName(domain), cap->quota_us, cap->period_us);
 	return true;
 }

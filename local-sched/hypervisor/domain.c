@@ -159,8 +159,8 @@ static gpointer create_failed(virConnectPtr connection, const struct input *inpu
 		return NULL;
 	g_clear_error(error);
 	g_set_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN,
-		    "cannot start VM '%s': another owner's VM of that name is on the host, and is left alone; remove it "
-		    "or give it another name",
+		    "cannot start VM '%s': another owner's VM of that name is on the host, and is "
+		    "left alone; remove it or give it another name",
 		    input->name);
 	return NULL;
 }
@@ -197,8 +197,9 @@ static gpointer create_bound_work(virConnectPtr connection, gpointer data, GErro
 
 	if (domain)
 		return HOST_DONE;
-	return virGetLastErrorCode() == VIR_ERR_INVALID_ARG ? create_work(connection, data, error)
-							    : create_failed(connection, input, error);
+	return virGetLastErrorCode() == VIR_ERR_INVALID_ARG
+		       ? create_work(connection, data, error)
+		       : create_failed(connection, input, error);
 }
 
 void domain_create_bound(struct host *host, const char *name, const char *keeper, const char *xml,

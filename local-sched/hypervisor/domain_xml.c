@@ -180,8 +180,9 @@ static char *build(const struct domain_spec *spec, const char *description)
 		add(xml, "  <description>%s</description>\n", description);
 	if (spec->keeper)
 		add(xml,
-		    "  <metadata>\n    <virtbed:vm xmlns:virtbed='" DOMAIN_METADATA_URI "' keeper='%s'/>\n"
-			 "  </metadata>\n",
+		    "  <metadata>\n    <virtbed:vm xmlns:virtbed='" DOMAIN_METADATA_URI
+		    "' keeper='%s'/>\n"
+		    "  </metadata>\n",
 		    spec->keeper);
 	add(xml, "  <memory unit='MiB'>%" G_GUINT64_FORMAT "</memory>\n", spec->memory_mib);
 	add_vcpus(xml, spec);

@@ -441,7 +441,8 @@ static gboolean give_up(gpointer data)
 	g_queue_remove(&host->under_way, errand);
 	error = g_error_new(VIRT_ERROR,
 			    errand->lane == HOST_LANE_AGENT ? VIRT_ERROR_AGENT : VIRT_ERROR_OTHER,
-			    "host '%s' did not answer within %u s%s%s%s", host->name, errand->call.limit_s,
+			    "host '%s' did not answer within %u s%s%s%s",
+			    host->name, errand->call.limit_s,
 			    errand->vm ? ", asked of VM '" : "", errand->vm ? errand->vm : "",
 			    errand->vm ? "'" : "");
 	dispatch(host);
@@ -527,7 +528,8 @@ static guint workers_for(enum host_lane lane)
 {
 	if (lane == HOST_LANE_STATS || lane == HOST_LANE_CLAIM)
 		return HOST_WORKERS_MAX;
-	return HOST_WORKERS_MAX - HOST_WORKERS_SIGNS - (lane == HOST_LANE_LIFE ? 0 : HOST_WORKERS_LIFE);
+	return HOST_WORKERS_MAX - HOST_WORKERS_SIGNS -
+	       (lane == HOST_LANE_LIFE ? 0 : HOST_WORKERS_LIFE);
 }
 
 /*

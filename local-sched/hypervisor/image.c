@@ -68,7 +68,8 @@ static bool load_file(struct image *image, int file, const char *directory, cons
 	image->path[file] = g_build_filename(directory, file_names[file], NULL);
 	if (!is_sha256(sha256) || bytes <= 0) {
 		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
-			    "image '%s': manifest.json does not describe '%s'; build the image again",
+			    "image '%s': manifest.json does not describe '%s'; build the image "
+			    "again",
 			    directory, file_names[file]);
 		return false;
 	}

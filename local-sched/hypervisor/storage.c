@@ -75,7 +75,8 @@ virStorageVolPtr storage_create(virStoragePoolPtr pool, const char *name, uint64
 	g_autofree char *xml = g_markup_printf_escaped(
 		"<volume>\n  <name>%s</name>\n  <allocation>0</allocation>\n"
 		"  <capacity unit='bytes'>%" G_GUINT64_FORMAT "</capacity>\n"
-		"  <target><format type='raw'/><permissions><mode>0%o</mode></permissions></target>\n"
+		"  <target><format type='raw'/>"
+		"<permissions><mode>0%o</mode></permissions></target>\n"
 		"</volume>\n",
 		name, bytes, mode);
 
@@ -226,10 +227,12 @@ bool storage_has_room(virStoragePoolPtr pool, const char *what, uint64_t bytes, 
 		virResetLastError();
 		return true;
 	}
-	g_set_error(error, VIRT_ERROR, VIRT_ERROR_FULL,
-		    "the storage pool '" POOL "' is full: %.1f MiB are free, %s needs %.1f; make room in it (virsh vol-list "
-		    POOL "), or give it a larger file system",
-		    (double)info.available / MIB, what, (double)bytes / MIB);
+	g_set_error(
+		error, VIRT_ERROR, VIRT_ERROR_FULL,
+		"the storage pool '" POOL
+		"' is full: %.1f MiB are free, %s needs %.1f; make room in it (virsh vol-list " POOL
+		"), or give it a larger file system",
+		(double)info.available / MIB, what, (double)bytes / MIB);
 	return false;
 }
 

@@ -92,7 +92,9 @@ static gpointer room_work(virConnectPtr connection, gpointer input, GError **err
 {
 	g_autoptr(virStoragePool) pool = storage_open(connection, false, error);
 
-	return pool && storage_has_room(pool, ((const struct stop *)input)->what, ROOM_BYTES, error) ? HOST_DONE : NULL;
+	return pool && storage_has_room(pool, ((const struct stop *)input)->what, ROOM_BYTES, error)
+		       ? HOST_DONE
+		       : NULL;
 }
 
 /* Reports the stop, unless the VM has ended, runs again, or was started again meanwhile. */
@@ -119,8 +121,11 @@ static void on_paused(struct host *host, const char *name, bool paused, const ch
 	struct vm_host *vm_host = data;
 	struct vm *vm = vm_host_vm(vm_host, name);
 	struct stop *stop;
-	struct host_call call = {
-		.vm = name, .work = room_work, .input_free = stop_free, .done = room_known, .limit_s = ROOM_LIMIT_S};
+	struct host_call call = { .vm = name,
+				  .work = room_work,
+				  .input_free = stop_free,
+				  .done = room_known,
+				  .limit_s = ROOM_LIMIT_S };
 
 	g_hash_table_remove(vm_host->stops, name);
 	if (vm && !failure)
@@ -128,8 +133,9 @@ static void on_paused(struct host *host, const char *name, bool paused, const ch
 	if (!vm || !failure)
 		return;
 	stop = g_new0(struct stop, 1);
-	*stop = (struct stop){vm_host, g_strdup(name), g_strdup_printf("VM '%s', for its swap disk,", name),
-			      g_strdup(failure)};
+	*stop = (struct stop){ vm_host, g_strdup(name),
+			       g_strdup_printf("VM '%s', for its swap disk,", name),
+			       g_strdup(failure) };
 	g_hash_table_insert(vm_host->stops, g_strdup(name), stop);
 	call.input = call.data = stop;
 	host_call(host, HOST_LANE_ACT, &call);

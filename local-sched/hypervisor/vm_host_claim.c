@@ -14,8 +14,10 @@
 
 static char *who_serves(const struct vm_host *vm_host, const struct claim_result *result)
 {
-	return g_strdup_printf("cluster '%s' is served on host '%s' by another local scheduler%s%s%s", vm_host->settings.cluster->name,
-			       host_name(vm_host->host), result->who ? " (" : "", result->who ?: "", result->who ? ")" : "");
+	return g_strdup_printf(
+		"cluster '%s' is served on host '%s' by another local scheduler%s%s%s",
+		vm_host->settings.cluster->name, host_name(vm_host->host), result->who ? " (" : "",
+		result->who ?: "", result->who ? ")" : "");
 }
 
 /*
@@ -26,7 +28,10 @@ static void report_other_scheduler(struct vm_host *vm_host, const struct claim_r
 {
 	g_autofree char *who = who_serves(vm_host, result);
 	g_autofree char *reason = g_strconcat(
-		who, ": its VMs are left alone; end that one first, or give one of the two experiments another name", NULL);
+		who,
+		": its VMs are left alone; end that one first, or give one of the two experiments "
+		"another name",
+		NULL);
 
 	vm_host->claimed = false;
 	g_clear_handle_id(&vm_host->renew_source, g_source_remove);
@@ -112,7 +117,8 @@ static void taken(gpointer data_result, const GError *error, gpointer data)
 	}
 	if (result->who && claim_watch_lapsed(&vm_host->watch, clock_now_ns()))
 		log_warning_of(LOG_HOST(host_name(vm_host->host)),
-			       "the cluster is taken over from a local scheduler that gives no sign of life (%s)", result->who);
+			       "the cluster is taken over from a local scheduler that gives no "
+			       "sign of life (%s)", result->who);
 	else if (result->who && !vm_host->was_claimed)
 		log_info_of(LOG_HOST(host_name(vm_host->host)),
 			    "the cluster was served by a local scheduler that has ended (%s)",

@@ -106,7 +106,8 @@ static void remove_rest(struct vm_host *vm_host)
 		.data = vm_host,
 	};
 
-	*rest = (struct rest){g_strdup(vm_host->settings.prefix), g_strdup(vm_host->settings.keeper)};
+	*rest = (struct rest){ g_strdup(vm_host->settings.prefix),
+			       g_strdup(vm_host->settings.keeper) };
 	host_call(vm_host->host, HOST_LANE_LIFE, &call);
 }
 

@@ -160,7 +160,8 @@ static void remove_leftover(struct vm_host *vm_host, const struct domain_info *i
 {
 	if (!info->keeper) {
 		log_warning_of(LOG_HOST(host_name(vm_host->host)),
-			       "VM '%s' has a name of this cluster, but another owner: it is left alone",
+			       "VM '%s' has a name of this cluster, but another owner: it is left "
+			       "alone",
 			       info->name);
 	} else if (!vm_host_vm(vm_host, info->name) || !g_str_equal(info->keeper,
 								    vm_host->settings.keeper)) {

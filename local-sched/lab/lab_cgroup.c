@@ -239,9 +239,9 @@ static bool inherit_cpuset(const char *parent, const char *group, GError **error
 /* Version 1's setting of the weight of the lab's top group, or version 2's. */
 static bool set_weight(const struct lab_cgroup *cgroup, const char *group, GError **error)
 {
-	return cgroup->version == 2 ?
-		       lab_cgroup_write(group, "cpu.weight", G_STRINGIFY(LAB_CGROUP_WEIGHT), error) :
-		       lab_cgroup_write(group, "cpu.shares", G_STRINGIFY(LAB_CGROUP_SHARES), error);
+	if (cgroup->version == 2)
+		return lab_cgroup_write(group, "cpu.weight", G_STRINGIFY(LAB_CGROUP_WEIGHT), error);
+	return lab_cgroup_write(group, "cpu.shares", G_STRINGIFY(LAB_CGROUP_SHARES), error);
 }
 
 static bool create_v1(const struct lab_cgroup *cgroup, const char *lab, uint32_t number,

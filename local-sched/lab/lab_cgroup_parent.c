@@ -126,8 +126,8 @@ static bool move_processes(const char *group, GError **error)
 		}
 	}
 	g_set_error(error, LAB_CGROUP_ERROR, LAB_CGROUP_ERROR_BUSY,
-		    "cannot move the processes of the group \"%s\" to \"%s\", which would let the group have "
-		    "the groups of a lab; start this from another group",
+		    "cannot move the processes of the group \"%s\" to \"%s\", which would let the "
+		    "group have the groups of a lab; start this from another group",
 		    group, rest);
 	return false;
 }

@@ -79,7 +79,8 @@ static bool parse_arguments(int argc, char **argv, struct arguments *ret_argumen
 		else if (strcmp(argv[i], "--probe") == 0 && i + 1 < argc)
 			arguments.probe = argv[++i];
 		else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
-			arguments.seconds = read_number(argv[++i], 0, DBL_MAX, &seconds) ? seconds : 0;
+			arguments.seconds =
+				read_number(argv[++i], 0, DBL_MAX, &seconds) ? seconds : 0;
 		else if (argv[i][0] != '-' && !arguments.config)
 			arguments.config = argv[i];
 		else

@@ -110,8 +110,8 @@ static bool measure_cores(struct probe *probe, double seconds, double *ret_cores
 	before = lab_cgroup_own_ns(probe->cgroup, probe->name, BLADE);
 	from_ns = clock_now_ns();
 	pause_s(seconds);
-	*ret_cores = (double)(lab_cgroup_own_ns(probe->cgroup, probe->name, BLADE) - before) * 1e-9 /
-		     clock_elapsed_s(from_ns, clock_now_ns());
+	*ret_cores = (double)(lab_cgroup_own_ns(probe->cgroup, probe->name, BLADE) - before) *
+		     1e-9 / clock_elapsed_s(from_ns, clock_now_ns());
 	stop_spinners(probe);
 	if (*ret_cores > 0) {
 		/*
@@ -122,8 +122,8 @@ static bool measure_cores(struct probe *probe, double seconds, double *ret_cores
 		return true;
 	}
 	g_set_error_literal(error, LAB_ERROR, LAB_ERROR_START,
-			    "busy processes got no CPU time; see the quotas of the control groups that this "
-			    "process is in");
+			    "busy processes got no CPU time; see the quotas of the control groups "
+			    "that this process is in");
 	return false;
 }
 
@@ -157,7 +157,8 @@ static double round_ns(struct lab_metronome *metronome, double seconds)
 		if (last.rounds == 0) {
 			last = now;
 		} else if (now.cpu_ns - last.cpu_ns >= SLICE_CPU_NS && now.rounds != last.rounds) {
-			slices[count++] = (double)(now.cpu_ns - last.cpu_ns) / (now.rounds - last.rounds);
+			slices[count++] =
+				(double)(now.cpu_ns - last.cpu_ns) / (now.rounds - last.rounds);
 			last = now;
 		}
 	}

@@ -110,12 +110,15 @@ uint64_t lab_room_image_mib(const struct config *config)
 char *lab_room_trouble(const struct lab_room *needed, const struct lab_room *left)
 {
 	if (left->memory_mib > 0 && needed->memory_mib > left->memory_mib)
-		return g_strdup_printf("the VMs of this lab need %.1f GiB of memory, and %.1f GiB are available: end "
-				       "what else runs here, or use a configuration of fewer or smaller nodes",
-				       (double)needed->memory_mib / 1024, (double)left->memory_mib / 1024);
+		return g_strdup_printf(
+			"the VMs of this lab need %.1f GiB of memory, and %.1f GiB are available: "
+			"end what else runs here, or use a configuration of fewer or smaller nodes",
+			(double)needed->memory_mib / 1024, (double)left->memory_mib / 1024);
 	if (needed->disk_mib > left->disk_mib)
-		return g_strdup_printf("this lab needs %.1f GiB of disk, and %.1f GiB are free in "
-				       LAB_PATHS_DATA_ROOT " or here: make room, or mount a larger file system there",
-				       (double)needed->disk_mib / 1024, (double)left->disk_mib / 1024);
+		return g_strdup_printf(
+			"this lab needs %.1f GiB of disk, and %.1f GiB are free in "
+			LAB_PATHS_DATA_ROOT
+			" or here: make room, or mount a larger file system there",
+			(double)needed->disk_mib / 1024, (double)left->disk_mib / 1024);
 	return NULL;
 }

@@ -61,8 +61,9 @@ static void add_host(struct live *live, const struct config_cluster *cluster,
 	g_autoptr(GError) error = NULL;
 
 	if (cluster->simulated) {
-		added.error = g_strdup("it is simulated: its local scheduler alone knows what it draws; "
-				       "`virtbed energy` asks the service");
+		added.error =
+			g_strdup("it is simulated: its local scheduler alone knows what it draws; "
+				 "`virtbed energy` asks the service");
 	} else if (host->meter && host->meter->kind != CONFIG_METER_NONE) {
 		added.sampler =
 			sampler_new(host->meter, NULL, host->name, NULL, &observer, NULL, &error);
@@ -204,8 +205,9 @@ static json_t *remote_host_json(const char *cluster, const json_t *host, const j
 			    json_is_number(sampled_ns) ?
 				    json_real((now_ns - json_number_value(sampled_ns)) / 1e9) :
 				    json_null());
-	json_object_set_new(object, "error",
-			    json_string_or_null(lost ? "its local scheduler has lost the meter" : NULL));
+	json_object_set_new(
+		object, "error",
+		json_string_or_null(lost ? "its local scheduler has lost the meter" : NULL));
 	return object;
 }
 
@@ -329,8 +331,8 @@ char *live_table(const json_t *json)
 		g_string_append(table,
 				"note: watts of a model fed by CPU time, not of a real meter\n");
 	if (simulated)
-		g_string_append(table,
-				"note: watts that are simulated: what the estimates of tasks say\n");
+		g_string_append(
+			table, "note: watts that are simulated: what the estimates of tasks say\n");
 	if (packages)
 		g_string_append(table,
 				"note: rapl is the watts of CPU packages, not of the host\n");

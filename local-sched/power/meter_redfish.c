@@ -293,8 +293,9 @@ static void give_up(struct meter_redfish *meter)
 		end_read_failed(meter, code_of(verdict), meaning(verdict));
 	else
 		end_read_failed(meter, POWER_METER_ERROR_SETUP,
-						      "no chassis has watts, neither in Power nor in EnvironmentMetrics; name "
-						      "another `chassis`, or another kind of meter");
+						      "no chassis has watts, neither in Power nor "
+						      "in EnvironmentMetrics; name another "
+						      "`chassis`, or another kind of meter");
 }
 
 /* Responses. */
@@ -347,8 +348,9 @@ static void handle_failure(struct meter_redfish *meter, int status, const GError
 		end_read_failed(meter, POWER_METER_ERROR_SETUP, text);
 	} else {
 		end_read_failed(meter,
-						      status > 0 ? POWER_METER_ERROR_REJECTED : POWER_METER_ERROR_NO_ANSWER,
-						      error->message);
+				status > 0 ? POWER_METER_ERROR_REJECTED
+					   : POWER_METER_ERROR_NO_ANSWER,
+				error->message);
 	}
 }
 

@@ -240,6 +240,45 @@ serve_simulated() {
 	stop_service
 }
 
+# page_commands PATTERN: the commands of a block of docs/how-to/service.md, on our directories
+page_commands() {
+	sed -n "/^    $1/,/^\$/p" "$BATS_TEST_DIRNAME/../../docs/how-to/service.md" | grep -v 'virtbed serve' |
+		sed -e "s|/tmp/simulated-lab|$state|g" -e "s|/tmp/backup|$BATS_TEST_TMPDIR/backup|g"
+}
+
+@test "a backup that was taken of a service that runs is put back as docs/how-to/service.md says" {
+	serve_simulated backup
+	echo 'echo hello' >job.sh
+	[ "$("$virtbed" submit --script job.sh --time 1m --cores 2 --hold)" = 0 ]
+	[ "$("$virtbed" submit LONG)" = 1 ]
+	wait_state 1 running
+	"$virtbed" drain s3/3 --reason dust
+	"$virtbed" token create --role viewer --state "$state" >token
+	page_commands 'umask 077 .. mkdir .tmp.backup' >take
+	page_commands 'mv .tmp.simulated-lab' >restore
+	[ "$(wc -l <take)" -ge 4 ] && [ "$(wc -l <restore)" -ge 3 ]
+	(sh -eu take)
+	[ "$(sqlite3 backup/run.sqlite 'PRAGMA integrity_check')" = ok ]
+	[ "$("$virtbed" submit SHORT)" = 2 ]
+	wait_state 2 completed
+	stop_service
+	(sh -eu restore)
+	run_start serve "$config" --state "$state" --listen "unix:$socket"
+	run_wait_for "serving at unix:$socket" 120
+	ok GET /v1/tasks 200 | jq -e '.tasks | length == 2 and .[0].held'
+	wait_state 1 running
+	"$virtbed" nodes --cluster s3 | grep 's3/3 .*drained'
+	[ "$("$virtbed" token list --json | jq '.tokens | length')" = 1 ]
+	# It is another task, and no result of the former one is taken for its own.
+	[ "$("$virtbed" submit SHORT)" = 2 ]
+	wait_state 2 completed
+	ok GET /v1/tasks/2 200 | jq -e '.ended_s > .arrival_s'
+	"$virtbed" release 0
+	wait_state 0 running
+	"$virtbed" energy | grep "the sums equal the meters"
+	stop_service
+}
+
 # refused_as TEXT COMMAND...: exit status 1, and an error that says so.
 refused_as() {
 	local text=$1

@@ -64,7 +64,7 @@ static int decide_stretch(struct sharing *sharing)
 
 #define POLICY(title, when, function, does)                                                      \
 	{                                                                                        \
-		.name = title, .section = "Stillwell 2010, III.B", .summary = does,                         \
+		.name = title, .section = "Stillwell 2010, III.B", .summary = does,              \
 		.future = POLICY_FUTURE_NONE, .moments = when, .decide_sharing = function,       \
 	}
 

@@ -145,7 +145,7 @@ static int decide(struct sharing *sharing)
 
 #define POLICY(title, kind, does)                                                                \
 	{                                                                                        \
-		.name = title, .section = "Stillwell 2010, III.A", .summary = does,                         \
+		.name = title, .section = "Stillwell 2010, III.A", .summary = does,              \
 		.future = POLICY_FUTURE_NONE, .moments = POLICY_AT_CHANGES, .variant = kind,     \
 		.decide_sharing = decide,                                                        \
 	}

@@ -43,5 +43,6 @@ const struct policy_ops policy_fcfs = {
 	.decide = decide,
 	.decide_immediate = immediate_fcfs,
 	.immediate_section = "Machovec 2017, III.C.3",
-	.immediate_summary = "in order of arrival, the first idle nodes where a task earns something",
+	.immediate_summary =
+		"in order of arrival, the first idle nodes where a task earns something",
 };

@@ -63,7 +63,7 @@ static int decide(struct queueing *queueing)
 	return result;
 }
 
-#define POLICY(title, paper, relieves, does)                                                        \
+#define POLICY(title, paper, relieves, does)                                                     \
 	{                                                                                        \
 		.name = title, .section = paper, .summary = does, .future = POLICY_FUTURE_NONE,  \
 		.moments = POLICY_AT_CHANGES, .evicts = true, .fair = relieves,                  \

@@ -94,5 +94,6 @@ const struct policy_ops policy_random = {
 	.decide = decide,
 	.decide_immediate = immediate_random,
 	.immediate_section = "Machovec 2017, III.C.2",
-	.immediate_summary = "tasks in random order, each on a random idle node where it earns something",
+	.immediate_summary =
+		"tasks in random order, each on a random idle node where it earns something",
 };

@@ -1,146 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Client and server against each other, and the server against a raw socket where the peer misbehaves. */
-#include <gio/gunixsocketaddress.h>
-#include <glib/gstdio.h>
+/* Client and server against each other. */
+#include "tests/unit/common/http_fixture.h"
+
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/http_client.h"
-#include "common/http_server.h"
 #include "common/json.h"
 #include "tests/unit/common/wait_for.h"
 
-/* A server with what its handlers saw, and a client of it. */
-struct fixture {
-	char *directory;
-	struct http_server *server;
-	struct http_client *client;
-	GQueue waiting; /* struct http_request of /v1/wait */
-	int cancelled;
-	int ok;	      /* answers of /v1/ok */
-	int answered; /* by on_status() */
-	int status;
-	int code; /* of the error, 0 without */
-	struct http_client *other; /* of the same server */
-};
-
-static void handle_ok(struct http_request *request, const char *const *arguments, json_t *body,
-		      void *data)
-{
-	((struct fixture *)data)->ok++;
-	http_request_reply(request, 200, json_pack("{s:b}", "ok", 1));
-}
-
-static void handle_echo(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	http_request_reply(request, 201,
-			   json_pack("{s:s, s:s, s:O?, s:s?}", "first", arguments[0], "second",
-				     arguments[1], "body", body, "after",
-				     http_request_query(request, "after")));
-}
-
-static void handle_empty(struct http_request *request, const char *const *arguments, json_t *body,
-			 void *data)
-{
-	http_request_reply(request, 204, NULL);
-}
-
-static void handle_conflict(struct http_request *request, const char *const *arguments,
-			    json_t *body, void *data)
-{
-	http_request_fail(request, 409, "node %d is \xff busy", 3);
-}
-
-static void on_cancelled(struct http_request *request, void *data)
-{
-	struct fixture *fixture = data;
-
-	fixture->cancelled++;
-	g_assert_true(g_queue_remove(&fixture->waiting, request));
-}
-
-static void handle_wait(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	struct fixture *fixture = data;
-
-	g_queue_push_tail(&fixture->waiting, request);
-	http_request_on_cancel(request, on_cancelled, fixture);
-}
-
-static void handle_text(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	g_autoptr(GBytes) bytes = g_bytes_new_static("a { b: c }", 10);
-
-	http_request_set_header(request, "ETag", "\"7\"");
-	http_request_reply_bytes(request, 200, "text/css", bytes);
-}
-
-static void handle_peer(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	http_request_reply(request, 200, json_pack("{s:I}", "uid",
-						   (json_int_t)http_request_peer_uid(request)));
-}
-
-static void handle_number(struct http_request *request, const char *const *arguments, json_t *body, void *data)
-{
-	uint64_t whole;
-	double real;
-
-	if (http_request_query_integer(request, "whole", 2, 1000, 7, &whole) &&
-	    http_request_query_real(request, "real", -10, 1e15, 0.5, &real))
-		http_request_reply(request, 200, json_pack("{s:I, s:f}", "whole", (json_int_t)whole, "real", real));
-}
-
-static const struct http_route routes[] = {
-	{ "GET", "/v1/peer", handle_peer },
-	{ "GET", "/v1/ok", handle_ok },
-	{ "GET", "/text", handle_text },
-	{ "PUT", "/v1/echo/*/x/*", handle_echo, .query = "after then", .takes_body = true },
-	{ "GET", "/v1/empty", handle_empty },
-	{ "DELETE", "/v1/conflict", handle_conflict },
-	{ "GET", "/v1/number", handle_number, .query = "whole real" },
-	{ "GET", "/v1/wait", handle_wait },
-	{ NULL },
-};
-
-static void setup(struct fixture *fixture, gconstpointer address)
-{
-	g_autoptr(GError) error = NULL;
-	g_autofree char *path = NULL;
-
-	fixture->directory = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
-	path = g_strconcat("unix:", fixture->directory, "/socket", NULL);
-	fixture->server = http_server_new(address ? address : path, routes, fixture, &error);
-	g_assert_no_error(error);
-	fixture->client = http_client_new(http_server_address(fixture->server), &error);
-	g_assert_no_error(error);
-}
-
-static void teardown(struct fixture *fixture, gconstpointer address)
-{
-	http_client_free(fixture->client);
-	http_server_free(fixture->server);
-	g_assert_cmpint(g_rmdir(fixture->directory), ==, 0); /* the socket file is gone */
-	g_free(fixture->directory);
-}
-
-static void on_status(int status, json_t *body, const GError *error, void *data)
-{
-	struct fixture *fixture = data;
-
-	fixture->answered++;
-	fixture->status = status;
-	fixture->code = error ? error->code : 0;
-	g_assert_true(!error || error->domain == HTTP_ERROR);
-}
-
-static void test_a_unix_socket_tells_who_asks(struct fixture *fixture, gconstpointer address)
+static void test_a_unix_socket_tells_who_asks(struct http_fixture *fixture, gconstpointer address)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(json_t) answer =
@@ -151,7 +21,7 @@ static void test_a_unix_socket_tells_who_asks(struct fixture *fixture, gconstpoi
 			address ? HTTP_PEER_ANYBODY : (json_int_t)getuid());
 }
 
-static void test_calls_get_what_the_handler_answers(struct fixture *fixture, gconstpointer data)
+static void test_calls_get_what_the_handler_answers(struct http_fixture *fixture, gconstpointer data)
 {
 	static const struct {
 		const char *method, *path, *body;
@@ -243,7 +113,7 @@ static const struct {
 	{ "/v1/ok?whole=3", "query: unknown parameter 'whole'; this takes none" },
 };
 
-static void test_a_query_is_what_its_route_knows(struct fixture *fixture, gconstpointer data)
+static void test_a_query_is_what_its_route_knows(struct http_fixture *fixture, gconstpointer data)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(queries); i++) {
 		g_autoptr(GError) error = NULL;
@@ -263,7 +133,7 @@ static void test_a_query_is_what_its_route_knows(struct fixture *fixture, gconst
 	g_assert_cmpint(fixture->ok, ==, 0);
 }
 
-static void test_large_bodies_pass_up_to_the_limit(struct fixture *fixture, gconstpointer data)
+static void test_large_bodies_pass_up_to_the_limit(struct http_fixture *fixture, gconstpointer data)
 {
 	static const struct {
 		gsize length;
@@ -275,28 +145,28 @@ static void test_large_bodies_pass_up_to_the_limit(struct fixture *fixture, gcon
 		g_autoptr(json_t) body = json_string(text);
 
 		fixture->answered = 0;
-		http_client_request(fixture->client, "PUT", "/v1/echo/a/x/b", body, 20, on_status,
+		http_client_request(fixture->client, "PUT", "/v1/echo/a/x/b", body, 20, http_fixture_answered,
 				    fixture);
 		WAIT_FOR(fixture->answered);
 		g_assert_cmpint(fixture->status, ==, cases[i].status);
 	}
 }
 
-static void test_request_never_answers_before_it_returns(struct fixture *fixture,
+static void test_request_never_answers_before_it_returns(struct http_fixture *fixture,
 							 gconstpointer data)
 {
-	http_client_request(fixture->client, "GET", "/v1/ok", NULL, 10, on_status, fixture);
-	http_client_request(fixture->client, "GET", "not a path", NULL, 10, on_status, fixture);
+	http_client_request(fixture->client, "GET", "/v1/ok", NULL, 10, http_fixture_answered, fixture);
+	http_client_request(fixture->client, "GET", "not a path", NULL, 10, http_fixture_answered, fixture);
 	g_assert_cmpint(fixture->answered, ==, 0);
 	WAIT_FOR(fixture->answered == 2);
 }
 
-static void test_long_poll_is_answered_later(struct fixture *fixture, gconstpointer data)
+static void test_long_poll_is_answered_later(struct http_fixture *fixture, gconstpointer data)
 {
 	struct http_request *request;
 
 	for (int i = 0; i < 20; i++)
-		http_client_request(fixture->client, "GET", "/v1/wait", NULL, 20, on_status,
+		http_client_request(fixture->client, "GET", "/v1/wait", NULL, 20, http_fixture_answered,
 				    fixture);
 	WAIT_FOR(fixture->waiting.length == 20);
 	/* Others get their answers meanwhile. */
@@ -312,12 +182,12 @@ static void test_long_poll_is_answered_later(struct fixture *fixture, gconstpoin
 	g_assert_cmpint(fixture->cancelled, ==, 0);
 }
 
-static void test_timeout_ends_a_long_poll_on_both_sides(struct fixture *fixture,
+static void test_timeout_ends_a_long_poll_on_both_sides(struct http_fixture *fixture,
 							gconstpointer data)
 {
 	const int64_t start_ns = clock_now_ns();
 
-	http_client_request(fixture->client, "GET", "/v1/wait", NULL, 0.3, on_status, fixture);
+	http_client_request(fixture->client, "GET", "/v1/wait", NULL, 0.3, http_fixture_answered, fixture);
 	WAIT_FOR(fixture->answered && fixture->cancelled);
 	g_assert_cmpint(fixture->code, ==, HTTP_ERROR_TRANSPORT);
 	g_assert_cmpint(fixture->status, ==, 0);
@@ -325,11 +195,11 @@ static void test_timeout_ends_a_long_poll_on_both_sides(struct fixture *fixture,
 	g_assert_cmpuint(fixture->waiting.length, ==, 0);
 }
 
-static void test_freeing_the_client_cancels_without_a_call(struct fixture *fixture,
+static void test_freeing_the_client_cancels_without_a_call(struct http_fixture *fixture,
 							   gconstpointer data)
 {
 	for (int i = 0; i < 5; i++)
-		http_client_request(fixture->client, "GET", "/v1/wait", NULL, 20, on_status,
+		http_client_request(fixture->client, "GET", "/v1/wait", NULL, 20, http_fixture_answered,
 				    fixture);
 	WAIT_FOR(fixture->waiting.length == 5);
 	g_clear_pointer(&fixture->client, http_client_free);
@@ -337,11 +207,11 @@ static void test_freeing_the_client_cancels_without_a_call(struct fixture *fixtu
 	g_assert_cmpint(fixture->answered, ==, 0);
 }
 
-static void test_freeing_the_server_drops_open_requests(struct fixture *fixture,
+static void test_freeing_the_server_drops_open_requests(struct http_fixture *fixture,
 							gconstpointer data)
 {
-	http_client_request(fixture->client, "GET", "/v1/wait", NULL, 20, on_status, fixture);
-	http_client_request(fixture->client, "GET", "/v1/wait", NULL, 20, on_status, fixture);
+	http_client_request(fixture->client, "GET", "/v1/wait", NULL, 20, http_fixture_answered, fixture);
+	http_client_request(fixture->client, "GET", "/v1/wait", NULL, 20, http_fixture_answered, fixture);
 	WAIT_FOR(fixture->waiting.length == 2);
 	g_clear_pointer(&fixture->server, http_server_free);
 	g_assert_cmpint(fixture->cancelled, ==, 2);
@@ -351,7 +221,7 @@ static void test_freeing_the_server_drops_open_requests(struct fixture *fixture,
 
 static void on_first_call_again(int status, json_t *body, const GError *error, void *data)
 {
-	struct fixture *fixture = data;
+	struct http_fixture *fixture = data;
 	g_autoptr(json_t) answer =
 		http_client_call(fixture->client, "GET", "/v1/ok", NULL, 10, NULL);
 
@@ -359,7 +229,7 @@ static void on_first_call_again(int status, json_t *body, const GError *error, v
 	fixture->answered++;
 }
 
-static void test_callback_may_call_again_and_wait(struct fixture *fixture, gconstpointer data)
+static void test_callback_may_call_again_and_wait(struct http_fixture *fixture, gconstpointer data)
 {
 	for (int i = 0; i < 5; i++)
 		http_client_request(fixture->client, "GET", "/v1/ok", NULL, 10,
@@ -369,13 +239,13 @@ static void test_callback_may_call_again_and_wait(struct fixture *fixture, gcons
 
 static void on_first_free_the_client(int status, json_t *body, const GError *error, void *data)
 {
-	struct fixture *fixture = data;
+	struct http_fixture *fixture = data;
 
 	fixture->answered++;
 	g_clear_pointer(&fixture->client, http_client_free);
 }
 
-static void test_callback_may_free_the_client(struct fixture *fixture, gconstpointer data)
+static void test_callback_may_free_the_client(struct http_fixture *fixture, gconstpointer data)
 {
 	for (int i = 0; i < 5; i++)
 		http_client_request(fixture->client, "GET", "/v1/ok", NULL, 10,
@@ -386,7 +256,7 @@ static void test_callback_may_free_the_client(struct fixture *fixture, gconstpoi
 	g_assert_cmpint(fixture->answered, ==, 1);
 }
 
-static void test_freeing_the_client_ends_a_waiting_call(struct fixture *fixture,
+static void test_freeing_the_client_ends_a_waiting_call(struct http_fixture *fixture,
 							gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
@@ -400,7 +270,7 @@ static void test_freeing_the_client_ends_a_waiting_call(struct fixture *fixture,
 
 static void on_each_free_the_other(int status, json_t *body, const GError *error, void *data)
 {
-	struct fixture *fixture = data;
+	struct http_fixture *fixture = data;
 
 	g_assert_no_error(error);
 	fixture->answered++;
@@ -408,7 +278,7 @@ static void on_each_free_the_other(int status, json_t *body, const GError *error
 }
 
 /* A client that is freed leaves the answers of others on its loop alone, those that are there and those to come. */
-static void test_a_client_that_goes_leaves_the_others(struct fixture *fixture, gconstpointer data)
+static void test_a_client_that_goes_leaves_the_others(struct http_fixture *fixture, gconstpointer data)
 {
 	fixture->other = http_client_new(http_server_address(fixture->server), NULL);
 	for (int i = 0; i < 5; i++) {
@@ -425,7 +295,7 @@ static void test_a_client_that_goes_leaves_the_others(struct fixture *fixture, g
 	WAIT_FOR(fixture->answered == 6);
 }
 
-static void test_client_survives_a_server_restart(struct fixture *fixture, gconstpointer data)
+static void test_client_survives_a_server_restart(struct http_fixture *fixture, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *address = g_strdup(http_server_address(fixture->server));
@@ -442,7 +312,7 @@ static void test_client_survives_a_server_restart(struct fixture *fixture, gcons
 		g_assert_null(refused);
 		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_TRANSPORT);
 		g_clear_error(&error);
-		fixture->server = http_server_new(address, routes, fixture, &error);
+		fixture->server = http_server_new(address, http_fixture_routes, fixture, &error);
 		g_assert_no_error(error);
 		after = http_client_call(fixture->client, "GET", "/v1/ok", NULL, 10, &error);
 		g_assert_no_error(error);
@@ -450,7 +320,7 @@ static void test_client_survives_a_server_restart(struct fixture *fixture, gcons
 	}
 }
 
-static void test_socket_is_private_and_a_stale_one_replaced(struct fixture *fixture,
+static void test_socket_is_private_and_a_stale_one_replaced(struct http_fixture *fixture,
 							    gconstpointer data)
 {
 	g_autofree char *path = g_build_filename(fixture->directory, "socket", NULL);
@@ -462,13 +332,13 @@ static void test_socket_is_private_and_a_stale_one_replaced(struct fixture *fixt
 
 	g_assert_cmpint(stat(path, &status), ==, 0);
 	g_assert_cmpint(status.st_mode & 0777, ==, 0600);
-	g_assert_null(http_server_new(http_server_address(fixture->server), routes, NULL, &error));
+	g_assert_null(http_server_new(http_server_address(fixture->server), http_fixture_routes, NULL, &error));
 	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE);
 	/* A second name of the socket outlives the server: just what a crash leaves. */
 	g_assert_cmpint(link(path, copy), ==, 0);
 	g_clear_pointer(&fixture->server, http_server_free);
 	g_clear_error(&error);
-	second = http_server_new(address, routes, NULL, &error);
+	second = http_server_new(address, http_fixture_routes, NULL, &error);
 	g_assert_no_error(error);
 }
 
@@ -490,202 +360,16 @@ static void test_addresses_that_make_no_sense_are_refused(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(servers); i++) {
 		g_autoptr(GError) error = NULL;
 
-		g_assert_null(http_server_new(servers[i], routes, NULL, &error));
+		g_assert_null(http_server_new(servers[i], http_fixture_routes, NULL, &error));
 		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS);
 	}
-	g_assert_null(http_server_new(too_long, routes, NULL, NULL));
+	g_assert_null(http_server_new(too_long, http_fixture_routes, NULL, NULL));
 	for (gsize i = 0; i < G_N_ELEMENTS(clients); i++) {
 		g_autoptr(GError) error = NULL;
 
 		g_assert_null(http_client_new(clients[i], &error));
 		g_assert_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS);
 	}
-}
-
-static GSocketAddress *address_of(const char *address)
-{
-	g_autoptr(GUri) uri = NULL;
-
-	if (g_str_has_prefix(address, "unix:"))
-		return g_unix_socket_address_new(address + strlen("unix:"));
-	uri = g_uri_parse(address, G_URI_FLAGS_NONE, NULL);
-	return g_inet_socket_address_new_from_string(g_uri_get_host(uri),
-						     (guint)g_uri_get_port(uri));
-}
-
-/* Sends `text` over a socket of our own. */
-static GSocket *say(const char *address, const char *text)
-{
-	g_autoptr(GSocketAddress) where = address_of(address);
-	g_autoptr(GSocket) socket = g_socket_new(g_socket_address_get_family(where),
-						 G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT,
-						 NULL);
-
-	g_assert_true(g_socket_connect(socket, where, NULL, NULL));
-	g_assert_cmpint(g_socket_send(socket, text, strlen(text), NULL, NULL), ==, strlen(text));
-	return g_steal_pointer(&socket);
-}
-
-/* The same, and returns all that came back until the end. */
-static char *converse(const char *address, const char *text)
-{
-	g_autoptr(GSocket) socket = say(address, text);
-	g_autoptr(GString) answer = g_string_new(NULL);
-	const int64_t deadline_ns = clock_now_ns() + INT64_C(20000000000);
-	char buffer[4096];
-	gssize got = -1;
-
-	g_socket_set_blocking(socket, FALSE);
-	while (got != 0) {
-		g_main_context_iteration(NULL, FALSE);
-		got = g_socket_receive(socket, buffer, sizeof buffer, NULL, NULL);
-		if (got > 0)
-			g_string_append_len(answer, buffer, got);
-		g_assert_cmpint(clock_now_ns(), <, deadline_ns);
-	}
-	return g_string_free(g_steal_pointer(&answer), FALSE);
-}
-
-static void test_server_answers_rubbish_with_an_error(struct fixture *fixture, gconstpointer data)
-{
-	static const struct {
-		const char *text;
-		const char *status;
-		const char *contains;
-	} cases[] = {
-		{ "PUT /v1/echo/a/x/b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-		  "Content-Length: 3\r\n\r\n{a}",
-		  "HTTP/1.1 400", "{\"error\":\"request body: line 1" },
-		{ "PUT /v1/echo/a/x/b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-		  "Transfer-Encoding: chunked\r\n\r\n3\r\n[1]\r\n0\r\n\r\n",
-		  "HTTP/1.1 201", "\"body\":[1]" },
-		{ "PATCH /v1/ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 405",
-		  "Allow: GET" },
-		{ "GET /none HTTP/1.0\r\n\r\n", "HTTP/1.0 404", "{\"error\":\"no such path" },
-		{ "GET /v1/ok HTTP/1.0\r\n\r\n", "HTTP/1.0 200", "{\"ok\":true}" },
-		{ "\r\nGET /v1/ok HTTP/1.0\r\n\r\n", "HTTP/1.0 200", "{\"ok\":true}" },
-		{ "hello\r\n\r\n", "HTTP/1.1 501", "{\"error\":\"that is no HTTP method\"}" },
-		{ "GETOUT /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 501", "{\"error\":" },
-	};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *answer =
-			converse(http_server_address(fixture->server), cases[i].text);
-
-		g_test_message("case %zu: %s", i, answer);
-		g_assert_true(g_str_has_prefix(answer, cases[i].status));
-		g_assert_nonnull(strstr(answer, cases[i].contains));
-	}
-}
-
-/* Texts of peers would be kept for good otherwise. */
-static void test_server_keeps_no_methods(struct fixture *fixture, gconstpointer data)
-{
-	const char *address = http_server_address(fixture->server);
-	g_autofree char *known = converse(address, "PATCH /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n");
-	g_autofree char *strange = converse(address, "PATCHES /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n");
-
-	g_assert_cmpuint(g_quark_try_string("PATCH"), !=, 0);
-	g_assert_cmpuint(g_quark_try_string("PATCHES"), ==, 0);
-}
-
-static void test_server_reads_a_method_in_parts(struct fixture *fixture, gconstpointer data)
-{
-	g_autoptr(GSocket) socket = say(http_server_address(fixture->server), "GE");
-	static const char rest[] = "T /v1/ok HTTP/1.0\r\n\r\n";
-	char start[16] = "";
-
-	while (g_main_context_iteration(NULL, FALSE)) /* it is accepted, and read so far */
-		;
-	g_assert_cmpint(g_socket_send(socket, rest, strlen(rest), NULL, NULL), ==, strlen(rest));
-	g_socket_set_blocking(socket, FALSE);
-	WAIT_FOR(g_socket_receive(socket, start, strlen("HTTP/1.0 200"), NULL, NULL) > 0 ||
-		 (g_usleep(1000), g_main_context_wakeup(NULL), false));
-	g_assert_cmpstr(start, ==, "HTTP/1.0 200");
-}
-
-/* A peer that would ask again on the same connection has to know that it ends. */
-static void test_server_says_that_it_closes(struct fixture *fixture, gconstpointer data)
-{
-	static const char *const requests[] = { "GET /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n",
-						"GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n" };
-
-	for (gsize i = 0; i < G_N_ELEMENTS(requests); i++) {
-		g_autofree char *answer =
-			converse(http_server_address(fixture->server), requests[i]);
-
-		g_assert_nonnull(strstr(answer, "\r\nConnection: close\r\n"));
-	}
-}
-
-/* What browsers hear, and what they are refused. */
-static void test_server_answers_its_own_pages_only(struct fixture *fixture, gconstpointer data)
-{
-	static const struct {
-		const char *headers;
-		const char *status;
-		const char *contains;
-	} cases[] = {
-		{ "Host: localhost:7", "HTTP/1.1 200", "\r\nContent-Type: text/css\r\n" },
-		{ "Host: [::1]", "HTTP/1.1 200", "\r\nETag: \"7\"\r\n" },
-		{ "Host: 127.0.0.1:80\r\nOrigin: http://127.0.0.1:80", "HTTP/1.1 200", "\r\n\r\na { b: c }" },
-		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nX-Content-Type-Options: nosniff\r\n" },
-		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nCache-Control: no-store\r\n" },
-		{ "Host: 127.0.0.1", "HTTP/1.1 200", "\r\nContent-Security-Policy: default-src 'self';" },
-		{ "Host: evil.example", "HTTP/1.1 403", "{\"error\":" },
-		{ "Host: localhost.evil.example", "HTTP/1.1 403", "{\"error\":" },
-		{ "Host: 127.0.0.1\r\nOrigin: http://evil.example", "HTTP/1.1 403", "{\"error\":" },
-		{ "Host: 127.0.0.1:80\r\nOrigin: http://127.0.0.1:81", "HTTP/1.1 403", "{\"error\":" },
-		{ "Host: 127.0.0.1\r\nOrigin: null", "HTTP/1.1 403", "{\"error\":" },
-	};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *text =
-			g_strdup_printf("GET /text HTTP/1.1\r\n%s\r\n\r\n", cases[i].headers);
-		g_autofree char *answer = converse(http_server_address(fixture->server), text);
-
-		g_test_message("case %zu: %s", i, answer);
-		g_assert_true(g_str_has_prefix(answer, cases[i].status));
-		g_assert_nonnull(strstr(answer, cases[i].contains));
-	}
-}
-
-/* A browser that was led to a socket through a tunnel names the site that led it there. */
-static void test_socket_is_no_site(struct fixture *fixture, gconstpointer data)
-{
-	static const char *const hosts[] = { "x", "localhost:8080", "127.0.0.1:8080", "evil.example:8080" };
-
-	for (gsize i = 0; i < G_N_ELEMENTS(hosts); i++) {
-		g_autofree char *text =
-			g_strdup_printf("GET /text HTTP/1.1\r\nHost: %s\r\n\r\n", hosts[i]);
-		g_autofree char *answer = converse(http_server_address(fixture->server), text);
-
-		g_assert_cmpint(g_str_has_prefix(answer, "HTTP/1.1 403"), ==, i == 3);
-		g_assert_cmpint(g_str_has_prefix(answer, "HTTP/1.1 200"), ==, i < 3);
-	}
-}
-
-/* A pipelined second request must not make a waiting first one spin or end; that its peer leaves then does. */
-static void test_pipelined_request_does_not_cancel_a_long_poll(struct fixture *fixture,
-								gconstpointer data)
-{
-	static const char text[] = "GET /v1/wait HTTP/1.1\r\nHost: localhost\r\n\r\n"
-				   "GET /v1/ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-	g_autoptr(GUri) uri =
-		g_uri_parse(http_server_address(fixture->server), G_URI_FLAGS_NONE, NULL);
-	g_autoptr(GSocketClient) connector = g_socket_client_new();
-	g_autoptr(GSocketConnection) connection = g_socket_client_connect_to_host(
-		connector, g_uri_get_host(uri), (guint16)g_uri_get_port(uri), NULL, NULL);
-
-	g_assert_true(g_output_stream_write_all(
-		g_io_stream_get_output_stream(G_IO_STREAM(connection)), text, strlen(text), NULL,
-		NULL, NULL));
-	WAIT_FOR(fixture->waiting.length == 1);
-	while (g_main_context_iteration(NULL, FALSE))
-		continue;
-	g_assert_cmpint(fixture->cancelled, ==, 0);
-	g_clear_object(&connection);
-	WAIT_FOR(fixture->cancelled == 1);
 }
 
 /* How many descriptors this process has. */
@@ -700,7 +384,7 @@ static guint descriptors(void)
 }
 
 /* One call of a client that comes and goes. The server closes the connection after its answer. */
-static void call_and_leave(const struct fixture *fixture)
+static void call_and_leave(const struct http_fixture *fixture)
 {
 	g_autoptr(http_client_t) client =
 		http_client_new(http_server_address(fixture->server), NULL);
@@ -710,7 +394,7 @@ static void call_and_leave(const struct fixture *fixture)
 	g_assert_no_error(error);
 }
 
-static void test_connections_that_clients_leave_are_closed(struct fixture *fixture,
+static void test_connections_that_clients_leave_are_closed(struct http_fixture *fixture,
 							   gconstpointer data)
 {
 	const guint many = 20;
@@ -723,73 +407,29 @@ static void test_connections_that_clients_leave_are_closed(struct fixture *fixtu
 	WAIT_FOR(descriptors() < before + many / 2);
 }
 
-/* Each turn of a loop with many sockets takes long. No socket gets all of it, either. */
-static void test_those_who_wait_are_heard_several_in_a_turn(struct fixture *fixture,
-							    gconstpointer data)
-{
-	GSocket *sockets[40];
-
-	for (gsize i = 0; i < G_N_ELEMENTS(sockets); i++)
-		sockets[i] = say(http_server_address(fixture->server),
-				 "GET /v1/ok HTTP/1.1\r\nHost: localhost\r\n\r\n");
-	while (fixture->ok == 0)
-		g_main_context_iteration(NULL, TRUE);
-	g_assert_cmpint(fixture->ok, >, 4);
-	g_assert_cmpint(fixture->ok, <, (int)G_N_ELEMENTS(sockets));
-	WAIT_FOR(fixture->ok == (int)G_N_ELEMENTS(sockets));
-	for (gsize i = 0; i < G_N_ELEMENTS(sockets); i++)
-		g_object_unref(sockets[i]);
-}
-
-/* Registers a test over both kinds of address. */
-static void add(const char *name, void (*test)(struct fixture *, gconstpointer))
-{
-	g_autofree char *over_unix = g_strdup_printf("/http/unix/%s", name);
-	g_autofree char *over_tcp = g_strdup_printf("/http/tcp/%s", name);
-
-	g_test_add(over_unix, struct fixture, NULL, setup, test, teardown);
-	g_test_add(over_tcp, struct fixture, "http://127.0.0.1:0", setup, test, teardown);
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	add("call", test_calls_get_what_the_handler_answers);
-	add("query", test_a_query_is_what_its_route_knows);
-	add("large-bodies", test_large_bodies_pass_up_to_the_limit);
-	add("never-before-return", test_request_never_answers_before_it_returns);
-	add("long-poll", test_long_poll_is_answered_later);
-	add("timeout", test_timeout_ends_a_long_poll_on_both_sides);
-	add("free-client", test_freeing_the_client_cancels_without_a_call);
-	add("free-server", test_freeing_the_server_drops_open_requests);
-	add("callback-calls", test_callback_may_call_again_and_wait);
-	add("callback-frees", test_callback_may_free_the_client);
-	add("free-ends-call", test_freeing_the_client_ends_a_waiting_call);
-	add("apart", test_a_client_that_goes_leaves_the_others);
-	add("restart", test_client_survives_a_server_restart);
-	add("left", test_connections_that_clients_leave_are_closed);
-	g_test_add("/http/unix/several-in-a-turn", struct fixture, NULL, setup,
-		   test_those_who_wait_are_heard_several_in_a_turn, teardown);
-	g_test_add("/http/unix/peer", struct fixture, NULL, setup, test_a_unix_socket_tells_who_asks,
-		   teardown);
-	g_test_add("/http/tcp/peer", struct fixture, "http://127.0.0.1:0", setup,
-		   test_a_unix_socket_tells_who_asks, teardown);
-	g_test_add("/http/unix/socket", struct fixture, NULL, setup,
-		   test_socket_is_private_and_a_stale_one_replaced, teardown);
-	g_test_add("/http/tcp/rubbish", struct fixture, "http://127.0.0.1:0", setup,
-		   test_server_answers_rubbish_with_an_error, teardown);
-	g_test_add("/http/tcp/methods", struct fixture, "http://127.0.0.1:0", setup,
-		   test_server_keeps_no_methods, teardown);
-	g_test_add("/http/tcp/parts", struct fixture, "http://127.0.0.1:0", setup,
-		   test_server_reads_a_method_in_parts, teardown);
-	g_test_add("/http/tcp/closes", struct fixture, "http://127.0.0.1:0", setup,
-		   test_server_says_that_it_closes, teardown);
-	g_test_add("/http/tcp/own-pages", struct fixture, "http://127.0.0.1:0", setup,
-		   test_server_answers_its_own_pages_only, teardown);
-	g_test_add("/http/unix/no-site", struct fixture, NULL, setup, test_socket_is_no_site,
-		   teardown);
-	g_test_add("/http/tcp/pipelined", struct fixture, "http://127.0.0.1:0", setup,
-		   test_pipelined_request_does_not_cancel_a_long_poll, teardown);
+	http_fixture_add("call", test_calls_get_what_the_handler_answers);
+	http_fixture_add("query", test_a_query_is_what_its_route_knows);
+	http_fixture_add("large-bodies", test_large_bodies_pass_up_to_the_limit);
+	http_fixture_add("never-before-return", test_request_never_answers_before_it_returns);
+	http_fixture_add("long-poll", test_long_poll_is_answered_later);
+	http_fixture_add("timeout", test_timeout_ends_a_long_poll_on_both_sides);
+	http_fixture_add("free-client", test_freeing_the_client_cancels_without_a_call);
+	http_fixture_add("free-server", test_freeing_the_server_drops_open_requests);
+	http_fixture_add("callback-calls", test_callback_may_call_again_and_wait);
+	http_fixture_add("callback-frees", test_callback_may_free_the_client);
+	http_fixture_add("free-ends-call", test_freeing_the_client_ends_a_waiting_call);
+	http_fixture_add("apart", test_a_client_that_goes_leaves_the_others);
+	http_fixture_add("restart", test_client_survives_a_server_restart);
+	http_fixture_add("left", test_connections_that_clients_leave_are_closed);
+	g_test_add("/http/unix/peer", struct http_fixture, NULL, http_fixture_init, test_a_unix_socket_tells_who_asks,
+		   http_fixture_finish);
+	g_test_add("/http/tcp/peer", struct http_fixture, "http://127.0.0.1:0", http_fixture_init,
+		   test_a_unix_socket_tells_who_asks, http_fixture_finish);
+	g_test_add("/http/unix/socket", struct http_fixture, NULL, http_fixture_init,
+		   test_socket_is_private_and_a_stale_one_replaced, http_fixture_finish);
 	g_test_add_func("/http/addresses", test_addresses_that_make_no_sense_are_refused);
 	return g_test_run();
 }

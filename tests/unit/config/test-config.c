@@ -1,57 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/config/config.h"
-#include "common/config/config_files.h"
-#include "controller/config/config_controller.h"
-#include "controller/config/config_environment.h"
-#include "controller/config/config_holes.h"
-
+/*
+ * Reading and checking configurations: each kind of bad input gives one line with its place and
+ * cure.
+ */
 #include <glib/gstdio.h>
 #include <string.h>
-#include <unistd.h>
 
-/*
- * Reading, checking and writing configurations: the shipped files load, what is saved reads back
- * bit for bit, and each kind of bad input gives one line with its place and cure.
- */
+#include "common/config/config.h"
+#include "controller/config/config_controller.h"
+#include "tests/unit/config/config_variant.h"
 
 static const char *source_root;
-
-static const char base[] = "name: t\n"
-			   "clusters:\n"
-			   "  - name: a\n"
-			   "    nodes: 2\n"
-			   "    cores: 1\n"
-			   "    memory_mib: 100\n"
-			   "types:\n"
-			   "  - {name: x, benchmark: is, class: S, cores: 2, memory_mib: 200, share: 1}\n"
-			   "estimates:\n"
-			   "  - {type: x, cluster: a, etc_s: 0.1, eec_j: 3}\n"
-			   "workload:\n"
-			   "  arrival_mean_s: 1.1\n"
-			   "  duration_s: 10\n"
-			   "  utility_max: [1, 2]\n"
-			   "experiment:\n"
-			   "  policies: [easy]\n"
-			   "  limits: [1, 0.7]\n"
-			   "  mapping_interval_s: 1\n"
-			   "  duration_s: 10\n";
-
-/* Writes `base` with the first `from` replaced by `to` into a new file; the caller frees the path. */
-static char *write_variant(const char *from, const char *to)
-{
-	g_autofree char *path = NULL;
-	const char *place = strstr(base, from);
-	g_autoptr(GString) text = g_string_new(NULL);
-	int fd = g_file_open_tmp("virtbed-config-XXXXXX.yaml", &path, NULL);
-
-	g_assert_nonnull(place);
-	g_string_append_len(text, base, place - base);
-	g_string_append(text, to);
-	g_string_append(text, place + strlen(from));
-	g_assert_true(g_close(fd, NULL));
-	g_assert_true(g_file_set_contents(path, text->str, -1, NULL));
-	return g_steal_pointer(&path);
-}
 
 /* 64 lists within each other, in both ways to write them. The mapping of the file is around them. */
 #define EIGHT(text) text text text text text text text text
@@ -65,8 +24,8 @@ struct bad_case {
 };
 
 static const struct bad_case bad_cases[] = {
-	{ base, "just text\n", ":1:1: the file takes a mapping of keys" },
-	{ base, "- name: t\n", ":1:1: the file takes a mapping of keys" },
+	{ config_variant_base, "just text\n", ":1:1: the file takes a mapping of keys" },
+	{ config_variant_base, "- name: t\n", ":1:1: the file takes a mapping of keys" },
 	{ "name: t", "name: &a t", ":1:7: an anchor (&); a file has no anchors, aliases or tags" },
 	{ "name: t", "&a name: t", ":1:1: an anchor (&)" },
 	{ "  - name: a", "  - &c\n    name: a", "an anchor (&)" },
@@ -248,7 +207,7 @@ static void test_bad_input_is_named(void)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(bad_cases); i++) {
 		const struct bad_case *bad = &bad_cases[i];
-		g_autofree char *path = write_variant(bad->from, bad->to);
+		g_autofree char *path = config_variant_write(bad->from, bad->to);
 		g_autoptr(GError) error = NULL;
 
 		g_assert_null(config_controller_load(path, &error));
@@ -263,7 +222,7 @@ static void test_bad_input_is_named(void)
 /* One line for scripts of any number of nodes, which are types like others from then on. */
 static void test_a_range_of_nodes_is_a_type_each(void)
 {
-	g_autofree char *path = write_variant(
+	g_autofree char *path = config_variant_write(
 		"  - {name: x", "  - {name: any, benchmark: script, nodes: 1, nodes_max: 2, time_s: 60, "
 				"memory_mib: 10, share: 0}\n  - {name: x");
 	g_autoptr(GError) error = NULL;
@@ -290,335 +249,13 @@ static void test_a_range_of_nodes_is_a_type_each(void)
 	g_unlink(path);
 }
 
-/* Meters: what stands in a host's `meter`, and what the error says; NULL: it is good. */
-static const struct {
-	const char *uri;
-	const char *meter;
-	const char *message;
-} meter_cases[] = {
-	{ "qemu:///system", "kind: none", NULL },
-	{ "qemu+ssh://b/system", "kind: ipmi, address: b, password_file: p", NULL },
-	{ "qemu+ssh://b/system", "kind: redfish, address: b, password_file: p", NULL },
-	{ "qemu+ssh://b/system",
-	  "kind: redfish, address: b, password_file: p, auth: session, ca_file: c, chassis: x, "
-	  "port: 8443",
-	  NULL },
-	{ "qemu+ssh://b/system",
-	  "kind: redfish, address: b, password_file: p, tls: insecure", NULL },
-	{ "qemu+ssh://b/system", "kind: amm, address: b, password_file: p, bay: 14", NULL },
-	{ "qemu+ssh://b/system", "kind: amm, address: b, password_file: p, bay: 1, snmp: v1",
-	  NULL },
-	{ "qemu:///system", "kind: rapl, sys_root: /tmp", NULL },
-	{ "qemu:///system", "kind: acpi", NULL },
-	{ "qemu:///system", "kind: model, idle_w: 60, core_w: 12.5", NULL },
-	{ "qemu:///system", "kind: model, idle_w: 0, core_w: 12.5", NULL },
-	{ "qemu:///system", "kind: watts", ".yaml:" },
-	{ "qemu:///system", "kind: ipmi, password_file: p", "meter.address: missing" },
-	{ "qemu:///system", "kind: redfish, address: b", "meter.password_file: missing" },
-	{ "qemu:///system", "kind: redfish, address: b, password_file: p, auth: digest", ".yaml:" },
-	{ "qemu:///system", "kind: redfish, address: b, password_file: p, cipher_suite: 3",
-	  "meter.cipher_suite: a meter of kind redfish has no such key" },
-	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, ca_file: c",
-	  "meter.ca_file: a meter of kind ipmi has no such key" },
-	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, bay: 3",
-	  "meter.bay: a meter of kind ipmi" },
-	{ "qemu:///system",
-	  "kind: redfish, address: b, password_file: p, ca_file: c, tls: insecure",
-	  "meter.ca_file: of no use with `tls: insecure`" },
-	{ "qemu:///system", "kind: amm, address: b, password_file: p", "meter.bay: missing" },
-	{ "qemu:///system", "kind: amm, address: b, password_file: p, bay: 15",
-	  "meter.bay: 15 is outside 1 to 14" },
-	{ "qemu:///system", "kind: amm, address: b, password_file: p, bay: 1, snmp: v1, user: u",
-	  "meter.user: only SNMP v3 has users" },
-	{ "qemu:///system", "kind: rapl, address: b", "meter.address: a meter of kind rapl" },
-	{ "qemu:///system", "kind: rapl, interval_s: 0.01", "meter.interval_s: 0.01 s is outside" },
-	{ "qemu:///system", "kind: acpi, interval_s: -1", "meter.interval_s: -1 s is outside" },
-	{ "qemu:///system", "kind: model", "meter.idle_w: missing" },
-	{ "qemu:///system", "kind: model, idle_w: -1, core_w: 2", "are not negative" },
-	{ "qemu:///system", "kind: model, idle_w: many, core_w: 2", "'many' is not a number" },
-	{ "qemu+ssh://b/system", "kind: rapl", "meter.kind: rapl is read from the machine" },
-	{ "qemu+ssh://b/system", "kind: acpi", "meter.kind: acpi is read from the machine" },
-	{ "qemu+tls://10.0.0.1/system", "kind: model, idle_w: 1", "meter.kind: model is read" },
-	{ "qemu+unix:///system?socket=/x", "kind: rapl", "meter.kind: rapl is read" },
-	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, cipher_suite: 200000",
-	  "meter.cipher_suite: 200000 is outside 1 to 19" },
-	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, cipher_suite: 0",
-	  "meter.cipher_suite: 0 makes no sense" },
-	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, port: 0",
-	  "meter.port: 0 makes no sense" },
-	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, privilege: FOO",
-	  "meter.privilege: 'FOO' is none of USER" },
-	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, interval_s: 0",
-	  "meter.interval_s: 0 makes no sense" },
-	{ "qemu:///system", "kind: rapl, watts: 3", "unknown key 'watts'" },
-	{ "qemu:///system", "kind: ipmo", "meter.kind: 'ipmo' is not one of none, ipmi, redfish, amm, rapl, acpi, model, simulated" },
-	{ "qemu:///system", "kind: redfish, address: b, password_file: p, auth: none",
-	  "meter.auth: 'none' is not one of basic, session" },
-};
-
-static void test_each_meter_takes_its_own_keys(void)
-{
-	for (size_t i = 0; i < G_N_ELEMENTS(meter_cases); i++) {
-		g_autofree char *hosts =
-			g_strdup_printf("memory_mib: 100\n    hosts: [{uri: '%s', meter: {%s}}]",
-					meter_cases[i].uri, meter_cases[i].meter);
-		g_autofree char *path = write_variant("memory_mib: 100", hosts);
-		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_controller_load(path, &error);
-
-		g_test_message("%s", meter_cases[i].meter);
-		if (!meter_cases[i].message)
-			g_assert_no_error(error);
-		else if (!error || !strstr(error->message, meter_cases[i].message))
-			g_error("'%s' gave: %s", meter_cases[i].meter,
-				error ? error->message : "no error");
-		/* What is good reads back equal. */
-		if (config) {
-			g_autoptr(config_t) again = NULL;
-
-			g_assert_true(config_save(config, path, &error));
-			again = config_controller_load(path, &error);
-			g_assert_no_error(error);
-			g_assert_cmpint(again->clusters[0].hosts[0].meter->kind, ==,
-					config->clusters[0].hosts[0].meter->kind);
-		}
-		g_unlink(path);
-	}
-}
-
-static void test_meters_have_the_defaults_of_their_kind(void)
-{
-	static const struct {
-		const char *meter;
-		uint16_t port;
-		const char *user;
-		const char *sys_root;
-	} cases[] = {
-		{ "kind: ipmi, address: b, password_file: p", 623, "ADMIN", NULL },
-		{ "kind: redfish, address: b, password_file: p", 443, "ADMIN", NULL },
-		{ "kind: amm, address: b, password_file: p, bay: 1", 161, "ADMIN", NULL },
-		{ "kind: amm, address: b, password_file: p, bay: 1, snmp: v2c", 161, NULL, NULL },
-		{ "kind: rapl", 0, NULL, "/sys" },
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *hosts = g_strdup_printf(
-			"memory_mib: 100\n    hosts: [{uri: 'qemu:///system', meter: {%s}}]",
-			cases[i].meter);
-		g_autofree char *path = write_variant("memory_mib: 100", hosts);
-		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_controller_load(path, &error);
-		const struct config_meter *meter;
-
-		g_assert_no_error(error);
-		meter = config->clusters[0].hosts[0].meter;
-		g_assert_cmpuint(meter->port, ==, cases[i].port);
-		g_assert_cmpstr(meter->user, ==, cases[i].user);
-		g_assert_cmpstr(meter->sys_root, ==, cases[i].sys_root);
-		g_assert_cmpfloat(meter->interval_s, ==, 1);
-		g_unlink(path);
-	}
-}
-
-/* A configuration of one blade with `cluster` and `host` (their keys). The caller frees the path. */
-static char *write_lab(const char *cluster, const char *host, const char *blade)
-{
-	g_autofree char *text = g_strdup_printf("name: t\n"
-						"lab: {%s}\n"
-						"clusters: [{%s, hosts: [{%s}]}]\n",
-						blade, cluster, host);
-
-	return write_variant("name: t\nclusters:\n  - name: a\n    nodes: 2\n    cores: 1\n"
-			     "    memory_mib: 100\n",
-			     text);
-}
-
-static void test_blades_without_a_cap_count_with_their_budget(void)
-{
-	static const struct {
-		const char *cluster, *blade, *message; /* NULL: good */
-	} cases[] = {
-		{ "nodes: 65536, cores: 1024", "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}]",
-		  NULL },
-		{ "nodes: 65536, cores: 1024", "blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]",
-		  NULL },
-		{ "nodes: 2, cores: 1", "overcommit: maybe, blades: [{name: b1, cpu_cores: 1, idle_w: 1, "
-					"core_w: 1}]",
-		  "maybe" },
-		{ "nodes: 2, cores: 1, max_mhz: 500, base_mhz: 1000",
-		  "blades: [{name: b1, cpu_cores: 0.9, idle_w: 1, core_w: 1}]",
-		  "the quotas of its VMs sum to 1.00 cores, more than cpu_cores, 0.90" },
-		{ "nodes: 2, cores: 1, max_mhz: 500, base_mhz: 1000",
-		  "steady: yes, blades: [{name: b1, cpu_cores: 1.2, idle_w: 1, core_w: 1}]",
-		  "1.00 cores, grow to 1.25 times as much while the machine is slow, more than cpu_cores, 1.20" },
-		{ "nodes: 2, cores: 1", "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}, "
-					"{name: B2, cpu_cores: 1, idle_w: 1, core_w: 1}]",
-		  "lab.blades[1].name: 'B2' is not a host name" },
-		{ "nodes: 2, cores: 1", "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}, "
-					"{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]",
-		  "lab.blades[1].name: 'b1' appears twice" },
-		{ "nodes: 2, cores: 1", "blades: [{name: b1, cpu_cores: 0, idle_w: 1, core_w: 1}]",
-		  "lab.blades[0].cpu_cores: 0 is outside" },
-		{ "nodes: 2, cores: 1", "blades: [{name: b1, cpu_cores: 1, idle_w: -1, core_w: 1}]",
-		  "lab.blades[0].idle_w: -1 is outside" },
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *cluster =
-			g_strdup_printf("name: a, memory_mib: 200, %s", cases[i].cluster);
-		g_autofree char *path = write_lab(cluster, "blade: b1", cases[i].blade);
-		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_controller_load(path, &error);
-
-		if (!cases[i].message)
-			g_assert_no_error(error);
-		else if (!error || !strstr(error->message, cases[i].message))
-			g_error("case %zu: %s", i, error ? error->message : "was taken for good");
-		g_unlink(path);
-	}
-}
-
-/* It may be simulated wherever it is read; only where its VMs are to run are there CPUs to have. */
-static void test_a_lab_that_is_too_large_for_this_machine_has_no_room(void)
-{
-	static const struct {
-		const char *lab;
-		bool good;
-	} cases[] = {
-		{ "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}]", true },
-		{ "blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]", false },
-		{ "overcommit: yes, blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]", true },
-		{ "fit: yes, blades: [{name: b1, cpu_cores: 4096, idle_w: 1, core_w: 1}]", true },
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *path = write_lab("name: a, memory_mib: 200, nodes: 4, cores: 1024", "blade: b1",
-						  cases[i].lab);
-		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_controller_load(path, &error);
-
-		g_assert_no_error(error);
-		g_assert_true(config_check_room(config, path, &error) == cases[i].good);
-		g_assert_true(cases[i].good || (strstr(error->message, "lab.blades: all VMs") &&
-						strstr(error->message, "may use 4096.00 cores, more than 80 % of the ")));
-		g_unlink(path);
-	}
-}
-
-/* The same for memory, whatever is said of CPUs. */
-static void test_vms_that_need_more_memory_than_this_machine_has_find_no_room(void)
-{
-	static const struct {
-		const char *memory, *host;
-		bool good;
-	} cases[] = {
-		{ "200, nodes: 2", "blade: b1", true },
-		{ "67108864, nodes: 2", "blade: b1", false },
-		{ "200, nodes: 65536", "blade: b1", false },
-		{ "2000000, nodes: 2, preemption: {spares: 200, memory_mib: 1}", "blade: b1", false },
-		{ "67108864, nodes: 2", "uri: 'qemu:///system'", false },
-		{ "67108864, nodes: 2", "uri: 'qemu+ssh://other/system'", true },
-		{ "67108864, nodes: 2, local_scheduler: 'unix:/run/ls'", "uri: 'qemu:///system'", true },
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *cluster = g_strdup_printf("name: a, cores: 1, memory_mib: %s", cases[i].memory);
-		g_autofree char *path = write_lab(cluster, cases[i].host,
-						  "overcommit: yes, blades: [{name: b1, cpu_cores: 1, idle_w: 1, core_w: 1}]");
-		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_controller_load(path, &error);
-
-		g_assert_no_error(error);
-		if (config_check_room(config, path, &error) != cases[i].good)
-			g_error("case %zu: %s", i, error ? error->message : "has room");
-		g_assert_true(cases[i].good || strstr(error->message, "need"));
-		g_unlink(path);
-	}
-}
-
-/* What only daemons refuse is refused before they are started. */
-static void test_a_cluster_that_no_local_scheduler_serves_is_told(void)
-{
-	static const struct {
-		const char *from, *to;
-		const char *message; /* NULL: it is served */
-	} cases[] = {
-		{ "nodes: 2", "nodes: 239", NULL },
-		{ "nodes: 2", "nodes: 240", "clusters[0].nodes: a local scheduler serves 1 to 239 nodes" },
-		{ "cores: 1\n    memory_mib: 100", "cores: 30\n    memory_mib: 200", NULL },
-		{ "cores: 1\n    memory_mib: 100", "cores: 31\n    memory_mib: 200",
-		  "clusters[0].cores: nodes that a local scheduler serves have 1 to 30 cores" },
-		{ "nodes: 2", "nodes: 2\n    simulated: {idle_w: 1}\n    hosts: [{name: a}, {name: b}, {name: c}]",
-		  "clusters[0].hosts: 3 hosts for 2 nodes" },
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *path = write_variant(cases[i].from, cases[i].to);
-		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_controller_load(path, &error);
-		g_autofree char *wrong = config ? config_cluster_check_served(config, 0) : NULL;
-
-		g_assert_no_error(error);
-		g_assert_true((wrong == NULL) == (cases[i].message == NULL));
-		g_assert_true(!wrong || g_str_has_prefix(wrong, cases[i].message));
-		g_unlink(path);
-	}
-}
-
-/* Steady elsewhere than on x86-64 is nothing that can be had. */
-static void test_a_steady_lab_needs_a_metronome(void)
-{
-	struct config_lab lab = {.steady = CONFIG_YES};
-	struct config config = {.lab = &lab};
-
-	g_assert_null(config_lab_unsteady(&config, true));
-	g_assert_true(g_str_has_prefix(config_lab_unsteady(&config, false), "lab.steady: "));
-	lab.steady = CONFIG_NO;
-	g_assert_null(config_lab_unsteady(&config, false));
-	config.lab = NULL;
-	g_assert_null(config_lab_unsteady(&config, false));
-}
-
-/* Daemons load the configuration that a run has saved. */
-static void test_migration_by_tls_is_saved(void)
-{
-	g_autofree char *path = write_variant("nodes: 2", "nodes: 2\n    migration_tls: true");
-	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_controller_load(path, &error);
-
-	g_assert_no_error(error);
-	g_assert_true(config->clusters[0].migration_tls);
-	g_assert_true(config_save(config, path, &error));
-
-	g_autoptr(config_t) again = config_controller_load(path, &error);
-
-	g_assert_no_error(error);
-	g_assert_true(again->clusters[0].migration_tls);
-	g_unlink(path);
-}
-
-/* What a lab says of its blades is in the configuration of a run, which its daemons load. */
-static void test_blades_reach_each_other_in_the_clear(void)
-{
-	g_autofree char *path = write_lab("name: a, memory_mib: 200, nodes: 2, cores: 1",
-					  "blade: b1, uri: 'qemu:///system', "
-					  "peer_uri: 'qemu+tcp://10.77.0.1/system'",
-					  "blades: [{name: b1, cpu_cores: 0.1, idle_w: 1, core_w: 1}]");
-	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_controller_load(path, &error);
-
-	g_assert_no_error(error);
-	g_assert_cmpstr(config->clusters[0].hosts[0].peer_uri, ==, "qemu+tcp://10.77.0.1/system");
-	g_unlink(path);
-}
-
 static void test_idle_states_are_those_of_the_kernel(void)
 {
 	static const char *const names[] = { "POLL", "C0", "C1E", "C7s", "C10", "C6-SKX", "C1_ACPI" };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autofree char *key = g_strdup_printf("nodes: 2\n    max_cstate: %s", names[i]);
-		g_autofree char *path = write_variant("nodes: 2", key);
+		g_autofree char *path = config_variant_write("nodes: 2", key);
 		g_autoptr(GError) error = NULL;
 		g_autoptr(config_t) config = config_controller_load(path, &error);
 
@@ -630,7 +267,7 @@ static void test_idle_states_are_those_of_the_kernel(void)
 
 static void test_hole_in_the_matrix_is_named(void)
 {
-	g_autofree char *path = write_variant("  - name: a\n", "  - {name: b, nodes: 2, cores: 2, "
+	g_autofree char *path = config_variant_write("  - name: a\n", "  - {name: b, nodes: 2, cores: 2, "
 							       "memory_mib: 500}\n  - name: a\n");
 	g_autoptr(GError) error = NULL;
 
@@ -641,7 +278,7 @@ static void test_hole_in_the_matrix_is_named(void)
 
 static void test_defaults_are_filled_in(void)
 {
-	g_autofree char *path = write_variant("name: t", "name: t");
+	g_autofree char *path = config_variant_write("name: t", "name: t");
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = config_controller_load(path, &error);
 
@@ -655,7 +292,7 @@ static void test_defaults_are_filled_in(void)
 
 static void test_flags_are_off_unless_given(void)
 {
-	g_autofree char *path = write_variant("share: 1}", "share: 1, preemptible: true}");
+	g_autofree char *path = config_variant_write("share: 1}", "share: 1, preemptible: true}");
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = config_controller_load(path, &error);
 	g_autoptr(config_t) again = NULL;
@@ -668,245 +305,6 @@ static void test_flags_are_off_unless_given(void)
 	g_assert_no_error(error);
 	g_assert_false(again->types[0].may_preempt);
 	g_assert_true(again->types[0].preemptible);
-	g_unlink(path);
-}
-
-/* What was measured of suspensions travels with the estimates. */
-static void test_overheads_are_read_with_estimates(void)
-{
-	g_autofree char *path = write_variant(
-		"name: t\n",
-		"name: t\noverheads: [{cluster: a, freeze_s: 0, save_s: 1, restore_s: 2, resume_s: 3}]\n");
-	g_autofree char *file = g_strdup_printf("%s/virtbed-o-%d.yaml", g_get_tmp_dir(), getpid());
-	const struct config_overhead measured[] = {
-		{ (char *)"a", 0.5, 0, 0.25, 0.125 },
-		{ (char *)"a", 0.75, 0, 0.25, 0.125 },
-	};
-	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_controller_load(path, &error);
-
-	g_assert_no_error(error);
-	g_assert_cmpuint(config->overheads_count, ==, 1);
-	g_assert_cmpfloat(config->overheads[0].resume_s, ==, 3);
-	/* Without any in the file those of the configuration stay. */
-	g_assert_true(config_save_estimates(config->estimates, config->estimates_count, file, &error));
-	g_assert_true(config_load_estimates(config, file, &error));
-	g_assert_cmpuint(config->overheads_count, ==, 1);
-	g_assert_true(config_save_measured(
-		&(struct config_measured){
-			.estimates = config->estimates,
-			.estimates_count = config->estimates_count,
-			.overheads = (struct config_overhead *)measured,
-			.overheads_count = 2,
-		},
-		file, &error));
-	g_assert_true(config_load_estimates(config, file, &error));
-	g_assert_no_error(error);
-	g_assert_cmpuint(config->overheads_count, ==, 2);
-	g_assert_cmpfloat(config->overheads[1].freeze_s, ==, 0.75);
-	g_assert_cmpfloat(config->overheads[1].save_s, ==, 0);
-	g_unlink(file);
-	g_unlink(path);
-}
-
-static const char two_clusters[] = "  - {name: b, nodes: 2, cores: 1, memory_mib: 100}\ntypes:\n";
-
-/* Holes are listed, travel with the estimates and in whole configurations, and are named. */
-static void test_holes_are_read_with_estimates(void)
-{
-	g_autofree char *path = write_variant("types:\n", two_clusters);
-	g_autofree char *file = g_strdup_printf("%s/virtbed-u-%d.yaml", g_get_tmp_dir(), getpid());
-	struct config_unmeasured hole = {(char *)"x", (char *)"b", (char *)"it \"hangs\": \\o/"};
-	struct config_estimate estimate = {(char *)"x", (char *)"a", 0.1, 0, 3, 0, 2};
-	g_autoptr(GError) error = NULL;
-	g_autofree char *holes = NULL;
-	g_autofree char *lacks = NULL;
-	config_t *config = config_controller_load(path, &error);
-
-	g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING);
-	g_assert_nonnull(strstr(error->message, "no entry for type 'x' on cluster 'b'"));
-	g_clear_error(&error);
-	g_unlink(path);
-	g_free(path);
-	path = write_variant("types:\n", "  - {name: b, nodes: 2, cores: 1, memory_mib: 100}\n"
-					  "unmeasured: [{type: x, cluster: b, reason: slow}]\ntypes:\n");
-	config = config_controller_load(path, &error);
-	g_assert_no_error(error);
-	g_assert_true(config_is_hole(config, &config->types[0], &config->clusters[1]));
-	g_assert_false(config_is_hole(config, &config->types[0], &config->clusters[0]));
-	g_assert_true(config_save_measured(&(struct config_measured){.estimates = &estimate,
-								     .estimates_count = 1,
-								     .unmeasured = &hole,
-								     .unmeasured_count = 1},
-					   file, &error));
-	g_assert_true(config_load_estimates(config, file, &error));
-	g_assert_no_error(error);
-	g_assert_true(config_save(config, file, &error));
-	config_free(config);
-	config = config_controller_load(file, &error);
-	g_assert_no_error(error);
-	g_assert_cmpuint(config->unmeasured_count, ==, 1);
-	g_assert_cmpstr(config->unmeasured[0].reason, ==, hole.reason);
-	holes = config_holes(config, true);
-	g_assert_cmpstr(holes, ==, "'x' on 'b': it \"hangs\": \\o/");
-	g_assert_null(config_lacks(config));
-	/* What is measured now is no hole any more. */
-	g_assert_true(config_save_estimates(
-		(struct config_estimate[]){estimate, {(char *)"x", (char *)"b", 1, 0, 1, 0, 1}}, 2, file,
-		&error));
-	g_assert_true(config_load_estimates(config, file, &error));
-	g_assert_cmpuint(config->unmeasured_count, ==, 0);
-	g_assert_null(config_holes(config, true));
-	/* On no cluster at all: an experiment needs one. */
-	g_assert_true(config_save_measured(
-		&(struct config_measured){
-			.unmeasured = (struct config_unmeasured[]){hole, {(char *)"x", (char *)"a",
-									  (char *)"it failed"}},
-			.unmeasured_count = 2},
-		file, &error));
-	g_assert_true(config_load_estimates(config, file, &error));
-	lacks = config_lacks(config);
-	g_assert_cmpstr(lacks, ==,
-			"type 'x' (share 1) has no estimate on any cluster (on 'a': it failed; on 'b': it "
-			"\"hangs\": \\o/)");
-	config_free(config);
-	g_unlink(file);
-	g_unlink(path);
-}
-
-/* A type of share 0 needs no estimate, and no entry that says so. */
-static void test_a_share_of_0_needs_nothing(void)
-{
-	g_autofree char *path = write_variant(
-		"estimates:\n",
-		"  - {name: y, benchmark: cg, class: S, cores: 1, memory_mib: 10, share: 0}\nestimates:\n");
-	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_controller_load(path, &error);
-	g_autofree char *holes = config ? config_holes(config, false) : NULL;
-
-	g_assert_no_error(error);
-	g_assert_cmpstr(holes, ==, "'y' on 'a'");
-	g_assert_null(config_lacks(config));
-	g_unlink(path);
-}
-
-/* Loads `path`, saves it, loads that, and removes both. */
-static struct config *load_and_load_again(const char *path)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) first = config_controller_load(path, &error);
-	struct config *second;
-
-	g_assert_no_error(error);
-	g_assert_true(config_save(first, path, &error));
-	second = config_controller_load(path, &error);
-	g_assert_no_error(error);
-	g_unlink(path);
-	return second;
-}
-
-static void test_zeros_that_are_written_stay(void)
-{
-	g_autofree char *path = write_variant("  mapping_interval_s: 1",
-					      "  baseline_s: 0\n  mapping_interval_s: 1");
-	g_autofree char *plain = write_variant("name: t", "name: t");
-	g_autofree char *environment = g_build_filename(source_root, "configs/papers/energy-5000.yaml",
-							NULL);
-	g_autofree char *flat = g_strdup_printf("%s/virtbed-z-%d.yaml", g_get_tmp_dir(), getpid());
-	g_autofree char *text = NULL;
-	g_autoptr(GRegex) keys = g_regex_new("(lead_s|sine_amplitude): [0-9.]+ *", 0, 0, NULL);
-	g_autoptr(GRegex) head = g_regex_new("environment:\n", 0, 0, NULL);
-	g_autofree char *without = NULL;
-	g_autofree char *with = NULL;
-	g_autoptr(config_t) zero = load_and_load_again(path);
-	g_autoptr(config_t) ten = load_and_load_again(plain);
-	g_autoptr(config_t) calm = NULL;
-
-	g_assert_cmpfloat(zero->experiment->baseline_s, ==, 0);
-	g_assert_cmpfloat(ten->experiment->baseline_s, ==, 10);
-	g_assert_true(g_file_get_contents(environment, &text, NULL, NULL));
-	without = g_regex_replace_literal(keys, text, -1, 0, "", 0, NULL);
-	with = g_regex_replace_literal(head, without, -1, 0,
-				       "environment:\n  lead_s: 0\n  sine_amplitude: 0.0\n", 0, NULL);
-	g_assert_true(g_file_set_contents(flat, with, -1, NULL));
-	calm = load_and_load_again(flat);
-	g_assert_cmpfloat(config_environment(calm)->lead_s, ==, 0);
-	g_assert_cmpfloat(config_environment(calm)->sine_amplitude, ==, 0);
-}
-
-static void test_saved_configuration_reads_back_equal(void)
-{
-	static const char *const files[] = { "configs/testbed-hs22.yaml",
-					     "configs/one-machine.yaml" };
-
-	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
-		g_autofree char *path = g_build_filename(source_root, files[i], NULL);
-		g_autofree char *copy = g_strdup_printf("%s/virtbed-%d.yaml", g_get_tmp_dir(),
-							getpid());
-		g_autofree char *first = NULL;
-		g_autofree char *second = NULL;
-		g_autoptr(GError) error = NULL;
-		g_autoptr(config_t) config = config_controller_load(path, &error);
-		g_autoptr(config_t) again = NULL;
-
-		g_assert_no_error(error);
-		g_assert_true(config_save(config, copy, &error));
-		g_assert_true(g_file_get_contents(copy, &first, NULL, NULL));
-		again = config_controller_load(copy, &error);
-		g_assert_no_error(error);
-		g_assert_true(config_save(again, copy, &error));
-		g_assert_true(g_file_get_contents(copy, &second, NULL, NULL));
-		g_assert_cmpstr(first, ==, second);
-		g_unlink(copy);
-	}
-}
-
-static void test_estimates_survive_bit_for_bit(void)
-{
-	g_autofree char *path = write_variant("name: t", "name: t");
-	g_autofree char *file = g_strdup_printf("%s/virtbed-e-%d.yaml", g_get_tmp_dir(), getpid());
-	g_autoptr(config_t) config = config_controller_load(path, NULL);
-	struct config_estimate measured = { "x", "a", 1.0 / 3.0, 0.1, 2.0 / 7.0, 1e-9, 3 };
-	g_autoptr(GError) error = NULL;
-
-	g_assert_true(config_save_estimates(&measured, 1, file, &error));
-	g_assert_true(config_load_estimates(config, file, &error));
-	g_assert_cmpfloat(config->estimates[0].etc_s, ==, measured.etc_s);
-	g_assert_cmpfloat(config->estimates[0].eec_j, ==, measured.eec_j);
-	g_assert_cmpfloat(config->estimates[0].eec_sd_j, ==, measured.eec_sd_j);
-	g_assert_cmpuint(config->estimates[0].count, ==, 3);
-	measured.cluster = "nowhere";
-	g_assert_true(config_save_estimates(&measured, 1, file, NULL));
-	g_assert_false(config_load_estimates(config, file, &error));
-	g_assert_nonnull(strstr(error->message, "no cluster 'nowhere'"));
-	g_assert_cmpstr(config->estimates[0].cluster, ==, "a");
-	g_unlink(file);
-	g_unlink(path);
-}
-
-static void test_password_files_are_looked_for(void)
-{
-	g_autofree char *path = write_variant(
-		"    memory_mib: 100\n",
-		"    memory_mib: 100\n"
-		"    hosts:\n"
-		"      - {name: h0, uri: 'test:///default'}\n"
-		"      - name: h1\n"
-		"        uri: test:///default\n"
-		"        meter: {kind: ipmi, address: b, password_file: /nonexistent/p}\n");
-	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = config_controller_load(path, &error);
-
-	g_assert_no_error(error);
-	g_assert_false(config_files_check(config, "x.yaml", 0, &error));
-	g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_READ);
-	g_assert_cmpstr(error->message, ==,
-			"x.yaml: clusters[0].hosts[1].meter.password_file: '/nonexistent/p' cannot "
-			"be read: No such file or directory; write the password into it, mode 0600");
-	g_clear_error(&error);
-	g_free(config->clusters[0].hosts[1].meter->password_file);
-	config->clusters[0].hosts[1].meter->password_file = g_strdup(path);
-	g_assert_true(config_files_check(config, "x.yaml", 0, &error));
 	g_unlink(path);
 }
 
@@ -946,40 +344,11 @@ int main(int argc, char **argv)
 	source_root = argv[1];
 	g_test_add_func("/config/bad-input-is-named", test_bad_input_is_named);
 	g_test_add_func("/config/a-range-of-nodes-is-a-type-each", test_a_range_of_nodes_is_a_type_each);
-	g_test_add_func("/config/each-meter-takes-its-own-keys",
-			test_each_meter_takes_its_own_keys);
-	g_test_add_func("/config/meters-have-the-defaults-of-their-kind",
-			test_meters_have_the_defaults_of_their_kind);
-	g_test_add_func("/config/blades-without-a-cap-count-with-their-budget",
-			test_blades_without_a_cap_count_with_their_budget);
-	g_test_add_func("/config/a lab that is too large for this machine has no room",
-			test_a_lab_that_is_too_large_for_this_machine_has_no_room);
-	g_test_add_func("/config/VMs that need more memory than this machine has find no room",
-			test_vms_that_need_more_memory_than_this_machine_has_find_no_room);
-	g_test_add_func("/config/a cluster that no local scheduler serves is told",
-			test_a_cluster_that_no_local_scheduler_serves_is_told);
-	g_test_add_func("/config/a steady lab needs a metronome", test_a_steady_lab_needs_a_metronome);
-	g_test_add_func("/config/migration-tls", test_migration_by_tls_is_saved);
-	g_test_add_func("/config/blades-reach-each-other-in-the-clear",
-			test_blades_reach_each_other_in_the_clear);
 	g_test_add_func("/config/idle-states-are-those-of-the-kernel",
 			test_idle_states_are_those_of_the_kernel);
 	g_test_add_func("/config/hole-in-the-matrix-is-named", test_hole_in_the_matrix_is_named);
 	g_test_add_func("/config/defaults-are-filled-in", test_defaults_are_filled_in);
-	g_test_add_func("/config/zeros-that-are-written-stay", test_zeros_that_are_written_stay);
-	g_test_add_func("/config/overheads-are-read-with-estimates",
-			test_overheads_are_read_with_estimates);
-	g_test_add_func("/config/holes are read with estimates, and named",
-			test_holes_are_read_with_estimates);
-	g_test_add_func("/config/a type of share 0 needs no estimate",
-			test_a_share_of_0_needs_nothing);
 	g_test_add_func("/config/flags-are-off-unless-given", test_flags_are_off_unless_given);
-	g_test_add_func("/config/saved-configuration-reads-back-equal",
-			test_saved_configuration_reads_back_equal);
-	g_test_add_func("/config/estimates-survive-bit-for-bit",
-			test_estimates_survive_bit_for_bit);
-	g_test_add_func("/config/password-files-are-looked-for",
-			test_password_files_are_looked_for);
 	g_test_add_func("/config/table-5-holes-follow-from-memory",
 			test_table_5_holes_follow_from_memory);
 	g_test_add_func("/config/a type of nodes takes them whatever their cores",

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The section of a meter: each kind takes its own keys, with its own defaults. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "common/config/config.h"
+#include "common/config/config_files.h"
+#include "controller/config/config_controller.h"
+#include "tests/unit/config/config_variant.h"
+
+/* Meters: what stands in a host's `meter`, and what the error says; NULL: it is good. */
+static const struct {
+	const char *uri;
+	const char *meter;
+	const char *message;
+} meter_cases[] = {
+	{ "qemu:///system", "kind: none", NULL },
+	{ "qemu+ssh://b/system", "kind: ipmi, address: b, password_file: p", NULL },
+	{ "qemu+ssh://b/system", "kind: redfish, address: b, password_file: p", NULL },
+	{ "qemu+ssh://b/system",
+	  "kind: redfish, address: b, password_file: p, auth: session, ca_file: c, chassis: x, "
+	  "port: 8443",
+	  NULL },
+	{ "qemu+ssh://b/system",
+	  "kind: redfish, address: b, password_file: p, tls: insecure", NULL },
+	{ "qemu+ssh://b/system", "kind: amm, address: b, password_file: p, bay: 14", NULL },
+	{ "qemu+ssh://b/system", "kind: amm, address: b, password_file: p, bay: 1, snmp: v1",
+	  NULL },
+	{ "qemu:///system", "kind: rapl, sys_root: /tmp", NULL },
+	{ "qemu:///system", "kind: acpi", NULL },
+	{ "qemu:///system", "kind: model, idle_w: 60, core_w: 12.5", NULL },
+	{ "qemu:///system", "kind: model, idle_w: 0, core_w: 12.5", NULL },
+	{ "qemu:///system", "kind: watts", ".yaml:" },
+	{ "qemu:///system", "kind: ipmi, password_file: p", "meter.address: missing" },
+	{ "qemu:///system", "kind: redfish, address: b", "meter.password_file: missing" },
+	{ "qemu:///system", "kind: redfish, address: b, password_file: p, auth: digest", ".yaml:" },
+	{ "qemu:///system", "kind: redfish, address: b, password_file: p, cipher_suite: 3",
+	  "meter.cipher_suite: a meter of kind redfish has no such key" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, ca_file: c",
+	  "meter.ca_file: a meter of kind ipmi has no such key" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, bay: 3",
+	  "meter.bay: a meter of kind ipmi" },
+	{ "qemu:///system",
+	  "kind: redfish, address: b, password_file: p, ca_file: c, tls: insecure",
+	  "meter.ca_file: of no use with `tls: insecure`" },
+	{ "qemu:///system", "kind: amm, address: b, password_file: p", "meter.bay: missing" },
+	{ "qemu:///system", "kind: amm, address: b, password_file: p, bay: 15",
+	  "meter.bay: 15 is outside 1 to 14" },
+	{ "qemu:///system", "kind: amm, address: b, password_file: p, bay: 1, snmp: v1, user: u",
+	  "meter.user: only SNMP v3 has users" },
+	{ "qemu:///system", "kind: rapl, address: b", "meter.address: a meter of kind rapl" },
+	{ "qemu:///system", "kind: rapl, interval_s: 0.01", "meter.interval_s: 0.01 s is outside" },
+	{ "qemu:///system", "kind: acpi, interval_s: -1", "meter.interval_s: -1 s is outside" },
+	{ "qemu:///system", "kind: model", "meter.idle_w: missing" },
+	{ "qemu:///system", "kind: model, idle_w: -1, core_w: 2", "are not negative" },
+	{ "qemu:///system", "kind: model, idle_w: many, core_w: 2", "'many' is not a number" },
+	{ "qemu+ssh://b/system", "kind: rapl", "meter.kind: rapl is read from the machine" },
+	{ "qemu+ssh://b/system", "kind: acpi", "meter.kind: acpi is read from the machine" },
+	{ "qemu+tls://10.0.0.1/system", "kind: model, idle_w: 1", "meter.kind: model is read" },
+	{ "qemu+unix:///system?socket=/x", "kind: rapl", "meter.kind: rapl is read" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, cipher_suite: 200000",
+	  "meter.cipher_suite: 200000 is outside 1 to 19" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, cipher_suite: 0",
+	  "meter.cipher_suite: 0 makes no sense" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, port: 0",
+	  "meter.port: 0 makes no sense" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, privilege: FOO",
+	  "meter.privilege: 'FOO' is none of USER" },
+	{ "qemu:///system", "kind: ipmi, address: b, password_file: p, interval_s: 0",
+	  "meter.interval_s: 0 makes no sense" },
+	{ "qemu:///system", "kind: rapl, watts: 3", "unknown key 'watts'" },
+	{ "qemu:///system", "kind: ipmo", "meter.kind: 'ipmo' is not one of none, ipmi, redfish, amm, rapl, acpi, model, simulated" },
+	{ "qemu:///system", "kind: redfish, address: b, password_file: p, auth: none",
+	  "meter.auth: 'none' is not one of basic, session" },
+};
+
+static void test_each_meter_takes_its_own_keys(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(meter_cases); i++) {
+		g_autofree char *hosts =
+			g_strdup_printf("memory_mib: 100\n    hosts: [{uri: '%s', meter: {%s}}]",
+					meter_cases[i].uri, meter_cases[i].meter);
+		g_autofree char *path = config_variant_write("memory_mib: 100", hosts);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config = config_controller_load(path, &error);
+
+		g_test_message("%s", meter_cases[i].meter);
+		if (!meter_cases[i].message)
+			g_assert_no_error(error);
+		else if (!error || !strstr(error->message, meter_cases[i].message))
+			g_error("'%s' gave: %s", meter_cases[i].meter,
+				error ? error->message : "no error");
+		/* What is good reads back equal. */
+		if (config) {
+			g_autoptr(config_t) again = NULL;
+
+			g_assert_true(config_save(config, path, &error));
+			again = config_controller_load(path, &error);
+			g_assert_no_error(error);
+			g_assert_cmpint(again->clusters[0].hosts[0].meter->kind, ==,
+					config->clusters[0].hosts[0].meter->kind);
+		}
+		g_unlink(path);
+	}
+}
+
+static void test_meters_have_the_defaults_of_their_kind(void)
+{
+	static const struct {
+		const char *meter;
+		uint16_t port;
+		const char *user;
+		const char *sys_root;
+	} cases[] = {
+		{ "kind: ipmi, address: b, password_file: p", 623, "ADMIN", NULL },
+		{ "kind: redfish, address: b, password_file: p", 443, "ADMIN", NULL },
+		{ "kind: amm, address: b, password_file: p, bay: 1", 161, "ADMIN", NULL },
+		{ "kind: amm, address: b, password_file: p, bay: 1, snmp: v2c", 161, NULL, NULL },
+		{ "kind: rapl", 0, NULL, "/sys" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *hosts = g_strdup_printf(
+			"memory_mib: 100\n    hosts: [{uri: 'qemu:///system', meter: {%s}}]",
+			cases[i].meter);
+		g_autofree char *path = config_variant_write("memory_mib: 100", hosts);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config = config_controller_load(path, &error);
+		const struct config_meter *meter;
+
+		g_assert_no_error(error);
+		meter = config->clusters[0].hosts[0].meter;
+		g_assert_cmpuint(meter->port, ==, cases[i].port);
+		g_assert_cmpstr(meter->user, ==, cases[i].user);
+		g_assert_cmpstr(meter->sys_root, ==, cases[i].sys_root);
+		g_assert_cmpfloat(meter->interval_s, ==, 1);
+		g_unlink(path);
+	}
+}
+
+static void test_password_files_are_looked_for(void)
+{
+	g_autofree char *path = config_variant_write(
+		"    memory_mib: 100\n",
+		"    memory_mib: 100\n"
+		"    hosts:\n"
+		"      - {name: h0, uri: 'test:///default'}\n"
+		"      - name: h1\n"
+		"        uri: test:///default\n"
+		"        meter: {kind: ipmi, address: b, password_file: /nonexistent/p}\n");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = config_controller_load(path, &error);
+
+	g_assert_no_error(error);
+	g_assert_false(config_files_check(config, "x.yaml", 0, &error));
+	g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_READ);
+	g_assert_cmpstr(error->message, ==,
+			"x.yaml: clusters[0].hosts[1].meter.password_file: '/nonexistent/p' cannot "
+			"be read: No such file or directory; write the password into it, mode 0600");
+	g_clear_error(&error);
+	g_free(config->clusters[0].hosts[1].meter->password_file);
+	config->clusters[0].hosts[1].meter->password_file = g_strdup(path);
+	g_assert_true(config_files_check(config, "x.yaml", 0, &error));
+	g_unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/config/each-meter-takes-its-own-keys",
+			test_each_meter_takes_its_own_keys);
+	g_test_add_func("/config/meters-have-the-defaults-of-their-kind",
+			test_meters_have_the_defaults_of_their_kind);
+	g_test_add_func("/config/password-files-are-looked-for",
+			test_password_files_are_looked_for);
+	return g_test_run();
+}
