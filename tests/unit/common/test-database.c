@@ -254,8 +254,8 @@ static void test_damage(void)
 	g_assert_true(g_str_has_suffix(error->message, "; put a copy of it back"));
 	database_close(database);
 	g_clear_error(&error);
-	g_assert_true(g_file_set_contents(path, "no database, but as long as a header of one has to be, or longer "
-						"than that, so that it is looked at", -1, NULL));
+	g_assert_true(g_file_set_contents(path, "This is no database, but it is longer than the header that each database begins with, and "
+						"SQLite reads it.", -1, NULL));
 	g_assert_null(database_open(&present, path, DATABASE_READ, 100, &error));
 	g_assert_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN);
 	g_assert_true(g_str_has_suffix(error->message, "not a file of the test"));
