@@ -121,7 +121,8 @@ static void copy_field(const struct record_field *field, const void *from, void 
 
 		*(GPtrArray **)target = list ? record_list_new(field->of) : NULL;
 		for (guint i = 0; list && i < list->len; i++)
-			g_ptr_array_add(*(GPtrArray **)target, record_copy(field->of, list->pdata[i]));
+			g_ptr_array_add(*(GPtrArray **)target,
+					record_copy(field->of, list->pdata[i]));
 		break;
 	}
 	default:
@@ -192,11 +193,13 @@ static bool fields_equal(const struct record_field *field, const void *a, const 
 		return memcmp(x, y, count * sizeof(uint32_t)) == 0;
 	case RECORD_ARRAY:
 		for (uint32_t i = 0; i < count; i++)
-			if (!record_equal(field->of, x + i * field->of->size, y + i * field->of->size))
+			if (!record_equal(field->of, x + i * field->of->size,
+					  y + i * field->of->size))
 				return false;
 		return true;
 	case RECORD_LIST:
-		return lists_equal(field->of, *(GPtrArray *const *)left, *(GPtrArray *const *)right);
+		return lists_equal(field->of, *(GPtrArray *const *)left,
+				   *(GPtrArray *const *)right);
 	}
 	return false;
 }

@@ -24,8 +24,8 @@ enum record_type {
 	RECORD_JSON,     /* json_t *, owned: any value */
 	RECORD_STRUCT,   /* a structure of `of`, embedded */
 	RECORD_NUMBERS,  /* uint32_t *, owned, with its uint32_t count at count_offset */
-	RECORD_ARRAY,    /* pointer to an array of structures of `of`, owned, with its uint32_t count at count_offset */
-	RECORD_LIST,     /* GPtrArray * of structures of `of`, owned; `of` has a `free` */
+	RECORD_ARRAY, /* pointer to an array of structures of `of`, owned, with its uint32_t count at count_offset */
+	RECORD_LIST, /* GPtrArray * of structures of `of`, owned; `of` has a `free` */
 };
 
 /* Which value of a field stands for null, and for a key that is absent. */
@@ -44,44 +44,43 @@ enum {
 	RECORD_OMIT_NULL = 1 << 1,
 	/* SQLite: a column of the primary key */
 	RECORD_KEY = 1 << 2,
-	/* SQLite: the column may be NULL though the C value is never null */
-	RECORD_NULLABLE = 1 << 3,
-	/* not in JSON; not in the table */
-	RECORD_NO_JSON = 1 << 4,
-	RECORD_NO_COLUMN = 1 << 5,
 };
 
 /* A row. */
 struct record_field {
-	const char *name;          /* of the key and of the column */
+	const char *name; /* of the key and of the column */
 	enum record_type type;
 	enum record_null null;
 	unsigned flags;
-	size_t offset;             /* of the field in the structure */
-	size_t count_offset;       /* RECORD_NUMBERS, RECORD_ARRAY; two fields may share a count and are then equally long */
-	double min, max;           /* of a number, or of each in RECORD_NUMBERS; both 0: what the type holds */
-	uint32_t longest;          /* entries of a list at the most; 0: RECORD_LONGEST */
-	unsigned since;            /* SQLite: the first version of the schema with this column; 0: as the table */
-	const char *references;    /* SQLite: the table whose row this names; NULL: none */
-	const char *sql_default;   /* SQLite: of a column that is added to a table which exists, as "0"; NULL: none */
-	const char *const *words;  /* RECORD_WORD: NULL-terminated */
-	const struct record *of;   /* RECORD_STRUCT, RECORD_ARRAY, RECORD_LIST */
+	size_t offset; /* of the field in the structure */
+	size_t count_offset; /* RECORD_NUMBERS, RECORD_ARRAY; two fields may share a count and are then equally long */
+	double min,
+		max; /* of a number, or of each in RECORD_NUMBERS; both 0: what the type holds */
+	uint32_t longest; /* entries of a list at the most; 0: RECORD_LONGEST */
+	unsigned
+		since; /* SQLite: the first version of the schema with this column; 0: as the table */
+	const char *references; /* SQLite: the table whose row this names; NULL: none */
+	const char *
+		sql_default; /* SQLite: of a column that is added to a table which exists, as "0"; NULL: none */
+	const char *const *words; /* RECORD_WORD: NULL-terminated */
+	const struct record *of;  /* RECORD_STRUCT, RECORD_ARRAY, RECORD_LIST */
 };
 
 #define RECORD_LONGEST 65536
 
 /* The rows of one structure. */
 struct record {
-	const char *name;          /* what one is called in errors, such as "suspension of a task" */
-	size_t size;               /* of the structure */
+	const char *name; /* what one is called in errors, such as "suspension of a task" */
+	size_t size;      /* of the structure */
 	const struct record_field *fields; /* the last one has no name */
-	bool open;                 /* unknown keys are ignored, as of a peer of a later version; else refused */
-	GDestroyNotify free;       /* frees one; for RECORD_LIST and database_list() */
-	const char *table;         /* SQLite; NULL: none */
-	unsigned since;            /* SQLite: the first version of the schema with the table */
-	bool rowid;                /* SQLite: not WITHOUT ROWID; the field of RECORD_KEY is the row id */
-	const char *key;           /* SQLite: the primary key where it is not in the order of the columns; NULL: it is */
-	const char *constraint;    /* SQLite: of the table, as "UNIQUE (a, b)"; NULL: none */
+	bool open; /* unknown keys are ignored, as of a peer of a later version; else refused */
+	GDestroyNotify free; /* frees one; for RECORD_LIST and database_list() */
+	const char *table;   /* SQLite; NULL: none */
+	unsigned since;      /* SQLite: the first version of the schema with the table */
+	bool rowid;          /* SQLite: not WITHOUT ROWID; the field of RECORD_KEY is the row id */
+	const char *
+		key; /* SQLite: the primary key where it is not in the order of the columns; NULL: it is */
+	const char *constraint; /* SQLite: of the table, as "UNIQUE (a, b)"; NULL: none */
 };
 
 /* The beginnings of rows, for `struct type`. */
@@ -89,23 +88,29 @@ struct record {
 #define RECORD_FIELD_BOOL(type_, field_) RECORD_AT(type_, field_), .type = RECORD_BOOL
 #define RECORD_FIELD_U32(type_, field_) RECORD_AT(type_, field_), .type = RECORD_U32
 #define RECORD_FIELD_I64(type_, field_) RECORD_AT(type_, field_), .type = RECORD_I64
-#define RECORD_FIELD_REAL(type_, field_) RECORD_AT(type_, field_), .type = RECORD_REAL, .null = RECORD_NULL_NAN
+#define RECORD_FIELD_REAL(type_, field_)                                                           \
+	RECORD_AT(type_, field_), .type = RECORD_REAL, .null = RECORD_NULL_NAN
 #define RECORD_FIELD_TEXT(type_, field_) RECORD_AT(type_, field_), .type = RECORD_TEXT
 /* An instant in nanoseconds; 0 and null: not yet. */
-#define RECORD_FIELD_TIME(type_, field_) \
-	RECORD_AT(type_, field_), .type = RECORD_I64, .null = RECORD_NULL_ZERO, .flags = RECORD_OPTIONAL
-#define RECORD_FIELD_WORD(type_, field_, words_) RECORD_AT(type_, field_), .type = RECORD_WORD, .words = (words_)
-#define RECORD_FIELD_NUMBERS(type_, field_, count_) \
-	RECORD_AT(type_, field_), .type = RECORD_NUMBERS, .count_offset = offsetof(struct type_, count_)
-#define RECORD_FIELD_ARRAY(type_, field_, count_, of_) \
-	RECORD_AT(type_, field_), .type = RECORD_ARRAY, .count_offset = offsetof(struct type_, count_), .of = &(of_)
-#define RECORD_FIELD_LIST(type_, field_, of_) RECORD_AT(type_, field_), .type = RECORD_LIST, .of = &(of_)
+#define RECORD_FIELD_TIME(type_, field_)                                                           \
+	RECORD_AT(type_, field_), .type = RECORD_I64, .null = RECORD_NULL_ZERO,                    \
+				  .flags = RECORD_OPTIONAL
+#define RECORD_FIELD_WORD(type_, field_, words_)                                                   \
+	RECORD_AT(type_, field_), .type = RECORD_WORD, .words = (words_)
+#define RECORD_FIELD_NUMBERS(type_, field_, count_)                                                \
+	RECORD_AT(type_, field_), .type = RECORD_NUMBERS,                                          \
+				  .count_offset = offsetof(struct type_, count_)
+#define RECORD_FIELD_ARRAY(type_, field_, count_, of_)                                             \
+	RECORD_AT(type_, field_), .type = RECORD_ARRAY,                                            \
+				  .count_offset = offsetof(struct type_, count_), .of = &(of_)
+#define RECORD_FIELD_LIST(type_, field_, of_)                                                      \
+	RECORD_AT(type_, field_), .type = RECORD_LIST, .of = &(of_)
 
 /* Defines NAME_free(), which frees a `struct name` of `record`; NULL is allowed. */
-#define RECORD_DEFINE_FREE(name_, record_)              \
-	void name_##_free(struct name_ *data)               \
-	{                                                   \
-		record_free(&(record_), data);              \
+#define RECORD_DEFINE_FREE(name_, record_)                                                         \
+	void name_##_free(struct name_ *data)                                                      \
+	{                                                                                          \
+		record_free(&(record_), data);                                                     \
 	}
 
 /* The index of `name` in NULL-terminated `words`, or -1. `name` may be NULL. */
@@ -141,14 +146,16 @@ json_t *record_to_json(const struct record *record, const void *data);
 
 /*
  * Reads untrusted JSON into `data`, which is initialised (record_init()) and owned by the caller. Returns false with
- * `error` (JSON_ERROR) as "NAME: KEY: what is wrong", such as "suspension of a task: n: 0 is outside [1, 100000]" or
- * "...: unknown key 'x'; it takes a, b"; `data` then is cleared. O(size of the document).
+ * `error` (JSON_ERROR) in the words of
+ * common/json.h, such as 'suspension of a task: key "n": 0 is outside 1..100000' or 'suspension of a task: unknown key
+ * "x"; it takes a, b'; `data` then is cleared. O(size of the document).
  */
-bool record_from_json(const struct record *record, const json_t *object, void *data, GError **error);
+bool record_from_json(const struct record *record, const json_t *object, void *data,
+		      GError **error);
 
 /* As record_from_json(), for one key; other keys are not looked at. */
-bool record_field_from_json(const struct record *record, const struct record_field *field, const json_t *object,
-			    void *data, GError **error);
+bool record_field_from_json(const struct record *record, const struct record_field *field,
+			    const json_t *object, void *data, GError **error);
 
 /* The row of `name`, or NULL. */
 const struct record_field *record_field_find(const struct record *record, const char *name);

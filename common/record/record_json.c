@@ -72,8 +72,7 @@ json_t *record_to_json(const struct record *record, const void *data)
 	json_t *object = json_object();
 
 	for (const struct record_field *field = record->fields; field->name; field++)
-		if (!(field->flags & RECORD_NO_JSON) &&
-		    !(field->flags & RECORD_OMIT_NULL && record_is_null(field, data)))
+		if (!(field->flags & RECORD_OMIT_NULL && record_is_null(field, data)))
 			json_object_set_new(object, field->name, field_to_json(field, data));
 	return object;
 }
@@ -105,7 +104,9 @@ static bool read_integer(const struct record *record, const struct record_field 
 	const int64_t most = narrow ? UINT32_MAX : INT64_MAX;
 
 	return json_get_integer(object, field->name, record->name,
-				ranged ? (int64_t)field->min : narrow ? 0 : INT64_MIN,
+				ranged   ? (int64_t)field->min
+				: narrow ? 0
+					 : INT64_MIN,
 				ranged && field->max < (double)most ? (int64_t)field->max : most,
 				ret_value, error);
 }
@@ -167,8 +168,8 @@ static bool read_numbers(const struct record *record, const struct record_field 
 		const json_int_t value = json_integer_value(entry);
 
 		if (!json_is_integer(entry) || value < field->min || value > most)
-			return wrong(record, field, error, "entry %zu is no integer in %.0f..%.0f", i,
-				     field->min, most);
+			return wrong(record, field, error, "entry %zu is no integer in %.0f..%.0f",
+				     i, field->min, most);
 		numbers[i] = (uint32_t)value;
 	}
 	return true;
@@ -184,7 +185,8 @@ static bool read_array(const struct record_field *field, const json_t *array, vo
 	for (size_t i = 0; i < json_array_size(array); i++)
 		record_init(field->of, entries + i * size);
 	for (size_t i = 0; i < json_array_size(array); i++)
-		if (!record_from_json(field->of, json_array_get(array, i), entries + i * size, error))
+		if (!record_from_json(field->of, json_array_get(array, i), entries + i * size,
+				      error))
 			return false;
 	return true;
 }
@@ -276,17 +278,17 @@ static bool keys_are_known(const struct record *record, const json_t *object, GE
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)object, key, value) {
+	json_object_foreach ((json_t *)object, key, value) {
 		const struct record_field *field = record_field_find(record, key);
 
-		if (field && !(field->flags & RECORD_NO_JSON))
+		if (field)
 			continue;
 		known = g_string_new(NULL);
 		for (field = record->fields; field->name; field++)
-			if (!(field->flags & RECORD_NO_JSON))
-				g_string_append_printf(known, "%s%s", known->len ? ", " : "", field->name);
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: unknown key \"%.64s\"; it takes %s",
-			    record->name, key, known->str);
+			g_string_append_printf(known, "%s%s", known->len ? ", " : "", field->name);
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
+			    "%s: unknown key \"%.64s\"; it takes %s", record->name, key,
+			    known->str);
 		return false;
 	}
 	return true;
@@ -295,14 +297,14 @@ static bool keys_are_known(const struct record *record, const json_t *object, GE
 bool record_from_json(const struct record *record, const json_t *object, void *data, GError **error)
 {
 	if (!json_is_object(object)) {
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected an object", record->name);
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected an object",
+			    record->name);
 		return false;
 	}
 	if (!record->open && !keys_are_known(record, object, error))
 		goto wrong;
 	for (const struct record_field *field = record->fields; field->name; field++)
-		if (!(field->flags & RECORD_NO_JSON) &&
-		    !record_field_from_json(record, field, object, data, error))
+		if (!record_field_from_json(record, field, object, data, error))
 			goto wrong;
 	return true;
 wrong:

@@ -3,7 +3,7 @@
 
 #include "common/sqlite/database_private.h"
 
-G_DEFINE_QUARK(virtbed-database, database_error)
+G_DEFINE_QUARK(virtbed - database, database_error)
 
 /* Errors. */
 
@@ -33,7 +33,8 @@ static enum database_error translate(sqlite3 *handle, int code)
 void database_fail(struct database *database, int code, const char *doing, GError **error)
 {
 	const enum database_error translated = translate(database->handle, code);
-	const char *text = database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code);
+	const char *text =
+		database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code);
 
 	if (translated == DATABASE_ERROR_FULL)
 		g_set_error(error, DATABASE_ERROR, translated,
@@ -66,7 +67,8 @@ static int open_file(struct database *database, const char *name, int flags, int
 		return code;
 	sqlite3_extended_result_codes(database->handle, 1);
 	sqlite3_busy_timeout(database->handle, busy_ms);
-	return sqlite3_exec(database->handle, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+	return sqlite3_exec(database->handle, "SELECT count(*) FROM sqlite_master", NULL, NULL,
+			    NULL);
 }
 
 /*
@@ -99,11 +101,11 @@ struct database *database_open(const struct database_kind *kind, const char *pat
 	database->path = g_strdup(path);
 	database->name = kind->noun ? g_strdup_printf("%s '%s'", kind->noun, path) : g_strdup(path);
 	database->statements = g_hash_table_new_full(NULL, NULL, NULL, database_finalize);
-	database->tables = g_hash_table_new_full(NULL, NULL, NULL, database_table_free);
 	code = open_file(database, path,
 			 SQLITE_OPEN_READWRITE | (mode == DATABASE_CREATE ? SQLITE_OPEN_CREATE : 0),
 			 busy_ms);
-	if (mode == DATABASE_READ && ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY))
+	if (mode == DATABASE_READ &&
+	    ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY))
 		code = open_immutable(database, busy_ms);
 	if (code == SQLITE_OK)
 		return g_steal_pointer(&database);
@@ -116,7 +118,7 @@ void database_close(struct database *database)
 	if (!database)
 		return;
 	g_hash_table_unref(database->statements);
-	g_hash_table_unref(database->tables);
+	g_clear_pointer(&database->tables, g_hash_table_unref);
 	sqlite3_close(database->handle);
 	g_free(database->path);
 	g_free(database->name);
@@ -138,11 +140,6 @@ const char *database_path(const struct database *database)
 	return database->path;
 }
 
-const char *database_name(const struct database *database)
-{
-	return database->name;
-}
-
 const char *database_last_error(const struct database *database)
 {
 	return sqlite3_errmsg(database->handle);
@@ -156,122 +153,6 @@ sqlite3 *database_handle(struct database *database)
 void database_set_busy(struct database *database, int busy_ms)
 {
 	sqlite3_busy_timeout(database->handle, busy_ms);
-}
-
-/* Migration. */
-
-/* Reads an integer with a PRAGMA or query. Returns a result code of SQLite. */
-static int read_integer(struct database *database, const char *sql, int64_t *ret_value)
-{
-	sqlite3_stmt *statement = NULL;
-	int code = sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL);
-
-	if (code == SQLITE_OK) {
-		code = sqlite3_step(statement);
-		if (code == SQLITE_ROW) {
-			*ret_value = sqlite3_column_int64(statement, 0);
-			code = SQLITE_OK;
-		}
-	}
-	sqlite3_finalize(statement);
-	return code;
-}
-
-/* Whether the file needs the step to `version`. */
-static bool is_wanted(struct database *database, int version)
-{
-	const char *wanted = database->kind->steps[version].wanted;
-	int64_t value = 1;
-
-	if (wanted && read_integer(database, wanted, &value) != SQLITE_OK)
-		return true; /* the step will fail too, with the reason */
-	return value > 0;
-}
-
-bool database_identify(struct database *database, bool create, GError **error)
-{
-	const struct database_kind *kind = database->kind;
-	int64_t application = 0;
-	int64_t version = 0;
-	int64_t tables = 0;
-	int code = read_integer(database, "PRAGMA application_id", &application);
-
-	if (code == SQLITE_OK)
-		code = read_integer(database, "PRAGMA user_version", &version);
-	if (code == SQLITE_OK)
-		code = read_integer(database, "SELECT count(*) FROM sqlite_master", &tables);
-	if (code != SQLITE_OK) {
-		database_fail(database, code, "read the file", error);
-		return false;
-	}
-	if (create && application == 0 && version == 0 && tables == 0)
-		return true;
-	if (application != kind->application_id) {
-		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s: not %s", database->name,
-			    kind->what);
-		return false;
-	}
-	if (version < (kind->application_id ? 1 : 0) || version > kind->version) {
-		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_SCHEMA,
-			    "%s: written with schema %d, %s knows %d%s", database->name, (int)version,
-			    kind->reader, kind->version, kind->newer);
-		return false;
-	}
-	database->version = (int)version;
-	return true;
-}
-
-bool database_migrate(struct database *database, GError **error)
-{
-	const struct database_kind *kind = database->kind;
-	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
-
-	if (database->version == kind->version)
-		return true;
-	for (int version = database->version + 1; version <= kind->version; version++) {
-		g_string_append(sql, kind->steps[version].before ?: "");
-		for (const struct record *const *record = kind->records; *record; record++)
-			database_append_schema(sql, *record, version);
-		if (kind->steps[version].sql && is_wanted(database, version))
-			g_string_append(sql, kind->steps[version].sql);
-	}
-	if (kind->application_id)
-		g_string_append_printf(sql, "PRAGMA application_id = %d; ", kind->application_id);
-	g_string_append_printf(sql, "PRAGMA user_version = %d; COMMIT", kind->version);
-	if (database_exec(database, sql->str, "create the tables", error)) {
-		database->version = kind->version;
-		return true;
-	}
-	database_rollback(database);
-	return false;
-}
-
-bool database_check(struct database *database, const char *sql, GError **error)
-{
-	sqlite3_stmt *statement = NULL;
-	int code = sqlite3_prepare_v2(database->handle, sql ?: "PRAGMA quick_check(1)", -1,
-				      &statement, NULL);
-	bool sound = false;
-
-	if (code == SQLITE_OK)
-		code = sqlite3_step(statement);
-	if (code == SQLITE_ROW) {
-		g_autofree char *text = g_strdup((const char *)sqlite3_column_text(statement, 0));
-
-		sound = g_strcmp0(text, "ok") == 0;
-		if (text)
-			g_strdelimit(text, "\n", ' ');
-		if (!sound)
-			g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_CORRUPT,
-				    "%s: damaged or truncated: %s%s", database->name, text ?: "?",
-				    database->kind->cure);
-	} else if (code == SQLITE_DONE) {
-		sound = true;
-	} else {
-		database_fail(database, code, "check the file", error);
-	}
-	sqlite3_finalize(statement);
-	return sound;
 }
 
 /* Statements and transactions. */
@@ -321,17 +202,17 @@ void database_rollback(struct database *database)
 
 struct database_value database_text(const char *value)
 {
-	return (struct database_value){.type = DATABASE_TEXT, .text = value};
+	return (struct database_value){ .type = DATABASE_TEXT, .text = value };
 }
 
 struct database_value database_integer(int64_t value)
 {
-	return (struct database_value){.type = DATABASE_INTEGER, .integer = value};
+	return (struct database_value){ .type = DATABASE_INTEGER, .integer = value };
 }
 
 struct database_value database_real(double value)
 {
-	return (struct database_value){.type = DATABASE_REAL, .real = value};
+	return (struct database_value){ .type = DATABASE_REAL, .real = value };
 }
 
 void database_bind(sqlite3_stmt *statement, int column, struct database_value value)
@@ -433,4 +314,50 @@ bool database_run(struct database *database, sqlite3_stmt *statement, const char
 		database_fail(database, code, doing, error);
 	sqlite3_reset(statement);
 	return code == SQLITE_DONE || code == SQLITE_ROW;
+}
+
+/* The values of a row in order. */
+
+struct database_cursor database_reading(sqlite3_stmt *statement)
+{
+	return (struct database_cursor){ statement, 0 };
+}
+
+const char *database_peek_text(struct database_cursor *cursor)
+{
+	return (const char *)sqlite3_column_text(cursor->statement, cursor->next++);
+}
+
+char *database_get_text(struct database_cursor *cursor)
+{
+	const char *text = database_peek_text(cursor);
+
+	return text ? g_utf8_make_valid(text, -1) : NULL;
+}
+
+int64_t database_get_integer(struct database_cursor *cursor)
+{
+	return sqlite3_column_int64(cursor->statement, cursor->next++);
+}
+
+uint32_t database_get_count(struct database_cursor *cursor)
+{
+	const int64_t value = database_get_integer(cursor);
+
+	return value < 0 || value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+bool database_is_null(const struct database_cursor *cursor)
+{
+	return sqlite3_column_type(cursor->statement, cursor->next) == SQLITE_NULL;
+}
+
+double database_get_real(struct database_cursor *cursor)
+{
+	const double value = database_is_null(cursor)
+				     ? (double)NAN
+				     : sqlite3_column_double(cursor->statement, cursor->next);
+
+	cursor->next++;
+	return value;
 }

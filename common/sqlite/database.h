@@ -39,30 +39,32 @@ struct database_step {
 
 /* What a kind of file is. */
 struct database_kind {
-	const char *noun;          /* in errors before the path in quotes, "state"; NULL: the path alone */
-	const char *what;          /* in errors: "a store of virtbed" */
-	const char *reader;        /* in errors: "this virtbed" */
-	const char *newer;         /* in errors about a later version: "; use the newer virtbed" */
-	const char *cure;          /* in errors about damage: "; put a copy of it back" */
-	int32_t application_id;    /* PRAGMA application_id of the file; 0: none */
-	int version;               /* of the schema that this program writes */
-	const struct database_step *steps;   /* version + 1 elements; [0] is not used */
-	const struct record *const *records; /* NULL-terminated; tables in the order in which they are made */
+	const char *noun;   /* in errors before the path in quotes, "state"; NULL: the path alone */
+	const char *what;   /* in errors: "a store of virtbed" */
+	const char *reader; /* in errors: "this virtbed" */
+	const char *newer;  /* in errors about a later version: "; use the newer virtbed" */
+	const char *cure;   /* in errors about damage: "; put a copy of it back" */
+	int32_t application_id;            /* PRAGMA application_id of the file; 0: none */
+	int version;                       /* of the schema that this program writes */
+	const struct database_step *steps; /* version + 1 elements; [0] is not used */
+	const struct record *const
+		*records; /* NULL-terminated; tables in the order in which they are made */
 };
 
 /* How a file is opened. */
 enum database_mode {
-	DATABASE_READ = 0, /* it must be there; without write permission for its directory it is opened read-only */
-	DATABASE_WRITE,    /* it must be there and writable */
-	DATABASE_CREATE,   /* it is made if it is missing */
+	DATABASE_READ =
+		0, /* it must be there; without write permission for its directory it is opened read-only */
+	DATABASE_WRITE,  /* it must be there and writable */
+	DATABASE_CREATE, /* it is made if it is missing */
 };
 
 /*
  * Opens the file `path` for one thread. `busy_ms`: how long it waits for locks of other connections. Returns NULL with
  * `error`.
  */
-struct database *database_open(const struct database_kind *kind, const char *path, enum database_mode mode,
-			       int busy_ms, GError **error);
+struct database *database_open(const struct database_kind *kind, const char *path,
+			       enum database_mode mode, int busy_ms, GError **error);
 /* Rolls an open transaction back. NULL is allowed. */
 void database_close(struct database *database);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(database_t, database_close)
@@ -84,8 +86,6 @@ int database_version(const struct database *database);
 /* For a second connection to a file whose version is known. */
 void database_set_version(struct database *database, int version);
 const char *database_path(const struct database *database);
-/* The file as errors name it. */
-const char *database_name(const struct database *database);
 /* SQLite's text about the last failure. */
 const char *database_last_error(const struct database *database);
 /* For what has no function here, such as sqlite3_changes(). */
@@ -115,7 +115,7 @@ struct database_value {
 	union {
 		const char *text; /* NULL is NULL; it must stay valid until the statement has run */
 		int64_t integer;
-		double real;      /* NAN is NULL */
+		double real; /* NAN is NULL */
 	};
 };
 struct database_value database_text(const char *value);
@@ -127,12 +127,13 @@ struct database_value database_real(double value);
  * DATABASE_ARGS(run, host, 1.5).
  */
 #define DATABASE_ARGS(...)                                                                         \
-	DATABASE_ARRAY_(DATABASE_PICK_(__VA_ARGS__, DATABASE_6_, DATABASE_5_, DATABASE_4_, DATABASE_3_,  \
-				       DATABASE_2_, DATABASE_1_, )(__VA_ARGS__))
+	DATABASE_ARRAY_(DATABASE_PICK_(__VA_ARGS__, DATABASE_6_, DATABASE_5_, DATABASE_4_,         \
+				       DATABASE_3_, DATABASE_2_, DATABASE_1_, )(__VA_ARGS__))
 #define DATABASE_NO_ARGS NULL, 0
 #define DATABASE_ARRAY_(...)                                                                       \
-	(const struct database_value[]){__VA_ARGS__},                                              \
-		sizeof((const struct database_value[]){__VA_ARGS__}) / sizeof(struct database_value)
+	(const struct database_value[]){ __VA_ARGS__ },                                            \
+		sizeof((const struct database_value[]){ __VA_ARGS__ }) /                           \
+			sizeof(struct database_value)
 #define DATABASE_PICK_(a_, b_, c_, d_, e_, f_, picked_, ...) picked_
 #define DATABASE_1_(a_)                                                                            \
 	_Generic((a_), char *: database_text, const char *: database_text, double: database_real,   \
@@ -184,26 +185,36 @@ double database_get_real(struct database_cursor *cursor);
 bool database_is_null(const struct database_cursor *cursor);
 
 /* Inserts a row, or replaces the one with the same key. `doing` as "store a task". O(log rows). */
-bool database_put(struct database *database, const struct record *record, const void *data, const char *doing,
-		  GError **error);
-/* As database_put(), and sets *ret_rowid (may be NULL); a row with the same key is an error. */
-bool database_add(struct database *database, const struct record *record, const void *data, int64_t *ret_rowid,
+bool database_put(struct database *database, const struct record *record, const void *data,
 		  const char *doing, GError **error);
-/* Executes `sql`, such as an INSERT with a condition, with all columns of `record` in order as its arguments. */
-bool database_put_by(struct database *database, const char *sql, const struct record *record, const void *data,
+/* As database_put(), and sets *ret_rowid (may be NULL); a row with the same key is an error. */
+bool database_add(struct database *database, const struct record *record, const void *data,
+		  int64_t *ret_rowid, const char *doing, GError **error);
+/*
+ * Writes all columns of the row with the same key; no error if there is none. Other than
+ * database_put() it leaves the row's key alone, so rows of other tables that refer to it are not
+ * visited. O(log rows).
+ */
+bool database_update(struct database *database, const struct record *record, const void *data,
 		     const char *doing, GError **error);
+/* Executes `sql`, such as an INSERT with a condition, with all columns of `record` in order as its arguments. */
+bool database_put_by(struct database *database, const char *sql, const struct record *record,
+		     const void *data, const char *doing, GError **error);
 /*
  * The rows of `record`'s table that fulfil `rest`, such as "WHERE run = ? ORDER BY task", a text that lives as long as the
  * database, with its arguments (DATABASE_ARGS(run, task)): GPtrArray of structures, each freed by record->free. Columns of a later version than
  * the file's are null; a file without the table has no rows. NULL with `error`.
  */
 GPtrArray *database_list(struct database *database, const struct record *record, const char *rest,
-			 const struct database_value *arguments, size_t count, const char *doing, GError **error);
+			 const struct database_value *arguments, size_t count, const char *doing,
+			 GError **error);
 /* As database_list(), for a whole SELECT with the columns of `record` in order, a text as for database_query(). */
 GPtrArray *database_list_by(struct database *database, const char *sql, const struct record *record,
-			    const struct database_value *arguments, size_t count, const char *doing, GError **error);
+			    const struct database_value *arguments, size_t count, const char *doing,
+			    GError **error);
 /* The present row of a statement whose columns are those of `record` in order; `data` is uninitialised. */
 void database_read_record(sqlite3_stmt *statement, const struct record *record, void *data);
 /* As database_list(), for one row; NULL without `error`: there is none. The caller frees with record_free(). */
 void *database_get(struct database *database, const struct record *record, const char *rest,
-		   const struct database_value *arguments, size_t count, const char *doing, GError **error);
+		   const struct database_value *arguments, size_t count, const char *doing,
+		   GError **error);

@@ -2,75 +2,7 @@
 #include "common/record/record_private.h"
 #include "common/sqlite/database_private.h"
 
-/* The values of a row in order. */
-
-struct database_cursor database_reading(sqlite3_stmt *statement)
-{
-	return (struct database_cursor){statement, 0};
-}
-
-const char *database_peek_text(struct database_cursor *cursor)
-{
-	return (const char *)sqlite3_column_text(cursor->statement, cursor->next++);
-}
-
-char *database_get_text(struct database_cursor *cursor)
-{
-	const char *text = database_peek_text(cursor);
-
-	return text ? g_utf8_make_valid(text, -1) : NULL;
-}
-
-int64_t database_get_integer(struct database_cursor *cursor)
-{
-	return sqlite3_column_int64(cursor->statement, cursor->next++);
-}
-
-uint32_t database_get_count(struct database_cursor *cursor)
-{
-	const int64_t value = database_get_integer(cursor);
-
-	return value < 0 || value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
-}
-
-bool database_is_null(const struct database_cursor *cursor)
-{
-	return sqlite3_column_type(cursor->statement, cursor->next) == SQLITE_NULL;
-}
-
-double database_get_real(struct database_cursor *cursor)
-{
-	const double value = database_is_null(cursor)
-				     ? (double)NAN
-				     : sqlite3_column_double(cursor->statement, cursor->next);
-
-	cursor->next++;
-	return value;
-}
-
 /* Records as rows. */
-
-static void add_columns(GArray *columns, const struct record *record, size_t base)
-{
-	for (const struct record_field *field = record->fields; field->name; field++) {
-		const struct database_column column = {field, base};
-
-		if (field->flags & RECORD_NO_COLUMN)
-			continue;
-		if (field->type == RECORD_STRUCT)
-			add_columns(columns, field->of, base + field->offset);
-		else
-			g_array_append_val(columns, column);
-	}
-}
-
-GArray *database_columns(const struct record *record)
-{
-	GArray *columns = g_array_new(FALSE, FALSE, sizeof(struct database_column));
-
-	add_columns(columns, record, 0);
-	return columns;
-}
 
 static void put_column(sqlite3_stmt *statement, int at, const struct database_column *column,
 		       const void *data)
@@ -79,10 +11,10 @@ static void put_column(sqlite3_stmt *statement, int at, const struct database_co
 	const char *structure = (const char *)data + column->base;
 	const void *place = record_place(field, structure);
 
-	if (record_is_null(field, structure))
+	if (field->type == RECORD_REAL)
+		sqlite3_bind_double(statement, at, *(const double *)place); /* NAN is NULL */
+	else if (record_is_null(field, structure))
 		sqlite3_bind_null(statement, at);
-	else if (field->type == RECORD_REAL)
-		sqlite3_bind_double(statement, at, *(const double *)place);
 	else if (field->type == RECORD_TEXT)
 		sqlite3_bind_text(statement, at, *(char *const *)place, -1, SQLITE_STATIC);
 	else if (field->type == RECORD_U32)
@@ -92,7 +24,8 @@ static void put_column(sqlite3_stmt *statement, int at, const struct database_co
 	else if (field->type == RECORD_BOOL)
 		sqlite3_bind_int64(statement, at, *(const bool *)place);
 	else if (field->type == RECORD_WORD)
-		sqlite3_bind_text(statement, at, field->words[*(const int *)place], -1, SQLITE_STATIC);
+		sqlite3_bind_text(statement, at, field->words[*(const int *)place], -1,
+				  SQLITE_STATIC);
 	else
 		g_assert_not_reached();
 }
@@ -135,91 +68,35 @@ static void get_column(struct database_cursor *cursor, const struct database_col
 
 /* Tables. */
 
-static const char *column_type(enum record_type type)
+/* What is prepared for the table of a record. */
+struct database_table {
+	const struct record *record;
+	GArray *columns; /* of struct database_column, in the order of the table */
+	guint present;   /* how many columns the file has; the others are of later versions */
+	sqlite3_stmt *put, *add, *update;
+	GHashTable *queries; /* rest of a SELECT, by its address -> sqlite3_stmt */
+};
+
+static void table_free(void *data)
 {
-	switch (type) {
-	case RECORD_REAL:
-		return "REAL";
-	case RECORD_TEXT:
-	case RECORD_WORD:
-		return "TEXT";
-	default:
-		return "INTEGER";
-	}
+	struct database_table *table = data;
+
+	sqlite3_finalize(table->put);
+	sqlite3_finalize(table->add);
+	sqlite3_finalize(table->update);
+	g_hash_table_unref(table->queries);
+	g_array_unref(table->columns);
+	g_free(table);
 }
 
-static void append_column(GString *sql, const struct record *record,
-			  const struct record_field *field)
-{
-	g_string_append_printf(sql, "%s %s", field->name, column_type(field->type));
-	if (record->rowid && field->flags & RECORD_KEY)
-		g_string_append(sql, " PRIMARY KEY");
-	else if (field->null == RECORD_NULL_NEVER && !(field->flags & RECORD_NULLABLE))
-		g_string_append(sql, " NOT NULL");
-	if (field->sql_default)
-		g_string_append_printf(sql, " DEFAULT %s", field->sql_default);
-	if (field->references)
-		g_string_append_printf(sql, " REFERENCES %s", field->references);
-}
-
-static void append_key(GString *sql, const struct record *record, const GArray *columns)
-{
-	const char *before = "";
-
-	g_string_append_printf(sql, ", PRIMARY KEY (%s", record->key ?: "");
-	for (guint i = 0; !record->key && i < columns->len; i++) {
-		const struct record_field *field =
-			g_array_index(columns, struct database_column, i).field;
-
-		if (!(field->flags & RECORD_KEY))
-			continue;
-		g_string_append_printf(sql, "%s%s", before, field->name);
-		before = ", ";
-	}
-	g_string_append(sql, ")) WITHOUT ROWID;");
-}
-
-/* The first version of the schema in which the column exists. */
-static int column_since(const struct record *record, const struct record_field *field)
-{
-	return (int)MAX(record->since, field->since);
-}
-
-void database_append_schema(GString *sql, const struct record *record, int version)
-{
-	g_autoptr(GArray) columns = database_columns(record);
-	const bool is_new = (int)record->since == version;
-	const char *before = "";
-
-	if (is_new)
-		g_string_append_printf(sql, "CREATE TABLE %s (", record->table);
-	for (guint i = 0; i < columns->len; i++) {
-		const struct record_field *field =
-			g_array_index(columns, struct database_column, i).field;
-
-		if (column_since(record, field) != version)
-			continue;
-		if (is_new)
-			g_string_append_printf(sql, "%s ", before);
-		else
-			g_string_append_printf(sql, "ALTER TABLE %s ADD COLUMN ", record->table);
-		append_column(sql, record, field);
-		if (!is_new)
-			g_string_append_c(sql, ';');
-		before = ",";
-	}
-	if (is_new && record->constraint)
-		g_string_append_printf(sql, ", %s", record->constraint);
-	if (is_new && record->rowid)
-		g_string_append(sql, ");");
-	else if (is_new)
-		append_key(sql, record, columns);
-}
-
+/* The table of `record`, borrowed. */
 static struct database_table *table_of(struct database *database, const struct record *record)
 {
-	struct database_table *table = g_hash_table_lookup(database->tables, record);
+	struct database_table *table;
 
+	if (!database->tables)
+		database->tables = g_hash_table_new_full(NULL, NULL, NULL, table_free);
+	table = g_hash_table_lookup(database->tables, record);
 	if (table)
 		return table;
 	table = g_new0(struct database_table, 1);
@@ -227,23 +104,12 @@ static struct database_table *table_of(struct database *database, const struct r
 	table->columns = database_columns(record);
 	table->queries = g_hash_table_new_full(NULL, NULL, NULL, database_finalize);
 	while (table->present < table->columns->len &&
-	       column_since(record, g_array_index(table->columns, struct database_column,
-						  table->present)
-					    .field) <= database->version)
+	       database_column_since(
+		       record, g_array_index(table->columns, struct database_column, table->present)
+				       .field) <= database->version)
 		table->present++;
 	g_hash_table_insert(database->tables, (void *)record, table);
 	return table;
-}
-
-void database_table_free(void *data)
-{
-	struct database_table *table = data;
-
-	sqlite3_finalize(table->put);
-	sqlite3_finalize(table->add);
-	g_hash_table_unref(table->queries);
-	g_array_unref(table->columns);
-	g_free(table);
 }
 
 /* Prepares "VERB INTO table VALUES (?, ...)" unless it is prepared. */
@@ -265,8 +131,8 @@ static bool prepare_insert(struct database *database, const struct database_tabl
 static void put_row(sqlite3_stmt *statement, const GArray *columns, const void *data)
 {
 	for (guint i = 0; i < columns->len; i++)
-		put_column(statement, (int)i + 1, &g_array_index(columns, struct database_column, i),
-			   data);
+		put_column(statement, (int)i + 1,
+			   &g_array_index(columns, struct database_column, i), data);
 }
 
 bool database_put_by(struct database *database, const char *sql, const struct record *record,
@@ -300,13 +166,49 @@ bool database_add(struct database *database, const struct record *record, const 
 		return false;
 	put_row(table->add, table->columns, data);
 	for (guint i = 0; record->rowid && i < table->columns->len; i++)
-		if (g_array_index(table->columns, struct database_column, i).field->flags & RECORD_KEY)
+		if (g_array_index(table->columns, struct database_column, i).field->flags &
+		    RECORD_KEY)
 			sqlite3_bind_null(table->add, (int)i + 1);
 	if (!database_run(database, table->add, doing, error))
 		return false;
 	if (ret_rowid)
 		*ret_rowid = sqlite3_last_insert_rowid(database->handle);
 	return true;
+}
+
+/* Prepares "UPDATE table SET column = ?2, ... WHERE key = ?1 ..." unless it is prepared. */
+static bool prepare_update(struct database *database, struct database_table *table, GError **error)
+{
+	g_autoptr(GString) sql = g_string_new(NULL);
+	g_autoptr(GString) where = g_string_new(NULL);
+
+	if (table->update)
+		return true;
+	g_string_append_printf(sql, "UPDATE %s", table->record->table);
+	for (guint i = 0, set = 0; i < table->columns->len; i++) {
+		const struct record_field *field =
+			g_array_index(table->columns, struct database_column, i).field;
+
+		if (field->flags & RECORD_KEY)
+			g_string_append_printf(where, " %s %s = ?%u", where->len ? "AND" : "WHERE",
+					       field->name, i + 1);
+		else
+			g_string_append_printf(sql, "%s %s = ?%u", set++ ? "," : " SET",
+					       field->name, i + 1);
+	}
+	g_string_append(sql, where->str);
+	return database_prepare(database, sql->str, &table->update, error);
+}
+
+bool database_update(struct database *database, const struct record *record, const void *data,
+		     const char *doing, GError **error)
+{
+	struct database_table *table = table_of(database, record);
+
+	if (!prepare_update(database, table, error))
+		return false;
+	put_row(table->update, table->columns, data);
+	return database_run(database, table->update, doing, error);
 }
 
 /* Prepares "SELECT columns FROM table rest" unless it is prepared; borrowed. */
@@ -335,7 +237,7 @@ static sqlite3_stmt *select_from(struct database *database, struct database_tabl
 /* The rows of a statement without bindings, whose columns are the first ones of the table. */
 static GPtrArray *list_rows(struct database *database, const struct database_table *table,
 			    sqlite3_stmt *statement, const struct database_value *arguments,
-			    size_t count,			    const char *doing, GError **error)
+			    size_t count, const char *doing, GError **error)
 {
 	g_autoptr(GPtrArray) rows = record_list_new(table->record);
 	int code;
@@ -347,8 +249,8 @@ static GPtrArray *list_rows(struct database *database, const struct database_tab
 		void *row = record_new(table->record);
 
 		for (guint i = 0; i < table->present; i++)
-			get_column(&cursor, &g_array_index(table->columns, struct database_column, i),
-				   row);
+			get_column(&cursor,
+				   &g_array_index(table->columns, struct database_column, i), row);
 		g_ptr_array_add(rows, row);
 	}
 	if (code != SQLITE_DONE)
@@ -358,7 +260,8 @@ static GPtrArray *list_rows(struct database *database, const struct database_tab
 }
 
 GPtrArray *database_list(struct database *database, const struct record *record, const char *rest,
-			 const struct database_value *arguments, size_t count, const char *doing, GError **error)
+			 const struct database_value *arguments, size_t count, const char *doing,
+			 GError **error)
 {
 	struct database_table *table = table_of(database, record);
 	sqlite3_stmt *statement;
@@ -366,11 +269,13 @@ GPtrArray *database_list(struct database *database, const struct record *record,
 	if (!table->present)
 		return record_list_new(record);
 	statement = select_from(database, table, rest, error);
-	return statement ? list_rows(database, table, statement, arguments, count, doing, error) : NULL;
+	return statement ? list_rows(database, table, statement, arguments, count, doing, error)
+			 : NULL;
 }
 
 GPtrArray *database_list_by(struct database *database, const char *sql, const struct record *record,
-			    const struct database_value *arguments, size_t count, const char *doing, GError **error)
+			    const struct database_value *arguments, size_t count, const char *doing,
+			    GError **error)
 {
 	struct database_table *table = table_of(database, record);
 	sqlite3_stmt *statement;
@@ -378,7 +283,8 @@ GPtrArray *database_list_by(struct database *database, const char *sql, const st
 	if (!table->present)
 		return record_list_new(record);
 	statement = database_query(database, sql, DATABASE_NO_ARGS, error);
-	return statement ? list_rows(database, table, statement, arguments, count, doing, error) : NULL;
+	return statement ? list_rows(database, table, statement, arguments, count, doing, error)
+			 : NULL;
 }
 
 void database_read_record(sqlite3_stmt *statement, const struct record *record, void *data)
@@ -387,13 +293,15 @@ void database_read_record(sqlite3_stmt *statement, const struct record *record, 
 
 	record_init(record, data);
 	for (const struct record_field *field = record->fields; field->name; field++)
-		get_column(&cursor, &(struct database_column){field, 0}, data);
+		get_column(&cursor, &(struct database_column){ field, 0 }, data);
 }
 
 void *database_get(struct database *database, const struct record *record, const char *rest,
-		   const struct database_value *arguments, size_t count, const char *doing, GError **error)
+		   const struct database_value *arguments, size_t count, const char *doing,
+		   GError **error)
 {
-	g_autoptr(GPtrArray) rows = database_list(database, record, rest, arguments, count, doing, error);
+	g_autoptr(GPtrArray) rows =
+		database_list(database, record, rest, arguments, count, doing, error);
 
 	return rows && rows->len ? g_ptr_array_steal_index(rows, 0) : NULL;
 }

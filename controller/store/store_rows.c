@@ -39,7 +39,7 @@ bool store_add_run(struct store *store, struct store_run *run, GError **error)
 
 bool store_update_run(struct store *store, const struct store_run *run, GError **error)
 {
-	return database_put(store->database, &store_run_record, run, "update a run", error);
+	return database_update(store->database, &store_run_record, run, "update a run", error);
 }
 
 GPtrArray *store_runs(struct store *store, GError **error)

@@ -45,7 +45,7 @@ static const char sample_key[] =
 	" FROM temp.renamed GROUP BY " key ", policy_now;"                                            \
 	"DROP TABLE temp.renamed;"
 
-/* Policies of Pair have other names since version 10, but snapshots keep those that they were recorded with. */
+/* Version 10 renames the policies of Pair. Snapshots keep the names of their time. */
 static const char pair_names[] =
 	"UPDATE run SET policy = " STORE_POLICY_SINCE_10 ";"
 	RENAME_PAIRS_OF_SUMS("energy_day", "run, day, host",

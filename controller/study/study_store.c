@@ -73,7 +73,7 @@ static const struct record row_record = {.name = "row", .size = sizeof(struct st
 
 static const struct database_kind kind = {.what = "a study", .reader = "this virtbed", .newer = "", .cure = ""};
 
-/* Converts an error of SQLite into `code`. */
+/* Sets `error` to `code` with the text of `reason`, which is freed. Returns false. */
 static bool fail(enum study_error code, GError *reason, GError **error)
 {
 	g_set_error_literal(error, STUDY_ERROR, code, reason->message);
@@ -137,8 +137,7 @@ struct study_store *study_store_open(const char *dir, const char *identity, cons
 				     GError **error)
 {
 	g_autoptr(study_store_t) store = g_new0(struct study_store, 1);
-	g_autoptr(GError) reason = NULL;
-	GError *broken = NULL;
+	GError *reason = NULL;
 
 	store->path = g_build_filename(dir, STUDY_FILE, NULL);
 	if (identity) {
@@ -150,13 +149,13 @@ struct study_store *study_store_open(const char *dir, const char *identity, cons
 	}
 	if (identity ? !read_file_check_if_there(store->path, READ_FILE_ANY_SIZE, &reason)
 		     : !read_file_check(store->path, READ_FILE_ANY_SIZE, &reason)) {
-		g_set_error_literal(error, STUDY_ERROR, STUDY_ERROR_OPEN, reason->message);
+		fail(STUDY_ERROR_OPEN, reason, error);
 		return NULL;
 	}
 	store->database = database_open(&kind, store->path, identity ? DATABASE_CREATE : DATABASE_WRITE,
-					BUSY_TIMEOUT_MS, &broken);
+					BUSY_TIMEOUT_MS, &reason);
 	if (!store->database) {
-		fail(STUDY_ERROR_OPEN, broken, error);
+		fail(STUDY_ERROR_OPEN, reason, error);
 		return NULL;
 	}
 	return identify(store, identity, config, error) ? g_steal_pointer(&store) : NULL;

@@ -132,6 +132,7 @@ static void test_rows(void)
 	g_autoptr(database_t) database = open_as(&present, "rows", 3, &error);
 	g_autofree char *schema = NULL;
 	g_autoptr(GPtrArray) rows = NULL;
+	g_autoptr(GPtrArray) runs = NULL;
 	struct task second = {.run = 1, .task = 2, .where = {.at_s = (double)NAN}};
 	struct run run = {.policy = (char *)"fcfs", .energy_j = 3};
 	struct task *found;
@@ -148,6 +149,13 @@ static void test_rows(void)
 	g_assert_true(database_put(database, &task_record, &example, "store a task", &error));
 	g_assert_true(database_put(database, &task_record, &second, "store a task", &error));
 	g_assert_true(database_put(database, &task_record, &second, "store a task", &error));
+	run.policy = (char *)"easy";
+	g_assert_true(database_update(database, &run_record, &run, "update a run", &error));
+	runs = database_list(database, &run_record, "ORDER BY run", DATABASE_NO_ARGS, "read runs", &error);
+	g_assert_cmpuint(runs->len, ==, 1);
+	g_assert_true(record_equal(&run_record, runs->pdata[0], &run));
+	run.run = 7;
+	g_assert_true(database_update(database, &run_record, &run, "update a run", &error));
 	rows = database_list(database, &task_record, BY_TASK, DATABASE_ARGS(1), "read tasks", &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(rows->len, ==, 2);

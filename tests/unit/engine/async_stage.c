@@ -11,7 +11,7 @@
 #define DURATION_S 100
 #define TASKS_MAX 8
 
-/* The policy continues when it is told to; the engine's thread knows when it stands. */
+/* A gate in the policy: the policy waits at it, and the test opens it. */
 static struct {
 	GMutex mutex;
 	GCond cond;

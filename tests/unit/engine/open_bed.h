@@ -29,7 +29,7 @@ struct open_caller {
 	uint32_t tries[OPEN_TASKS_MAX], attempts[OPEN_TASKS_MAX]; /* migrations of the attempt */
 };
 
-/* The backend's operations of a caller, and its wait() for those that wrap it. */
+/* A backend whose events come from the test. open_caller_wait() is its wait(). */
 extern const struct backend_ops open_caller_ops;
 void open_caller_wait(struct backend *backend, double until_s, struct backend_event *ret_event);
 
