@@ -24,8 +24,8 @@ enum record_type {
 	RECORD_JSON,     /* json_t *, owned: any value */
 	RECORD_STRUCT,   /* a structure of `of`, embedded */
 	RECORD_NUMBERS,  /* uint32_t *, owned, with its uint32_t count at count_offset */
-	RECORD_ARRAY, /* pointer to an array of structures of `of`, owned, with its uint32_t count at count_offset */
-	RECORD_LIST, /* GPtrArray * of structures of `of`, owned; `of` has a `free` */
+	RECORD_ARRAY,    /* array of structures of `of`, owned, with its uint32_t count as above */
+	RECORD_LIST,     /* GPtrArray * of structures of `of`, owned; `of` has a `free` */
 };
 
 /* Which value of a field stands for null, and for a key that is absent. */
@@ -53,17 +53,17 @@ struct record_field {
 	enum record_null null;
 	unsigned flags;
 	size_t offset; /* of the field in the structure */
-	size_t count_offset; /* RECORD_NUMBERS, RECORD_ARRAY; two fields may share a count and are then equally long */
-	double min,
-		max; /* of a number, or of each in RECORD_NUMBERS; both 0: what the type holds */
-	uint32_t longest; /* entries of a list at the most; 0: RECORD_LONGEST */
-	unsigned
-		since; /* SQLite: the first version of the schema with this column; 0: as the table */
-	const char *references; /* SQLite: the table whose row this names; NULL: none */
-	const char *
-		sql_default; /* SQLite: of a column that is added to a table which exists, as "0"; NULL: none */
+	/* of a list of numbers or structures; two fields may share a count and are then equally long */
+	size_t count_offset;
+	double min, max;          /* of a number, or of each in a list; both 0: what the type holds */
+	uint32_t longest;         /* entries of a list at the most; 0: RECORD_LONGEST */
 	const char *const *words; /* RECORD_WORD: NULL-terminated */
 	const struct record *of;  /* RECORD_STRUCT, RECORD_ARRAY, RECORD_LIST */
+	/* SQLite. The first version of the schema with this column; 0: as the table. */
+	unsigned since;
+	const char *references; /* the table whose row this names; NULL: none */
+	/* of a column that is added to a table which exists, as "0"; NULL: none */
+	const char *sql_default;
 };
 
 #define RECORD_LONGEST 65536
@@ -73,14 +73,16 @@ struct record {
 	const char *name; /* what one is called in errors, such as "suspension of a task" */
 	size_t size;      /* of the structure */
 	const struct record_field *fields; /* the last one has no name */
-	bool open; /* unknown keys are ignored, as of a peer of a later version; else refused */
+	/* unknown keys are ignored, as of a peer of a later version; else refused */
+	bool open;
 	GDestroyNotify free; /* frees one; for RECORD_LIST and database_list() */
-	const char *table;   /* SQLite; NULL: none */
-	unsigned since;      /* SQLite: the first version of the schema with the table */
-	bool rowid;          /* SQLite: not WITHOUT ROWID; the field of RECORD_KEY is the row id */
-	const char *
-		key; /* SQLite: the primary key where it is not in the order of the columns; NULL: it is */
-	const char *constraint; /* SQLite: of the table, as "UNIQUE (a, b)"; NULL: none */
+	/* SQLite. The table; NULL: none. */
+	const char *table;
+	unsigned since; /* the first version of the schema with the table */
+	bool rowid;     /* not WITHOUT ROWID; the field of RECORD_KEY is the row id */
+	/* the primary key where it is not in the order of the columns; NULL: it is */
+	const char *key;
+	const char *constraint; /* of the table, as "UNIQUE (a, b)"; NULL: none */
 };
 
 /* The beginnings of rows, for `struct type`. */

@@ -47,14 +47,14 @@ struct database_kind {
 	int32_t application_id;            /* PRAGMA application_id of the file; 0: none */
 	int version;                       /* of the schema that this program writes */
 	const struct database_step *steps; /* version + 1 elements; [0] is not used */
-	const struct record *const
-		*records; /* NULL-terminated; tables in the order in which they are made */
+	/* NULL-terminated; tables in the order in which they are made */
+	const struct record *const *records;
 };
 
 /* How a file is opened. */
 enum database_mode {
-	DATABASE_READ =
-		0, /* it must be there; without write permission for its directory it is opened read-only */
+	/* it must be there; without write permission for its directory it is opened read-only */
+	DATABASE_READ = 0,
 	DATABASE_WRITE,  /* it must be there and writable */
 	DATABASE_CREATE, /* it is made if it is missing */
 };
