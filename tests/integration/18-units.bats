@@ -52,10 +52,6 @@ api() {
 	curl -sS --fail --max-time 60 --unix-socket "$socket" "${@:2}" "http://x$1"
 }
 
-is_starting() {
-	api /v1/status | jq -e '.phase == "starting"'
-}
-
 @test "a service says when it answers, that it is alive, and that it ends" {
 	serve_managed
 	api /v1/status | jq -e '.phase == "run"'
@@ -153,8 +149,10 @@ is_starting() {
 	# A controller that starts again has read the configuration, and gets it again as soon as it serves.
 	scheduler=$(run_process virtbed-local-sched "$state")
 	kill -STOP "$scheduler"
+	continued=$(grep -c "the service continues" "$run_words")
 	kill -9 "$(run_process virtbed-controller "$state")"
-	within 60 is_starting
+	# It waits some seconds for the local scheduler from here on, and starts to serve then.
+	run_wait_for "the service continues" 120 $((continued + 1))
 	sed -i 's/^service:.*/service: {policy: easy, mapping_interval_s: 20}/' "$config"
 	reloading=$(grep -c "reloading '" "$run_words")
 	kill -HUP "$run_pid"
