@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * A record is a structure whose fields are described once, by rows. From the rows come its JSON in both directions with
- * the errors of unknown keys and ranges, its SQLite table and columns (common/sqlite/database.h), its copy, its free and
- * its comparison.
+ * A record is a structure whose fields are described once, by rows. From the rows come its JSON in
+ * both directions with the errors of unknown keys and ranges, its SQLite table and columns
+ * (common/sqlite/database.h), its copy, its free and its comparison.
  */
 
 /* What a field holds. */
@@ -67,6 +67,8 @@ struct record_field {
 };
 
 #define RECORD_LONGEST 65536
+/* The largest int64_t, as the `max` of a row. */
+#define RECORD_I64_MAX 0x1p63
 
 /* The rows of one structure. */
 struct record {
@@ -96,7 +98,7 @@ struct record {
 /* An instant in nanoseconds; 0 and null: not yet. */
 #define RECORD_FIELD_TIME(type_, field_)                                                           \
 	RECORD_AT(type_, field_), .type = RECORD_I64, .null = RECORD_NULL_ZERO,                    \
-				  .flags = RECORD_OPTIONAL
+				  .flags = RECORD_OPTIONAL, .min = 0, .max = RECORD_I64_MAX
 #define RECORD_FIELD_WORD(type_, field_, words_)                                                   \
 	RECORD_AT(type_, field_), .type = RECORD_WORD, .words = (words_)
 #define RECORD_FIELD_NUMBERS(type_, field_, count_)                                                \
@@ -147,10 +149,10 @@ bool record_equal(const struct record *record, const void *a, const void *b);
 json_t *record_to_json(const struct record *record, const void *data);
 
 /*
- * Reads untrusted JSON into `data`, which is initialised (record_init()) and owned by the caller. Returns false with
- * `error` (JSON_ERROR) in the words of
- * common/json.h, such as 'suspension of a task: key "n": 0 is outside 1..100000' or 'suspension of a task: unknown key
- * "x"; it takes a, b'; `data` then is cleared. O(size of the document).
+ * Reads untrusted JSON into `data`, which is initialised (record_init()) and owned by the caller.
+ * Returns false with `error` (JSON_ERROR) in the words of common/json.h, such as 'suspension of a
+ * task: key "n": 0 is outside 1..100000' or 'suspension of a task: unknown key "x"; it takes a, b';
+ * `data` then is cleared. O(size of the document).
  */
 bool record_from_json(const struct record *record, const json_t *object, void *data,
 		      GError **error);
@@ -158,6 +160,15 @@ bool record_from_json(const struct record *record, const json_t *object, void *d
 /* As record_from_json(), for one key; other keys are not looked at. */
 bool record_field_from_json(const struct record *record, const struct record_field *field,
 			    const json_t *object, void *data, GError **error);
+
+/*
+ * The structures of a JSON array, owned by the caller; NULL and null are no structures. NULL with
+ * `error`: the array is malformed, or longer than RECORD_LONGEST.
+ */
+GPtrArray *record_list_from_json(const struct record *record, const json_t *array, GError **error);
+
+/* A list as JSON: a new reference. NULL is an empty list. */
+json_t *record_list_to_json(const struct record *record, const GPtrArray *list);
 
 /* The row of `name`, or NULL. */
 const struct record_field *record_field_find(const struct record *record, const char *name);

@@ -25,7 +25,7 @@ static json_t *array_to_json(const struct record *of, const char *entries, uint3
 	return array;
 }
 
-static json_t *list_to_json(const struct record *of, const GPtrArray *list)
+json_t *record_list_to_json(const struct record *of, const GPtrArray *list)
 {
 	json_t *array = json_array();
 
@@ -62,7 +62,7 @@ static json_t *field_to_json(const struct record_field *field, const void *data)
 	case RECORD_ARRAY:
 		return array_to_json(field->of, *(char *const *)place, *record_count(field, data));
 	case RECORD_LIST:
-		return list_to_json(field->of, *(GPtrArray *const *)place);
+		return record_list_to_json(field->of, *(GPtrArray *const *)place);
 	}
 	return json_null();
 }
@@ -191,20 +191,24 @@ static bool read_array(const struct record_field *field, const json_t *array, vo
 	return true;
 }
 
-static bool read_list(const struct record_field *field, const json_t *array, void *data,
-		      GError **error)
+GPtrArray *record_list_from_json(const struct record *record, const json_t *array, GError **error)
 {
-	GPtrArray *list = record_list_new(field->of);
+	g_autoptr(GPtrArray) list = record_list_new(record);
 
-	*(GPtrArray **)record_place(field, data) = list;
+	if ((array && !json_is_null(array) && !json_is_array(array)) ||
+	    json_array_size(array) > RECORD_LONGEST) {
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
+			    "%s: not a list of at most %d entries", record->name, RECORD_LONGEST);
+		return NULL;
+	}
 	for (size_t i = 0; i < json_array_size(array); i++) {
-		void *entry = record_new(field->of);
+		void *entry = record_new(record);
 
 		g_ptr_array_add(list, entry);
-		if (!record_from_json(field->of, json_array_get(array, i), entry, error))
-			return false;
+		if (!record_from_json(record, json_array_get(array, i), entry, error))
+			return NULL;
 	}
-	return true;
+	return g_steal_pointer(&list);
 }
 
 /* Reads a field that is a list of any kind. */
@@ -218,8 +222,12 @@ static bool read_entries(const struct record *record, const struct record_field 
 		return false;
 	if (json_array_size(array) > longest)
 		return wrong(record, field, error, "more than %u entries", longest);
-	if (field->type == RECORD_LIST)
-		return read_list(field, array, data, error);
+	if (field->type == RECORD_LIST) {
+		GPtrArray *list = record_list_from_json(field->of, array, error);
+
+		*(GPtrArray **)record_place(field, data) = list;
+		return list != NULL;
+	}
 	return agree_on_count(record, field, data, json_array_size(array), error) &&
 	       (field->type == RECORD_NUMBERS ? read_numbers(record, field, array, data, error)
 					      : read_array(field, array, data, error));

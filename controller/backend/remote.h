@@ -52,7 +52,7 @@ struct remote_run {
 	 * On shared hosts: how much CPU the VMs of a running task get of their share. May be NULL.
 	 */
 	void (*delivered)(double time_s, uint32_t task, uint32_t attempt,
-			  const struct remote_share *share, void *data);
+			  const struct task_share *share, void *data);
 	void *data;
 };
 

@@ -38,7 +38,7 @@ static void report_begun(struct remote_attempt *entry, const struct remote_task 
 {
 	struct backend_event event;
 
-	if (!entry->queued || entry->begun || task->state == REMOTE_TASK_QUEUED ||
+	if (!entry->queued || entry->begun || task->state == TASK_QUEUED ||
 	    !(task->queued_ns && task->requested_ns > task->queued_ns))
 		return;
 	entry->begun = true;
@@ -97,12 +97,10 @@ static double idle_j(const struct remote_attempt *entry, const struct remote_tas
 	for (guint i = 0; i < intervals->len; i++) {
 		const struct remote_interval *one =
 			&g_array_index(intervals, struct remote_interval, i);
-		const GArray *nodes = one->nodes;
-		double idle_w = nodes ? remote_link_idle_w(remote_attempt_link(entry),
-							   (const uint32_t *)(void *)nodes->data,
-							   nodes->len)
-				      : remote_link_idle_w(remote_attempt_link(entry), entry->nodes,
-							   entry->nodes_count);
+		double idle_w = one->nodes ? remote_link_idle_w(remote_attempt_link(entry),
+								one->nodes, one->count)
+					   : remote_link_idle_w(remote_attempt_link(entry),
+								entry->nodes, entry->nodes_count);
 
 		sum_j += idle_w * clock_elapsed_s(one->from_ns, one->to_ns);
 	}
@@ -132,7 +130,7 @@ static void report_task_end(struct remote_attempt *entry, const struct remote_ta
 /* At most one note for values that are wrong in every answer, and one for the end. */
 static void note_doubts(struct remote_attempt *entry, const struct remote_task *task)
 {
-	if (!task->doubts || (entry->doubted && task->state != REMOTE_TASK_ENDED))
+	if (!task->doubts || (entry->doubted && task->state != TASK_ENDED))
 		return;
 	entry->doubted = true;
 	remote_note(entry->remote, "scheduler-rubbish",
@@ -149,8 +147,8 @@ static void note_doubts(struct remote_attempt *entry, const struct remote_task *
 static void take_nodes(struct remote_attempt *entry, const struct remote_task *task)
 {
 	if (entry->adopted && !entry->described && task->nodes && entry->step == REMOTE_STEP_NONE &&
-	    task->nodes->len == entry->nodes_count)
-		memcpy(entry->nodes, task->nodes->data, sizeof(*entry->nodes) * entry->nodes_count);
+	    task->nodes_count == entry->nodes_count)
+		memcpy(entry->nodes, task->nodes, sizeof(*entry->nodes) * entry->nodes_count);
 }
 
 void remote_attempt_take(struct remote_attempt *entry, const struct remote_task *task)
@@ -166,12 +164,12 @@ void remote_attempt_take(struct remote_attempt *entry, const struct remote_task 
 		entry->start_ns = task->requested_ns;
 	take_nodes(entry, task);
 	report_begun(entry, task);
-	if (task->started_ns && task->state != REMOTE_TASK_STARTING)
+	if (task->started_ns && task->state != TASK_STARTING)
 		report_started(entry, task->started_ns);
 	remote_suspend_ctl_take(entry, task);
 	remote_migrate_ctl_take(entry, task);
 	remote_share_ctl_take(entry, task);
-	if (task->state == REMOTE_TASK_ENDED) {
+	if (task->state == TASK_ENDED) {
 		report_task_end(entry, task);
 	} else if (entry->adopted && !entry->described && task->requested_ns) {
 		entry->described = true;
@@ -262,7 +260,7 @@ static void put_refused(struct remote_attempt *entry, int status, const GError *
 }
 
 bool remote_attempt_read(struct remote_attempt *entry, const json_t *body,
-		       enum remote_task_state *ret_state, GError **error)
+			 enum task_state *ret_state, GError **error)
 {
 	g_autoptr(remote_task_t) task = remote_task_parse(body, error);
 
@@ -380,7 +378,7 @@ static void check_done(int status, json_t *body, const GError *error, void *data
 {
 	struct remote_attempt *entry = data;
 	g_autoptr(GError) wrong = NULL;
-	enum remote_task_state state;
+	enum task_state state;
 
 	entry->check_open = false;
 	if (remote_attempt_unknown(entry, status, error))

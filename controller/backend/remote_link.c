@@ -391,7 +391,7 @@ void remote_link_translate(const struct remote_link *link, struct remote_task *t
 	translate(link, &task->started_ns);
 	translate(link, &task->ended_ns);
 	for (guint i = 0; task->suspensions && i < task->suspensions->len; i++) {
-		struct remote_suspension *one = g_ptr_array_index(task->suspensions, i);
+		struct task_suspension *one = g_ptr_array_index(task->suspensions, i);
 
 		translate(link, &one->requested_ns);
 		translate(link, &one->frozen_ns);
@@ -401,7 +401,7 @@ void remote_link_translate(const struct remote_link *link, struct remote_task *t
 		translate(link, &one->resumed_ns);
 	}
 	for (guint i = 0; task->migrations && i < task->migrations->len; i++) {
-		struct remote_migration *one = g_ptr_array_index(task->migrations, i);
+		struct task_migration *one = g_ptr_array_index(task->migrations, i);
 
 		translate(link, &one->requested_ns);
 		translate(link, &one->settled_ns);

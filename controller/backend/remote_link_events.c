@@ -41,7 +41,7 @@ static bool event_task(struct remote_link *link, const json_t *event, const char
 			return false;
 		task = g_new0(struct remote_task, 1);
 		task->id = g_strdup(id);
-		task->state = REMOTE_TASK_RUNNING;
+		task->state = TASK_RUNNING;
 		task->started_ns = t_ns;
 	}
 	remote_link_translate(link, task);

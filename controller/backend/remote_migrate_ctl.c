@@ -44,25 +44,24 @@ static void report_failure(struct remote_attempt *entry, const char *reason)
 	remote_share_ctl_continue(entry);
 }
 
-static void report_moved(struct remote_attempt *entry, const struct remote_migration *one)
+static void report_moved(struct remote_attempt *entry, const struct task_migration *one)
 {
 	const struct config_cluster *cluster = remote_link_cluster(remote_attempt_link(entry));
 	struct backend_event event = remote_attempt_event(
 		entry, one->reason ? BACKEND_EVENT_MIGRATION_FAILED : BACKEND_EVENT_MIGRATED,
 		one->settled_ns);
 	g_autofree struct backend_vm_move *moves =
-		g_new0(struct backend_vm_move, MAX(one->vms->len, 1));
+		g_new0(struct backend_vm_move, MAX(one->count, 1));
 
-	for (guint i = 0; i < one->vms->len; i++) {
-		const struct remote_vm_move *vm =
-			&g_array_index(one->vms, struct remote_vm_move, i);
+	for (uint32_t i = 0; i < one->count; i++) {
+		const struct task_migration_vm *vm = &one->vms[i];
 		uint32_t now = vm->moved ? vm->to : vm->from;
 
 		moves[i] = (struct backend_vm_move){
 			.from = remote_slots_host(cluster, vm->from),
 			.to = remote_slots_host(cluster, now),
-			.total_s = vm->total_s,
-			.downtime_s = vm->downtime_s,
+			.total_s = wire_seconds(vm->total_ns),
+			.downtime_s = wire_seconds(vm->downtime_ns),
 		};
 		if (i < entry->nodes_count)
 			entry->nodes[i] = now;
@@ -71,7 +70,7 @@ static void report_moved(struct remote_attempt *entry, const struct remote_migra
 	event.n = entry->migrate_n;
 	event.reason = one->reason;
 	event.moves = moves;
-	event.moves_count = one->vms->len;
+	event.moves_count = one->count;
 	end_migration(entry);
 	remote_push(entry->remote, &event);
 	remote_share_ctl_continue(entry);
@@ -83,7 +82,7 @@ void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_t
 		entry->migrate_past = g_ptr_array_ref(task->migrations);
 	entry->migrate_open_n = 0;
 	for (guint i = 0; task->migrations && i < task->migrations->len; i++) {
-		const struct remote_migration *one = g_ptr_array_index(task->migrations, i);
+		const struct task_migration *one = g_ptr_array_index(task->migrations, i);
 
 		if (!one->settled_ns)
 			entry->migrate_open_n = one->n;
@@ -91,7 +90,7 @@ void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_t
 			continue;
 		entry->migrated = one->n;
 		if (entry->migrating && (!entry->adopted || entry->described) &&
-		    one->vms->len == entry->nodes_count)
+		    one->count == entry->nodes_count)
 			report_moved(entry, one);
 	}
 }
@@ -100,19 +99,18 @@ void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_t
  * The last migration of an adopted task if it was requested by an earlier controller for the wanted
  * hosts (or nodes) and has ended with any result; NULL otherwise.
  */
-static const struct remote_migration *find_past(const struct remote_attempt *entry,
-						const GPtrArray *past)
+static const struct task_migration *find_past(const struct remote_attempt *entry,
+					      const GPtrArray *past)
 {
 	const struct config_cluster *cluster = remote_link_cluster(remote_attempt_link(entry));
-	const struct remote_migration *last = past && past->len ? past->pdata[past->len - 1] : NULL;
+	const struct task_migration *last = past && past->len ? past->pdata[past->len - 1] : NULL;
 	g_autofree bool *met = g_new0(bool, entry->nodes_count);
 
 	if (!last || !last->settled_ns || last->n != entry->migrated ||
-	    last->vms->len != entry->nodes_count)
+	    last->count != entry->nodes_count)
 		return NULL;
-	for (guint i = 0; i < last->vms->len; i++) {
-		const uint32_t to = remote_slots_host(
-			cluster, g_array_index(last->vms, struct remote_vm_move, i).to);
+	for (uint32_t i = 0; i < last->count; i++) {
+		const uint32_t to = remote_slots_host(cluster, last->vms[i].to);
 		uint32_t v = 0;
 
 		while (v < entry->nodes_count &&
@@ -132,7 +130,7 @@ static const struct remote_migration *find_past(const struct remote_attempt *ent
 static bool reattach(struct remote_attempt *entry)
 {
 	g_autoptr(GPtrArray) kept = g_steal_pointer(&entry->migrate_past); /* keeps `past` alive */
-	const struct remote_migration *past;
+	const struct task_migration *past;
 
 	if (!entry->adopted)
 		return false;

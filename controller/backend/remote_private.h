@@ -86,7 +86,7 @@ struct remote_attempt {
 	uint32_t migrate_n;   /* the `n` of the last migrate() */
 	uint32_t migrated;    /* migrations that moved a VM, by the local scheduler's count */
 	uint32_t migrate_open_n; /* adopted: the migration under way when last described; 0: none */
-	/* adopted: struct remote_migration elements as first described, or NULL */
+	/* adopted: struct task_migration elements as first described, or NULL */
 	GPtrArray *migrate_past;
 	uint32_t *migrate_nodes; /* migrating: nodes_count target nodes */
 	/* migrating on shared hosts: the target hosts; NULL: hosts are not shared */
@@ -177,7 +177,7 @@ void remote_attempt_take(struct remote_attempt *entry, const struct remote_task 
  * may be NULL. False with `error`: the answer is malformed.
  */
 bool remote_attempt_read(struct remote_attempt *entry, const json_t *body,
-		       enum remote_task_state *ret_state, GError **error);
+			 enum task_state *ret_state, GError **error);
 
 /* Makes a note that the local scheduler's answer was malformed. */
 void remote_attempt_note_protocol_error(struct remote_attempt *entry, const GError *wrong);
@@ -239,7 +239,7 @@ void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_t
 void remote_suspend_ctl_failed(struct remote_attempt *entry, bool resume, const char *reason);
 
 /* Processes the state of the task in the answer to a check. */
-void remote_suspend_ctl_checked(struct remote_attempt *entry, enum remote_task_state state);
+void remote_suspend_ctl_checked(struct remote_attempt *entry, enum task_state state);
 
 /* Checks a step that takes long; to be called periodically. */
 void remote_suspend_ctl_guard(struct remote_attempt *entry, int64_t now_ns);

@@ -111,16 +111,16 @@ void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason)
 void remote_share_ctl_take(struct remote_attempt *entry, const struct remote_task *task)
 {
 	const struct remote_run *run = &entry->remote->run;
-	const struct remote_share *share = &task->share;
+	const struct task_share *share = &task->share;
 
 	if (entry->adopted && !entry->described && share->n > 0) {
 		entry->share_n = share->n;
-		entry->share_given = share->set ? share->share : (double)NAN;
+		entry->share_given = share->set_ns ? share->fraction : (double)NAN;
 	}
-	if (share->set && share->n == entry->share_n)
+	if (share->set_ns && share->n == entry->share_n)
 		entry->share_failures = 0;
-	if (!run->delivered || !remote_slots_shared(entry) || !share->set ||
-	    task->state != REMOTE_TASK_RUNNING || isnan(share->given_cores))
+	if (!run->delivered || !remote_slots_shared(entry) || !share->set_ns ||
+	    task->state != TASK_RUNNING || isnan(share->given_cores))
 		return;
 	run->delivered(remote_run_s(entry->remote, clock_now_ns()), entry->task, entry->attempt,
 		       share, run->data);

@@ -85,12 +85,12 @@ static void reject_call(struct remote_attempt *entry, uint32_t n, const char *re
 
 /* When the interval that `one` ended began: at the resumption before, or at the start. */
 static int64_t interval_begin_ns(const struct remote_attempt *entry, const struct remote_task *task,
-			  const struct remote_suspension *one)
+				 const struct task_suspension *one)
 {
 	int64_t from_ns = entry->start_ns;
 
 	for (guint i = 0; i < task->suspensions->len; i++) {
-		const struct remote_suspension *before = g_ptr_array_index(task->suspensions, i);
+		const struct task_suspension *before = g_ptr_array_index(task->suspensions, i);
 
 		if (before->n < one->n && before->resumed_ns)
 			from_ns = before->running_ns;
@@ -107,23 +107,24 @@ static double since_call_s(const struct remote_attempt *entry, int64_t requested
 }
 
 /* The overheads of the VMs; queued events hold copies, and the caller frees the array. */
-static GArray *vm_overheads(const struct remote_suspension *one, bool resumed)
+static GArray *vm_overheads(const struct task_suspension *one, bool resumed)
 {
 	GArray *vms = g_array_new(FALSE, FALSE, sizeof(struct backend_vm_overhead));
 
-	for (guint i = 0; i < one->vms->len; i++) {
-		const struct backend_vm_overhead *from =
-			&g_array_index(one->vms, struct backend_vm_overhead, i);
+	for (uint32_t i = 0; one->vms && i < one->count; i++) {
+		const struct task_suspension_vm *from = &one->vms[i];
 		struct backend_vm_overhead vm = {.node = from->node};
 
 		if (!resumed) {
-			vm.overhead.freeze_s = from->overhead.freeze_s;
-			vm.overhead.save_s = from->overhead.save_s;
+			vm.overhead.freeze_s = wire_seconds(from->freeze_ns);
+			vm.overhead.save_s = wire_seconds(from->save_ns);
 		} else {
-			if (i < one->resumed_nodes->len)
-				vm.node = g_array_index(one->resumed_nodes, uint32_t, i);
-			vm.overhead.restore_s = from->overhead.restore_s;
-			vm.overhead.resume_s = from->overhead.resume_s;
+			if (one->resumed_nodes)
+				vm.node = one->resumed_nodes[i];
+			/* It is on a node only after the move. */
+			vm.overhead.restore_s = wire_seconds(from->restore_ns) +
+						fmax(0, wire_seconds(from->move_ns));
+			vm.overhead.resume_s = wire_seconds(from->resume_ns);
 		}
 		g_array_append_val(vms, vm);
 	}
@@ -131,7 +132,7 @@ static GArray *vm_overheads(const struct remote_suspension *one, bool resumed)
 }
 
 static void push_step(struct remote_attempt *entry, struct backend_event *event,
-		      const struct remote_suspension *one, bool resumed)
+		      const struct task_suspension *one, bool resumed)
 {
 	g_autoptr(GArray) vms = vm_overheads(one, resumed);
 
@@ -142,7 +143,7 @@ static void push_step(struct remote_attempt *entry, struct backend_event *event,
 }
 
 static void report_suspended(struct remote_attempt *entry, const struct remote_task *task,
-			     const struct remote_suspension *one)
+			     const struct task_suspension *one)
 {
 	struct backend_event event =
 		remote_attempt_event(entry, BACKEND_EVENT_SUSPENDED, one->suspended_ns);
@@ -151,24 +152,23 @@ static void report_suspended(struct remote_attempt *entry, const struct remote_t
 		fmax(0, clock_elapsed_s(interval_begin_ns(entry, task, one), one->frozen_ns));
 	event.overhead.freeze_s = since_call_s(entry, one->requested_ns, one->frozen_ns);
 	event.overhead.save_s = fmax(0, clock_elapsed_s(one->frozen_ns, one->suspended_ns));
-	event.overhead.skew_s = one->skew_s;
+	event.overhead.skew_s = wire_seconds(one->skew_ns);
 	entry->suspended = one->n;
 	end_step(entry, REMOTE_STEP_SUSPENDED);
 	push_step(entry, &event, one, false);
 }
 
 /* The longest resumption of a VM; 0 if no VM reports it. */
-static double slowest_resume_s(const struct remote_suspension *one)
+static double slowest_resume_s(const struct task_suspension *one)
 {
 	double slowest_s = 0;
 
-	for (guint i = 0; i < one->vms->len; i++)
-		slowest_s = fmax(slowest_s, g_array_index(one->vms, struct backend_vm_overhead, i)
-						    .overhead.resume_s);
+	for (uint32_t i = 0; one->vms && i < one->count; i++)
+		slowest_s = fmax(slowest_s, wire_seconds(one->vms[i].resume_ns));
 	return slowest_s;
 }
 
-static void report_resumed(struct remote_attempt *entry, const struct remote_suspension *one)
+static void report_resumed(struct remote_attempt *entry, const struct task_suspension *one)
 {
 	struct backend_event event =
 		remote_attempt_event(entry, BACKEND_EVENT_RESUMED, one->resumed_ns);
@@ -197,7 +197,7 @@ static void count_pauses(struct remote_attempt *entry, const struct remote_task 
 	entry->paused_s = 0;
 	entry->frozen_ns = 0;
 	for (guint i = 0; i < task->suspensions->len; i++) {
-		const struct remote_suspension *one = g_ptr_array_index(task->suspensions, i);
+		const struct task_suspension *one = g_ptr_array_index(task->suspensions, i);
 
 		if (!one->suspended_ns)
 			continue;
@@ -217,10 +217,10 @@ static void reattach(struct remote_attempt *entry, const struct remote_task *tas
 	bool up = entry->step == REMOTE_STEP_NONE || entry->step == REMOTE_STEP_SUSPENDING;
 
 	entry->seen = true;
-	if (task->state == REMOTE_TASK_ENDED)
+	if (task->state == TASK_ENDED)
 		return;
 	if (up ? remote_suspensions_find(task->suspensions, entry->suspended + 1) != NULL
-	       : task->state == REMOTE_TASK_RESUMING) {
+	       : task->state == TASK_RESUMING) {
 		begin_step(entry, up ? REMOTE_STEP_SUSPENDING : REMOTE_STEP_RESUMING);
 		entry->step_adopted = entry->step_asked = true;
 	} else if (is_pending(entry)) {
@@ -231,7 +231,7 @@ static void reattach(struct remote_attempt *entry, const struct remote_task *tas
 void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_task *task)
 {
 	for (guint i = 0; task->suspensions && i < task->suspensions->len; i++) {
-		const struct remote_suspension *one = g_ptr_array_index(task->suspensions, i);
+		const struct task_suspension *one = g_ptr_array_index(task->suspensions, i);
 
 		if (one->n == entry->suspended + 1 && entry->resumed == entry->suspended &&
 		    one->frozen_ns && one->suspended_ns)
@@ -300,14 +300,13 @@ static void step_refused(struct remote_attempt *entry, int status, const GError 
 }
 
 /* Whether the task is in the state before the step. */
-static bool is_back(const struct remote_attempt *entry, enum remote_task_state state)
+static bool is_back(const struct remote_attempt *entry, enum task_state state)
 {
-	return state == (entry->step == REMOTE_STEP_RESUMING ? REMOTE_TASK_SUSPENDED
-							     : REMOTE_TASK_RUNNING);
+	return state == (entry->step == REMOTE_STEP_RESUMING ? TASK_SUSPENDED : TASK_RUNNING);
 }
 
 /* After a 201 an event follows; a 200 gives the state of an earlier request. */
-static void step_answered(struct remote_attempt *entry, int status, enum remote_task_state state)
+static void step_answered(struct remote_attempt *entry, int status, enum task_state state)
 {
 	entry->step_asked = true;
 	if (is_back(entry, state) && (status != 201 || entry->step_failed))
@@ -319,7 +318,7 @@ static void step_done(int status, json_t *body, const GError *error, void *data)
 {
 	struct remote_attempt *entry = data;
 	bool present = entry->open_step == entry->step;
-	enum remote_task_state state = REMOTE_TASK_STARTING;
+	enum task_state state = TASK_STARTING;
 	g_autoptr(GError) wrong = NULL;
 
 	entry->step_open = false;
@@ -430,7 +429,7 @@ void remote_suspend_ctl_started(struct remote_attempt *entry)
 
 /* Time. */
 
-void remote_suspend_ctl_checked(struct remote_attempt *entry, enum remote_task_state state)
+void remote_suspend_ctl_checked(struct remote_attempt *entry, enum task_state state)
 {
 	if (!entry->ended && is_pending(entry) && entry->step_asked && !entry->step_open &&
 	    is_back(entry, state) && clock_elapsed_s(entry->step_ns, clock_now_ns()) > CHECK_S)

@@ -9,53 +9,41 @@
 
 #define WHAT "task of the local scheduler"
 
-static const char *const state_names[] = {
-	[REMOTE_TASK_STARTING] = "starting",
-	[REMOTE_TASK_RUNNING] = "running",
-	[REMOTE_TASK_SUSPENDING] = "suspending",
-	[REMOTE_TASK_SUSPENDED] = "suspended",
-	[REMOTE_TASK_RESUMING] = "resuming",
-	[REMOTE_TASK_ENDED] = "ended",
-	[REMOTE_TASK_QUEUED] = "queued",
-};
-
 /* A reached deadline is the task's own fault (backend.h). */
 static const struct {
-	const char *name;
 	enum backend_outcome outcome;
 	enum task_cause cause; /* if the end does not give one */
 } outcomes[] = {
-	{"completed", BACKEND_OUTCOME_COMPLETED, TASK_CAUSE_NONE},
-	{"failed", BACKEND_OUTCOME_FAILED, TASK_CAUSE_OTHER},
-	{"killed", BACKEND_OUTCOME_KILLED, TASK_CAUSE_KILLED},
-	{"deadline", BACKEND_OUTCOME_FAILED, TASK_CAUSE_DEADLINE},
-	{"lost", BACKEND_OUTCOME_LOST, TASK_CAUSE_OTHER},
+	[TASK_OUTCOME_COMPLETED] = { BACKEND_OUTCOME_COMPLETED, TASK_CAUSE_NONE },
+	[TASK_OUTCOME_FAILED] = { BACKEND_OUTCOME_FAILED, TASK_CAUSE_OTHER },
+	[TASK_OUTCOME_KILLED] = { BACKEND_OUTCOME_KILLED, TASK_CAUSE_KILLED },
+	[TASK_OUTCOME_DEADLINE] = { BACKEND_OUTCOME_FAILED, TASK_CAUSE_DEADLINE },
+	[TASK_OUTCOME_LOST] = { BACKEND_OUTCOME_LOST, TASK_CAUSE_OTHER },
 };
 
-static bool parse_state(const char *text, enum remote_task_state *ret_state, GError **error)
+static bool parse_state(const char *text, enum task_state *ret_state, GError **error)
 {
-	for (guint i = 0; i < G_N_ELEMENTS(state_names); i++) {
-		if (g_str_equal(text, state_names[i])) {
-			*ret_state = (enum remote_task_state)i;
-			return true;
-		}
-	}
-	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": state: unknown state '%.32s'", text);
-	return false;
+	const int state = record_word_find(task_state_names, text);
+
+	*ret_state = (enum task_state)MAX(state, 0);
+	if (state < 0)
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
+			    WHAT ": state: unknown state '%.32s'", text);
+	return state >= 0;
 }
 
 static bool parse_outcome(const char *text, struct remote_task *task, GError **error)
 {
-	for (guint i = 0; i < G_N_ELEMENTS(outcomes); i++) {
-		if (g_str_equal(text, outcomes[i].name)) {
-			task->outcome = outcomes[i].outcome;
-			task->cause = outcomes[i].cause;
-			return true;
-		}
+	const int outcome = record_word_find(task_outcome_names, text);
+
+	if (outcome <= TASK_OUTCOME_NONE) {
+		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
+			    WHAT ": outcome: unknown outcome '%.32s'", text);
+		return false;
 	}
-	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": outcome: unknown outcome '%.32s'",
-		    text);
-	return false;
+	task->outcome = outcomes[outcome].outcome;
+	task->cause = outcomes[outcome].cause;
+	return true;
 }
 
 /* An optional time: null and absent are 0. */
@@ -117,7 +105,7 @@ static bool accept_part(struct remote_task *task, bool good, GError **part, GStr
 {
 	if (good)
 		return true;
-	if (task->state != REMOTE_TASK_ENDED) {
+	if (task->state != TASK_ENDED) {
 		g_propagate_error(error, g_steal_pointer(part));
 		return false;
 	}
@@ -132,7 +120,7 @@ static bool parse_end(const json_t *object, struct remote_task *task, GString *d
 	g_autoptr(GError) part = NULL;
 	const char *outcome;
 
-	if (task->state != REMOTE_TASK_ENDED)
+	if (task->state != TASK_ENDED)
 		return true;
 	if (!json_get_string(object, "outcome", WHAT, &outcome, error) ||
 	    !parse_outcome(outcome, task, error) ||
@@ -143,32 +131,40 @@ static bool parse_end(const json_t *object, struct remote_task *task, GString *d
 	return true;
 }
 
-/* more than any cluster has */
-#define NODES_MAX 65536
+static const struct record_field nodes_fields[] = {
+	{ RECORD_FIELD_NUMBERS(remote_task, nodes, nodes_count), .null = RECORD_NULL_POINTER,
+	  .flags = RECORD_OPTIONAL },
+	{ NULL },
+};
+static const struct record nodes_record = {
+	.name = WHAT, .size = sizeof(struct remote_task), .fields = nodes_fields, .open = true
+};
 
-/* *ret_nodes stays NULL if the list is absent. */
-static bool parse_nodes(const json_t *object, GArray **ret_nodes, GError **error)
+/* Reads a list of suspensions or migrations, whose first field is their number, which ascends. */
+static bool parse_steps(const struct record *record, const json_t *array, GPtrArray **ret_steps,
+			GError **error)
 {
-	json_t *list = json_object_get(object, "nodes");
+	g_autoptr(GPtrArray) steps = record_list_from_json(record, array, error);
+	uint32_t last = 0;
 
-	if (!list || json_is_null(list))
-		return true;
-	if (!json_is_array(list) || json_array_size(list) > NODES_MAX)
-		goto wrong;
-	*ret_nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		json_int_t value = json_integer_value(json_array_get(list, i));
-		uint32_t node = (uint32_t)value;
+	for (guint i = 0; steps && i < steps->len; i++) {
+		const uint32_t n = *(const uint32_t *)steps->pdata[i];
 
-		if (!json_is_integer(json_array_get(list, i)) || value < 0 || value > UINT32_MAX)
-			goto wrong;
-		g_array_append_val(*ret_nodes, node);
+		if (n <= last) {
+			g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: n does not ascend",
+				    record->name);
+			return false;
+		}
+		last = n;
 	}
-	return true;
-wrong:
-	g_clear_pointer(ret_nodes, g_array_unref);
-	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": nodes: not a list of nodes");
-	return false;
+	*ret_steps = g_steal_pointer(&steps);
+	return *ret_steps != NULL;
+}
+
+static bool parse_share(const json_t *object, struct task_share *ret_share, GError **error)
+{
+	return !object || json_is_null(object) ||
+	       record_from_json(&task_share_record, object, ret_share, error);
 }
 
 static bool parse_lists(const json_t *object, struct remote_task *task, GString *doubts,
@@ -176,20 +172,21 @@ static bool parse_lists(const json_t *object, struct remote_task *task, GString 
 {
 	g_autoptr(GError) part = NULL;
 
-	task->suspensions = remote_suspensions_parse(json_object_get(object, "suspensions"), &part);
-	if (!accept_part(task, task->suspensions != NULL, &part, doubts, error))
-		return false;
-	if (!task->suspensions)
-		task->suspensions = g_ptr_array_new();
-	task->migrations = remote_migrations_parse(json_object_get(object, "migrations"), &part);
-	if (!accept_part(task, task->migrations != NULL, &part, doubts, error))
-		return false;
-	if (!task->migrations)
-		task->migrations = g_ptr_array_new();
-	if (!accept_part(task, parse_nodes(object, &task->nodes, &part), &part, doubts, error) ||
-	    !accept_part(task, parse_progress(object, task, &part), &part, doubts, error) ||
+	if (!accept_part(task,
+			 parse_steps(&task_suspension_record,
+				     json_object_get(object, "suspensions"), &task->suspensions,
+				     &part),
+			 &part, doubts, error) ||
 	    !accept_part(task,
-			 remote_share_parse(json_object_get(object, "share"), &task->share, &part),
+			 parse_steps(&task_migration_record, json_object_get(object, "migrations"),
+				     &task->migrations, &part),
+			 &part, doubts, error) ||
+	    !accept_part(
+		    task,
+		    record_field_from_json(&nodes_record, &nodes_fields[0], object, task, &part),
+		    &part, doubts, error) ||
+	    !accept_part(task, parse_progress(object, task, &part), &part, doubts, error) ||
+	    !accept_part(task, parse_share(json_object_get(object, "share"), &task->share, &part),
 			 &part, doubts, error))
 		return false;
 	return true;
@@ -223,7 +220,8 @@ struct remote_task *remote_task_parse(const json_t *object, GError **error)
 	    !parse_state(state, &task->state, error))
 		return NULL;
 	task->id = g_strdup(id);
-	clean = remote_sanitize(object, task->state == REMOTE_TASK_ENDED, doubts);
+	record_init(&task_share_record, &task->share);
+	clean = remote_sanitize(object, task->state == TASK_ENDED, doubts);
 	if (!parse(clean, task, doubts, error))
 		return NULL;
 	if (doubts->len)
@@ -245,7 +243,7 @@ void remote_task_sanitize_times(struct remote_task *task, int64_t now_ns)
 {
 	const int64_t last_ns = now_ns + REMOTE_CLOCK_AHEAD_MAX_NS;
 
-	if (task->state != REMOTE_TASK_ENDED)
+	if (task->state != TASK_ENDED)
 		return;
 	if (task->queued_ns > last_ns)
 		sanitize_time(task, "queued_ns is in the future", &task->queued_ns);
@@ -267,8 +265,7 @@ void remote_task_free(struct remote_task *task)
 		g_ptr_array_unref(task->suspensions);
 	if (task->migrations)
 		g_ptr_array_unref(task->migrations);
-	if (task->nodes)
-		g_array_unref(task->nodes);
+	g_free(task->nodes);
 	g_free(task->id);
 	g_free(task->reason);
 	g_free(task->doubts);

@@ -6,27 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/wire/wire_task.h"
 #include "controller/backend/backend.h"
-#include "controller/backend/remote_migration.h"
 #include "controller/backend/remote_suspension.h"
 
 /*
  * A task as a local scheduler describes it (docs/reference/api.md, Tasks), read from untrusted
  * JSON. Times are the local scheduler's; 0 stands for null.
  */
-enum remote_task_state {
-	REMOTE_TASK_STARTING = 0,
-	REMOTE_TASK_RUNNING,
-	REMOTE_TASK_SUSPENDING, /* still on its nodes, or on some of them */
-	REMOTE_TASK_SUSPENDED,
-	REMOTE_TASK_RESUMING,
-	REMOTE_TASK_ENDED,
-	REMOTE_TASK_QUEUED, /* waits for its turn on its nodes */
-};
-
 struct remote_task {
 	char *id;
-	enum remote_task_state state;
+	enum task_state state;
 	enum backend_outcome outcome; /* of an ended task */
 	enum task_cause cause;        /* of an ended task */
 	char *reason;                 /* NULL: no reason is known */
@@ -37,12 +27,13 @@ struct remote_task {
 	double benchmark_time_s;  /* reported by the benchmark itself; NAN: none */
 	double cpu_s, host_cpu_s; /* NAN: not known */
 	double host_energy_uj;    /* NAN: not known */
-	/* struct remote_suspension elements, by n; NULL: never suspended */
+	/* struct task_suspension elements, by n; NULL: never suspended */
 	GPtrArray *suspensions;
-	GPtrArray *migrations;    /* struct remote_migration elements, by n; NULL: none are known */
-	/* uint32_t elements: the present nodes of its VMs; NULL: not reported */
-	GArray *nodes;
-	struct remote_share share;
+	GPtrArray *migrations; /* struct task_migration elements, by n; NULL: none are known */
+	/* the present nodes of its VMs; NULL: not reported */
+	uint32_t *nodes;
+	uint32_t nodes_count;
+	struct task_share share;
 	char *doubts;             /* impossible values that were taken as not known; NULL: none */
 };
 

@@ -102,7 +102,7 @@ void run_record_log(const char *kind, const char *text)
 }
 
 void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
-			  const struct remote_share *share, void *data)
+			  const struct task_share *share, void *data)
 {
 	struct run_session *session = data;
 	const struct store_delivery row = {
@@ -110,7 +110,7 @@ void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
 		.task = task,
 		.attempt = attempt,
 		.time_s = time_s,
-		.share = share->share,
+		.share = share->fraction,
 		.asked_cores = share->asked_cores,
 		.given_cores = share->given_cores,
 	};

@@ -27,7 +27,7 @@ void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double 
 			 void *data);
 /* Records how much CPU the VMs of a task on shared hosts got of their share. */
 void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
-			  const struct remote_share *share, void *data);
+			  const struct task_share *share, void *data);
 
 /* Records the last sample before the start, from which the counter at the start follows. */
 void run_record_first_samples(struct run_session *session);

@@ -145,7 +145,7 @@ const struct task *scheduler_delete_task(struct scheduler *scheduler, const char
 static bool conflict(GError **error, const struct task *task, const char *what)
 {
 	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT, "task '%s' is %s: %s",
-		    task->id, task_state_name(task->state), what);
+		    task->id, task_state_names[task->state], what);
 	return false;
 }
 
@@ -444,16 +444,16 @@ const struct task *scheduler_share_task(struct scheduler *scheduler, const char 
 	if (!task_share_request_parse(n, body, &number, &share, &cause))
 		return bad_body(error, cause);
 	*ret_new = false;
-	if (number <= task->share_n)
+	if (number <= task->share.n)
 		return task;
 	if (!may_share(scheduler, task, error))
 		return NULL;
 	before = *task;
-	task->share_n = number;
-	task->share = share;
-	task->share_requested_ns = clock_now_ns();
-	task->share_set_ns = 0;
-	task->given_cores = task->asked_cores = (double)NAN;
+	task->share.n = number;
+	task->share.fraction = share;
+	task->share.requested_ns = clock_now_ns();
+	task->share.set_ns = 0;
+	task->share.given_cores = task->share.asked_cores = (double)NAN;
 	if (!store_intent(scheduler, task, error)) {
 		*task = before;
 		return NULL;

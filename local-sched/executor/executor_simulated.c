@@ -458,7 +458,7 @@ static gboolean share_is_set(gpointer data)
 	const struct executor_simulated *executor = job->executor;
 
 	job->share_timer = 0;
-	job->task->share_set_ns = clock_now_ns();
+	job->task->share.set_ns = clock_now_ns();
 	executor->settings.events->shared(job->task, NULL, executor->settings.data);
 	return G_SOURCE_REMOVE;
 }
@@ -468,8 +468,8 @@ static void simulated_share(struct executor *executor, struct task *task)
 	struct simulated_job *job = job_of(executor, task);
 
 	stand_still(job, clock_now_ns());
-	job->share = task->share;
-	task->asked_cores = task->given_cores = task->share * task->ranks;
+	job->share = task->share.fraction;
+	task->share.asked_cores = task->share.given_cores = task->share.fraction * task->ranks;
 	run_until_next_step(job);
 	if (!job->share_timer)
 		job->share_timer = g_timeout_add(0, share_is_set, job);

@@ -36,7 +36,7 @@ static void count(struct job *job, int64_t now_ns, double *to_s)
 {
 	const double since_s = clock_elapsed_s(job->silence.counted_ns, now_ns);
 
-	*to_s += MIN(since_s, GAP_S) * job->task->share;
+	*to_s += MIN(since_s, GAP_S) * job->task->share.fraction;
 	pass_over(job, now_ns);
 }
 

@@ -32,7 +32,7 @@ static struct question *begin_call(struct job *job, uint32_t source)
 {
 	struct question *question = g_new0(struct question, 1);
 
-	*question = (struct question){.job = job, .n = job->task->share_n, .source = source};
+	*question = (struct question){ .job = job, .n = job->task->share.n, .source = source };
 	job_call_begins(job);
 	return question;
 }
@@ -44,7 +44,7 @@ static void report_share(struct job *job)
 	g_autofree char *trouble = g_steal_pointer(&job->share_failure);
 
 	if (!trouble)
-		job->task->share_set_ns = clock_now_ns();
+		job->task->share.set_ns = clock_now_ns();
 	job->events->shared(job, trouble, job->data);
 }
 
@@ -61,7 +61,7 @@ static void share_set(gpointer result, const GError *error, gpointer data)
 	 * Calls to a host may overtake one another, so the next share waits for the end of this
 	 * call.
 	 */
-	if (question->n != job->task->share_n && !job->places[question->source].lost) {
+	if (question->n != job->task->share.n && !job->places[question->source].lost) {
 		set_share(job, question->source);
 		return;
 	}
@@ -116,8 +116,8 @@ static void tell_given(struct job *job)
 
 	for (uint32_t s = 0; s < job->settings.sources_count; s++)
 		given += job->given[s].cores;
-	job->task->given_cores = given;
-	job->task->asked_cores = asked_cores(job);
+	job->task->share.given_cores = given;
+	job->task->share.asked_cores = asked_cores(job);
 }
 
 static void given_read(gpointer result, const GError *error, gpointer data)
@@ -167,7 +167,7 @@ static gboolean read_given(gpointer data)
 {
 	struct job *job = data;
 
-	if (job->phase != PHASE_RUNNING || !job_is_at_rest(job) || job->task->share_set_ns == 0) {
+	if (job->phase != PHASE_RUNNING || !job_is_at_rest(job) || job->task->share.set_ns == 0) {
 		job->given_n = 0; /* the next interval is not whole */
 		return G_SOURCE_CONTINUE;
 	}
@@ -190,11 +190,11 @@ static gboolean read_given(gpointer data)
 void job_share(struct job *job)
 {
 	g_clear_pointer(&job->share_failure, g_free);
-	job->task->given_cores = (double)NAN;
+	job->task->share.given_cores = (double)NAN;
 	for (uint32_t i = 0; i < job->task->nodes_count; i++) {
 		struct job_node *place = &job->places[i];
 
-		vm_set_share(place->vm, job->task->share);
+		vm_set_share(place->vm, job->task->share.fraction);
 		if (place->sharing)
 			continue; /* it gets this share after the call under way */
 		place->sharing = true;

@@ -17,22 +17,6 @@
 
 G_DEFINE_QUARK(virtbed-task, task_error)
 
-static const char *const state_names[] = {
-	[TASK_STARTING] = "starting",
-	[TASK_RUNNING] = "running",
-	[TASK_SUSPENDING] = "suspending",
-	[TASK_SUSPENDED] = "suspended",
-	[TASK_RESUMING] = "resuming",
-	[TASK_ENDED] = "ended",
-	[TASK_QUEUED] = "queued",
-};
-
-static const char *const outcome_names[] = {
-	[TASK_OUTCOME_NONE] = NULL,           [TASK_OUTCOME_COMPLETED] = "completed",
-	[TASK_OUTCOME_FAILED] = "failed",     [TASK_OUTCOME_KILLED] = "killed",
-	[TASK_OUTCOME_DEADLINE] = "deadline", [TASK_OUTCOME_LOST] = "lost",
-};
-
 /* The cause of an end for which only the outcome is known. */
 static const enum task_cause implied_causes[] = {
 	[TASK_OUTCOME_NONE] = TASK_CAUSE_NONE,       [TASK_OUTCOME_COMPLETED] = TASK_CAUSE_NONE,
@@ -45,14 +29,9 @@ enum task_cause task_end_cause(const struct task *task)
 	return task->cause ?: implied_causes[task->outcome];
 }
 
-const char *task_state_name(enum task_state state)
-{
-	return state_names[state];
-}
-
 const char *task_outcome_name(enum task_outcome outcome)
 {
-	return outcome_names[outcome];
+	return outcome == TASK_OUTCOME_NONE ? NULL : task_outcome_names[outcome];
 }
 
 bool task_id_ok(const char *id)
@@ -103,8 +82,8 @@ static struct task *task_new(const char *id)
 	task->id = g_strdup(id);
 	task->benchmark_time_s = task->cpu_s = task->host_cpu_s = (double)NAN;
 	task->host_energy_uj = task->host_gap_ns = (double)NAN;
-	task->asked_cores = task->given_cores = (double)NAN;
-	task->share = 1;
+	record_init(&task_share_record, &task->share);
+	task->share.fraction = 1;
 	task->user = -1;
 	task->count = 1;
 	return task;
@@ -370,25 +349,6 @@ static json_t *nodes_json(const uint32_t *nodes, uint32_t count)
 	return array;
 }
 
-static json_t *migrations_json(const struct task *task)
-{
-	json_t *array = json_array();
-
-	for (guint i = 0; i < task->migrations->len; i++)
-		json_array_append_new(array, task_migration_to_json(task->migrations->pdata[i]));
-	return array;
-}
-
-static json_t *suspensions_json(const struct task *task)
-{
-	json_t *array = json_array();
-
-	for (guint i = 0; i < task->suspensions->len; i++)
-		json_array_append_new(array,
-				      task_suspension_to_json(task->suspensions->pdata[i]));
-	return array;
-}
-
 static void add_owner(json_t *object, const struct task *task)
 {
 	if (task->user >= 0)
@@ -433,14 +393,6 @@ static json_t *whole_json(double value)
 	return isnan(value) ? json_null() : json_integer((json_int_t)llround(value));
 }
 
-static json_t *share_json(const struct task *task)
-{
-	return json_pack("{s:I, s:f, s:o, s:o, s:o, s:o}", "n", (json_int_t)task->share_n, "share",
-			 task->share, "requested_ns", time_json(task->share_requested_ns),
-			 "set_ns", time_json(task->share_set_ns), "asked_cores",
-			 real_json(task->asked_cores), "given_cores", real_json(task->given_cores));
-}
-
 /* The age of an ended task's progress is that at its end. */
 static json_t *progress_json(const struct task *task)
 {
@@ -459,7 +411,7 @@ json_t *task_to_json(const struct task *task)
 	json_t *object = json_object();
 
 	json_object_set_new(object, "id", json_string(task->id));
-	json_object_set_new(object, "state", json_string(task_state_name(task->state)));
+	json_object_set_new(object, "state", json_string(task_state_names[task->state]));
 	json_object_set_new(object, "type", json_string(task->type));
 	json_object_set_new(object, "nodes", nodes_json(task_placed(task), task->nodes_count));
 	if (task->queue) {
@@ -483,20 +435,21 @@ json_t *task_to_json(const struct task *task)
 	json_object_set_new(object, "host_energy_uj", whole_json(task->host_energy_uj));
 	json_object_set_new(object, "host_gap_ns", whole_json(task->host_gap_ns));
 	if (task->suspensions->len > 0)
-		json_object_set_new(object, "suspensions", suspensions_json(task));
+		json_object_set_new(
+			object, "suspensions",
+			record_list_to_json(&task_suspension_record, task->suspensions));
 	if (task->migrations->len > 0)
-		json_object_set_new(object, "migrations", migrations_json(task));
-	if (task->share_n > 0)
-		json_object_set_new(object, "share", share_json(task));
+		json_object_set_new(object, "migrations",
+				    record_list_to_json(&task_migration_record, task->migrations));
+	if (task->share.n > 0)
+		json_object_set_new(object, "share",
+				    record_to_json(&task_share_record, &task->share));
 	return object;
 }
 
-static int index_of(const char *const *names, size_t count, const json_t *value)
+static int word_of(const char *const *words, const json_t *value)
 {
-	for (size_t i = 0; i < count; i++)
-		if (g_strcmp0(names[i], json_string_value(value)) == 0)
-			return (int)i;
-	return 0;
+	return MAX(record_word_find(words, json_string_value(value)), 0);
 }
 
 static double number_or_nan(const json_t *object, const char *key)
@@ -509,39 +462,27 @@ static double number_or_nan(const json_t *object, const char *key)
 static void restore_suspensions(struct task *task, const json_t *array)
 {
 	for (size_t i = 0; i < json_array_size(array); i++) {
-		struct task_suspension *suspension =
-			task_suspension_restore(json_array_get(array, i));
+		g_autoptr(task_suspension_t) suspension = record_new(&task_suspension_record);
 
-		if (suspension && suspension->count == task->nodes_count)
-			g_ptr_array_add(task->suspensions, suspension);
-		else
-			task_suspension_free(suspension);
+		if (record_from_json(&task_suspension_record, json_array_get(array, i), suspension,
+				     NULL) &&
+		    suspension->nodes && suspension->vms && suspension->count == task->nodes_count)
+			g_ptr_array_add(task->suspensions, g_steal_pointer(&suspension));
 	}
 }
 
 static void restore_migrations(struct task *task, const json_t *array)
 {
 	for (size_t i = 0; i < json_array_size(array); i++) {
-		struct task_migration *migration =
-			task_migration_restore(json_array_get(array, i));
+		g_autoptr(task_migration_t) migration = record_new(&task_migration_record);
 
-		if (migration && migration->count == task->nodes_count)
-			g_ptr_array_add(task->migrations, migration);
-		else
-			task_migration_free(migration);
+		if (!record_from_json(&task_migration_record, json_array_get(array, i), migration,
+				      NULL) ||
+		    migration->count != task->nodes_count)
+			continue;
+		task_migration_place(migration);
+		g_ptr_array_add(task->migrations, g_steal_pointer(&migration));
 	}
-}
-
-static void restore_share(struct task *task, const json_t *object)
-{
-	if (!json_is_object(object))
-		return;
-	task->share_n = json_integer_value(json_object_get(object, "n"));
-	task->share = json_number_value(json_object_get(object, "share"));
-	task->share_requested_ns = json_integer_value(json_object_get(object, "requested_ns"));
-	task->share_set_ns = json_integer_value(json_object_get(object, "set_ns"));
-	task->asked_cores = number_or_nan(object, "asked_cores");
-	task->given_cores = number_or_nan(object, "given_cores");
 }
 
 static void restore_progress(struct task *task, const json_t *object)
@@ -556,10 +497,9 @@ static void restore_progress(struct task *task, const json_t *object)
 
 static void restore_record(struct task *task, const json_t *record)
 {
-	task->state = (enum task_state)index_of(state_names, G_N_ELEMENTS(state_names),
-						json_object_get(record, "state"));
-	task->outcome = (enum task_outcome)index_of(outcome_names, G_N_ELEMENTS(outcome_names),
-						    json_object_get(record, "outcome"));
+	task->state = (enum task_state)word_of(task_state_names, json_object_get(record, "state"));
+	task->outcome =
+		(enum task_outcome)word_of(task_outcome_names, json_object_get(record, "outcome"));
 	task->cause = task_cause_find(json_string_value(json_object_get(record, "cause")));
 	task->reason = g_strdup(json_string_value(json_object_get(record, "reason")));
 	task->queued_ns = json_integer_value(json_object_get(record, "queued_ns"));
@@ -575,7 +515,9 @@ static void restore_record(struct task *task, const json_t *record)
 	restore_progress(task, json_object_get(record, "progress"));
 	restore_suspensions(task, json_object_get(record, "suspensions"));
 	restore_migrations(task, json_object_get(record, "migrations"));
-	restore_share(task, json_object_get(record, "share"));
+	if (!record_from_json(&task_share_record, json_object_get(record, "share"), &task->share,
+			      NULL))
+		task->share.fraction = 1;
 }
 
 struct task *task_restore(const char *id, const char *request, const char *record, GError **error)

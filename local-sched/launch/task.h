@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/task_cause.h"
 #include "common/task_script.h"
+#include "common/wire/task_cause.h"
+#include "common/wire/wire_task.h"
 #include "local-sched/launch/task_migration.h"
 #include "local-sched/launch/task_suspension.h"
 
@@ -16,29 +17,6 @@
  * Tasks). Parses, writes and restores tasks; job.h executes them. Pure, except that the age of the
  * progress depends on the clock.
  */
-
-/* The state of a task. */
-enum task_state {
-	TASK_STARTING = 0, /* stored; its ranks are being started */
-	TASK_RUNNING,      /* all ranks were started */
-	TASK_SUSPENDING,   /* stored; its VMs are being taken off their nodes */
-	TASK_SUSPENDED,
-	TASK_RESUMING,     /* stored; its VMs are being put on nodes */
-	TASK_ENDED,        /* has an outcome */
-	TASK_QUEUED,       /* stored; waits for its turn on its nodes (task_queue.h) */
-};
-
-/* How a task ended. */
-enum task_outcome {
-	TASK_OUTCOME_NONE = 0,
-	/* all ranks exited with 0, and the results of rank 0 are verified */
-	TASK_OUTCOME_COMPLETED,
-	TASK_OUTCOME_FAILED,    /* the task's own fault */
-	TASK_OUTCOME_KILLED,    /* by DELETE */
-	TASK_OUTCOME_DEADLINE,  /* killed when its deadline came */
-	/* through a VM, its agent, the host or this scheduler; not the task's fault */
-	TASK_OUTCOME_LOST,
-};
 
 /*
  * The progress of a task, as its rank 0 reports it: `done` of `total` steps. `total` 0: no report.
@@ -89,12 +67,7 @@ struct task {
 	GPtrArray *migrations;   /* of struct task_migration, owned; oldest first */
 	/* the last migration that failed for all VMs, not stored; NULL: none */
 	struct task_migration *unmoved;
-	int64_t share_n;         /* number of its last share; 0: none */
-	double share;            /* CPU share, in (0, 1] */
-	int64_t share_requested_ns;
-	int64_t share_set_ns;
-	double asked_cores;      /* cores that its VMs may use with that share; NAN: not known */
-	double given_cores;      /* cores that they used over the last interval; NAN: not known */
+	struct task_share share;
 };
 typedef struct task task_t;
 
@@ -150,7 +123,5 @@ bool task_is_migrating(const struct task *task);
 /* The nodes at which the task was placed last, nodes_count of them; borrowed. */
 const uint32_t *task_placed(const struct task *task);
 
-/* The name of a state as in docs/reference/api.md: "starting", "running", ... */
-const char *task_state_name(enum task_state state);
-/* NULL for TASK_OUTCOME_NONE. */
+/* As task_outcome_names[]; NULL for TASK_OUTCOME_NONE. */
 const char *task_outcome_name(enum task_outcome outcome);

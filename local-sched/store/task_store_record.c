@@ -55,7 +55,7 @@ bool task_store_add(struct task_store *store, const struct task *task, GError **
 
 	return database_do(store->database,
 			   "INSERT INTO tasks (id, state, request, record) VALUES (?, ?, ?, ?)",
-			   DATABASE_ARGS(task->id, task_state_name(task->state), request, record),
+			   DATABASE_ARGS(task->id, task_state_names[task->state], request, record),
 			   "store a task", error);
 }
 
@@ -115,7 +115,7 @@ uint64_t task_store_update(struct task_store *store, const struct task *task, co
 	struct task_store_write *write = write_new();
 
 	write->task_id = g_strdup(task->id);
-	write->task_state = g_strdup(task_state_name(task->state));
+	write->task_state = g_strdup(task_state_names[task->state]);
 	write->task_record = record_text(task);
 	if (kind) {
 		write->event.seq = (int64_t)++store->last_event;

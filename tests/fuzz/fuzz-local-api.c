@@ -31,7 +31,7 @@ static void check_restored(const char *id, const char *request, const char *reco
 	g_autoptr(json_t) record_again = task_to_json(task);
 
 	g_assert_cmpstr(request_again, ==, request);
-	fuzz_check(record_again != NULL && task_state_name(task->state) != NULL);
+	fuzz_check(record_again != NULL && task_state_names[task->state] != NULL);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		fuzz_check(task_placed(task) != NULL);
 }
@@ -65,7 +65,7 @@ static void check_steps(const char *n, const json_t *body)
 	bool good = task_suspend_request_parse(n, body, &suspend, &suspend_error);
 
 	fuzz_check_error(good, suspend_error);
-	fuzz_check(!good || (suspend.n > 0 && suspend.attempt > 0 && task_keep_name(suspend.keep)));
+	fuzz_check(!good || (suspend.n > 0 && suspend.attempt > 0 && task_keep_names[suspend.keep]));
 	good = task_resume_request_parse(n, body, NODES, &resume, &resume_error);
 	fuzz_check_error(good, resume_error);
 	for (uint32_t i = 0; i < resume.count; i++)

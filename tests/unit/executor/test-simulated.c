@@ -326,7 +326,7 @@ static void test_steps(struct fixture *fixture, gconstpointer data)
 	wait_told(fixture, "moved");
 	g_assert_cmpstr(ops->node_state(fixture->executor, 1), ==, "busy");
 	g_assert_cmpstr(ops->node_state(fixture->executor, 2), ==, "ready");
-	task->share = 0.5;
+	task->share.fraction = 0.5;
 	ops->share(fixture->executor, task);
 	wait_told(fixture, "shared");
 	wait_told(fixture, "completed");

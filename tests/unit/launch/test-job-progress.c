@@ -92,7 +92,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	fixture->vm = vm_new(&settings, 0, &deaf_vm_events, fixture);
 	fixture->vm->state = VM_READY;
 	fixture->task = (struct task){.id = (char *)"t", .benchmark = (char *)"cg", .class_ = 'W',
-				      .user = VM_OWNER_ANY, .nodes_count = 1, .share = 1,
+				      .user = VM_OWNER_ANY, .nodes_count = 1, .share.fraction = 1,
 				      .suspensions = g_ptr_array_new(), .migrations = g_ptr_array_new()};
 	fixture->source = (struct usage_source){.host = fixture->host};
 	fixture->patience = patience_new();
@@ -286,7 +286,7 @@ static void test_gap(struct fixture *fixture, gconstpointer data)
 
 static void test_share(struct fixture *fixture, gconstpointer data)
 {
-	fixture->task.share = 0.25;
+	fixture->task.share.fraction = 0.25;
 	assert_about(0.25 * be_silent(fixture, LONG_S), PATIENCE_MAX_S);
 }
 

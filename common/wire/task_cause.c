@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/task_cause.h"
+#include "common/wire/task_cause.h"
 
 #include <stddef.h>
 #include <string.h>
 
 static const char *const names[] = {
-	[TASK_CAUSE_NONE] = NULL,        [TASK_CAUSE_DEADLINE] = "deadline",
+	[TASK_CAUSE_NONE] = NULL,         [TASK_CAUSE_DEADLINE] = "deadline",
 	[TASK_CAUSE_STALLED] = "stalled", [TASK_CAUSE_KILLED] = "killed",
-	[TASK_CAUSE_VM] = "vm",          [TASK_CAUSE_EXIT] = "exit",
+	[TASK_CAUSE_VM] = "vm",           [TASK_CAUSE_EXIT] = "exit",
 	[TASK_CAUSE_OTHER] = "other",
 };
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <math.h>
+#include <stdint.h>
+
+#include "common/config/config_cluster.h"
+#include "common/record/record.h"
+
+/*
+ * What a local scheduler says about a task (docs/reference/api.md, Tasks): states, outcomes,
+ * suspensions, migrations and the CPU share. The local scheduler writes and stores them, the
+ * controller reads them. Instants are nanoseconds of the local scheduler's clock, 0: not yet.
+ * Durations are nanoseconds, -1: not known.
+ */
+
+/* The state of a task. */
+enum task_state {
+	TASK_STARTING = 0, /* its ranks are being started */
+	TASK_RUNNING,      /* all ranks were started */
+	TASK_SUSPENDING,   /* its VMs are being taken off their nodes */
+	TASK_SUSPENDED,
+	TASK_RESUMING, /* its VMs are being put on nodes */
+	TASK_ENDED,    /* has an outcome */
+	TASK_QUEUED,   /* waits for its turn on its nodes */
+};
+extern const char *const task_state_names[]; /* "starting", ...; NULL-terminated */
+
+/* How a task ended. */
+enum task_outcome {
+	TASK_OUTCOME_NONE = 0,
+	/* all ranks exited with 0, and the results of rank 0 are verified */
+	TASK_OUTCOME_COMPLETED,
+	TASK_OUTCOME_FAILED,   /* the task's own fault */
+	TASK_OUTCOME_KILLED,   /* by DELETE */
+	TASK_OUTCOME_DEADLINE, /* killed when its deadline came */
+	/* through a VM, its agent, the host or the local scheduler; not the task's fault */
+	TASK_OUTCOME_LOST,
+};
+extern const char *const task_outcome_names[]; /* "none", "completed", ...; NULL-terminated */
+
+/* "auto", "memory", "disk" of enum config_keep; NULL-terminated. */
+extern const char *const task_keep_names[];
+
+/* The durations of one VM in a suspension. */
+struct task_suspension_vm {
+	uint32_t node; /* that it left */
+	int64_t freeze_ns;
+	int64_t save_ns;
+	int64_t move_ns; /* to another host */
+	int64_t restore_ns;
+	int64_t resume_ns;
+};
+
+/* A suspension with its resumption. */
+struct task_suspension {
+	uint32_t n;              /* from 1, ascending */
+	int64_t attempt;         /* number of the attempt to suspend, from 1: "try" */
+	int64_t resume_attempt;  /* number of the attempt to resume; 0: none yet */
+	enum config_keep keep;   /* as requested; once the task is suspended, as it was done */
+	enum config_keep asked;  /* as requested; the local scheduler's own */
+	uint32_t count;          /* how many VMs; also the length of the following arrays */
+	uint32_t *nodes;         /* that the VMs left */
+	uint32_t *resumed_nodes; /* NULL: not resumed yet */
+	struct task_suspension_vm *vms;
+	int64_t requested_ns;
+	int64_t frozen_ns;
+	int64_t suspended_ns;
+	int64_t resume_requested_ns;
+	int64_t running_ns;
+	int64_t resumed_ns;
+	int64_t skew_ns; /* from the first to the last VM frozen */
+};
+typedef struct task_suspension task_suspension_t;
+extern const struct record task_suspension_record;
+/* NULL is allowed, here and below. */
+void task_suspension_free(struct task_suspension *suspension);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_suspension_t, task_suspension_free)
+
+/* One VM of a migration. */
+struct task_migration_vm {
+	uint32_t from; /* nodes; equal where the VM stays */
+	uint32_t to;
+	char *from_host;
+	char *to_host;
+	bool moved;          /* it is at `to`, else at `from` */
+	int64_t total_ns;    /* of the move; -1 too where it did not change its host */
+	int64_t downtime_ns; /* the VM ran on neither host; -1 as above */
+};
+
+/*
+ * A live migration of a task's VMs, from its request until the nodes that they left have other VMs.
+ */
+struct task_migration {
+	uint32_t n;      /* from 1, ascending */
+	int64_t attempt; /* from 1: "try" */
+	uint32_t count;  /* how many VMs */
+	struct task_migration_vm *vms;
+	int64_t requested_ns;
+	int64_t begun_ns;
+	int64_t moved_ns;   /* the VMs are where they are after the migration */
+	int64_t settled_ns; /* the nodes that they left have other VMs */
+	char *reason;       /* why not all VMs have moved; NULL: they have */
+	uint32_t *placed;   /* by VM, the node after the migration; the local scheduler's own */
+};
+typedef struct task_migration task_migration_t;
+extern const struct record task_migration_record;
+void task_migration_free(struct task_migration *migration);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(task_migration_t, task_migration_free)
+
+/* The CPU share that the VMs of a task have of their nodes, and how much of it they use. */
+struct task_share {
+	int64_t n;       /* number of the last request; 0: none yet */
+	double fraction; /* in (0, 1]: "share" */
+	int64_t requested_ns;
+	int64_t set_ns;     /* all VMs have it */
+	double asked_cores; /* cores that its VMs may use with that share; NAN: not known */
+	double given_cores; /* cores that they used over the last interval; NAN: not known */
+};
+extern const struct record task_share_record;
+
+/* A duration in seconds; NAN: not known. */
+static inline double wire_seconds(int64_t ns)
+{
+	return ns < 0 ? (double)NAN : (double)ns * 1e-9;
+}
