@@ -18,63 +18,6 @@
 /* How long the end of a run waits for the results of its tasks. */
 #define SETTLE_S 5.0
 
-double remote_run_s(const struct remote_backend *remote, int64_t t_ns)
-{
-	return clock_elapsed_s(remote->run.t0_ns, t_ns);
-}
-
-void remote_note(struct remote_backend *remote, const char *kind, const char *format, ...)
-{
-	g_autofree char *text = NULL;
-	va_list arguments;
-
-	if (!remote->run.note)
-		return;
-	va_start(arguments, format);
-	text = g_strdup_vprintf(format, arguments);
-	va_end(arguments);
-	remote->run.note(remote_run_s(remote, clock_now_ns()), kind, text, remote->run.data);
-}
-
-/* Events. */
-
-static void event_free(void *data)
-{
-	struct backend_event *event = data;
-
-	if (!event)
-		return;
-	g_free((char *)event->reason);
-	g_free((void *)event->vms);
-	g_free((void *)event->moves);
-	g_free(event);
-}
-
-static int by_time(const void *a, const void *b, void *data)
-{
-	const struct backend_event *one = a;
-	const struct backend_event *other = b;
-
-	return one->time_s < other->time_s ? -1 : one->time_s > other->time_s;
-}
-
-void remote_push(struct remote_backend *remote, const struct backend_event *event)
-{
-	struct backend_event *copy = g_memdup2(event, sizeof(*event));
-	GList *at = remote->events.tail;
-
-	copy->reason = g_strdup(event->reason);
-	copy->vms = g_memdup2(event->vms, sizeof(*event->vms) * event->vms_count);
-	copy->moves = g_memdup2(event->moves, sizeof(*event->moves) * event->moves_count);
-	while (at && by_time(at->data, copy, NULL) > 0)
-		at = at->prev;
-	if (at)
-		g_queue_insert_after(&remote->events, at, copy);
-	else
-		g_queue_push_head(&remote->events, copy);
-	g_main_context_wakeup(NULL);
-}
-
 /* Callbacks of the links. */
 
 /*
@@ -105,7 +48,8 @@ static void on_suspension_failed(struct remote_link *link, const char *id, bool 
 	struct remote_attempt *entry = find_reported(remote, link, id);
 
 	if (entry)
-		remote_suspend_ctl_failed(entry, resume, reason);
+		remote_step_failed(entry, resume ? REMOTE_STEP_RESUMING : REMOTE_STEP_SUSPENDING,
+				   reason);
 }
 
 static void on_migration_failed(struct remote_link *link, const char *id, int64_t t_ns,
@@ -115,7 +59,7 @@ static void on_migration_failed(struct remote_link *link, const char *id, int64_
 	struct remote_attempt *entry = find_reported(remote, link, id);
 
 	if (entry)
-		remote_migrate_ctl_failed(entry, reason);
+		remote_step_failed(entry, REMOTE_STEP_MIGRATING, reason);
 }
 
 static void on_share_failed(struct remote_link *link, const char *id, const char *reason,
@@ -234,9 +178,8 @@ static void guard_attempt(struct remote_attempt *entry, int64_t now_ns)
 			    remote_link_cluster(remote_attempt_link(entry))->name, age_s);
 		remote_attempt_delete(entry);
 	} else {
-		remote_suspend_ctl_guard(entry, now_ns);
-		remote_migrate_ctl_guard(entry, now_ns);
-		if (remote_slots_shared(entry) && entry->started && entry->step == REMOTE_STEP_NONE)
+		remote_step_guard(entry, now_ns);
+		if (remote_slots_shared(entry) && entry->started && remote_step_is_up(entry))
 			remote_attempt_check(entry); /* for the CPU that it gets of its share */
 	}
 }
@@ -290,7 +233,7 @@ static void set_nodes(struct remote_attempt *entry, const struct backend_start *
 	entry->nodes_count = config_type_nodes(type, &config->clusters[entry->cluster]);
 	entry->hosts = remote_slots_spread(start->nodes, start->nodes_count, entry->nodes_count);
 	entry->nodes = remote_slots_pick(entry, entry->hosts, NULL);
-	entry->share_wanted = type->cpu_need;
+	entry->share.wanted = type->cpu_need;
 }
 
 static struct remote_attempt *attempt_new(struct remote_backend *remote,
@@ -304,7 +247,7 @@ static struct remote_attempt *attempt_new(struct remote_backend *remote,
 	entry->attempt = start->attempt;
 	entry->type = start->type;
 	entry->cluster = start->cluster;
-	entry->share_wanted = entry->share_sent = entry->share_given = 1;
+	entry->share.wanted = entry->share.sent = entry->share.given = 1;
 	set_nodes(entry, start);
 	entry->deadline_s = remote_deadline_s(remote->config, start->type, start->cluster,
 					      remote->run.profile);
@@ -471,7 +414,7 @@ static bool take_event(struct remote_backend *remote, double until_s,
 	if (!event || event->time_s > until_s)
 		return false;
 	g_queue_pop_head(&remote->events);
-	event_free(remote->delivered);
+	remote_event_free(remote->delivered);
 	remote->delivered = event;
 	*ret_event = *event;
 	return true;
@@ -616,8 +559,8 @@ static void remote_destroy(struct backend *backend)
 	remote_fleet_listen(remote->fleet, NULL);
 	g_source_remove(remote->guard_source);
 	g_hash_table_unref(remote->entries);
-	g_queue_clear_full(&remote->events, event_free);
-	event_free(remote->delivered);
+	g_queue_clear_full(&remote->events, remote_event_free);
+	remote_event_free(remote->delivered);
 	g_free(remote);
 }
 

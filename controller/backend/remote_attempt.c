@@ -8,28 +8,6 @@
 #include "common/json.h"
 #include "controller/backend/remote_private.h"
 
-struct remote_link *remote_attempt_link(const struct remote_attempt *entry)
-{
-	return remote_fleet_link(entry->remote->fleet, entry->cluster);
-}
-
-struct backend_event remote_attempt_event(struct remote_attempt *entry,
-					  enum backend_event_kind kind, int64_t t_ns)
-{
-	struct backend_event event = {
-		.kind = kind,
-		.task = entry->task,
-		.attempt = entry->attempt,
-		.cluster = entry->cluster,
-		.node = remote_slots_host(remote_link_cluster(remote_attempt_link(entry)),
-					   entry->nodes[0]),
-	};
-
-	entry->last_s = fmax(entry->last_s, remote_run_s(entry->remote, t_ns));
-	event.time_s = entry->last_s;
-	return event;
-}
-
 /*
  * The attempt's turn has come: its execution time counts from here. An attempt that was killed
  * before has none.
@@ -60,8 +38,11 @@ static void report_started(struct remote_attempt *entry, int64_t t_ns)
 	if (run->launched && !entry->adopted)
 		run->launched(event.time_s, entry->task, entry->attempt,
 			      clock_elapsed_s(entry->start_ns, t_ns), run->data);
-	remote_suspend_ctl_started(entry);
-	remote_migrate_ctl_continue(entry);
+	/* The task's start is not an overhead of a step that was called before. */
+	if (entry->request.called_ns)
+		entry->request.called_ns = clock_now_ns();
+	remote_step_send(entry);
+	remote_share_ctl_continue(entry);
 }
 
 void remote_attempt_end(struct remote_attempt *entry, enum backend_outcome outcome,
@@ -146,7 +127,8 @@ static void note_doubts(struct remote_attempt *entry, const struct remote_task *
  */
 static void take_nodes(struct remote_attempt *entry, const struct remote_task *task)
 {
-	if (entry->adopted && !entry->described && task->nodes && entry->step == REMOTE_STEP_NONE &&
+	if (entry->adopted && !entry->described && task->nodes &&
+	    entry->step != REMOTE_STEP_SUSPENDING && remote_step_is_up(entry) &&
 	    task->nodes_count == entry->nodes_count)
 		memcpy(entry->nodes, task->nodes, sizeof(*entry->nodes) * entry->nodes_count);
 }
@@ -173,16 +155,13 @@ void remote_attempt_take(struct remote_attempt *entry, const struct remote_task 
 		report_task_end(entry, task);
 	} else if (entry->adopted && !entry->described && task->requested_ns) {
 		entry->described = true;
-		remote_migrate_ctl_continue(entry);
+		remote_suspend_ctl_reattach(entry, task);
+		remote_step_send(entry);
+		remote_share_ctl_continue(entry);
 	}
 }
 
 /* Requests. */
-
-char *remote_attempt_path(const struct remote_attempt *entry)
-{
-	return g_strdup_printf("/v1/tasks/%s", entry->id);
-}
 
 /* Seconds left until start_before_s; a millisecond if that has passed. */
 static double start_within_s(const struct remote_attempt *entry)
@@ -190,13 +169,6 @@ static double start_within_s(const struct remote_attempt *entry)
 	const double now_s = remote_run_s(entry->remote, clock_now_ns());
 
 	return fmin(4e6, fmax(1e-3, entry->start_before_s - now_s));
-}
-
-int64_t remote_attempt_try(const struct remote_attempt *entry)
-{
-	const double ms = 1e3 * remote_run_s(entry->remote, clock_now_ns());
-
-	return 1 + (int64_t)fmax(0, ms);
 }
 
 static json_t *task_body(const struct remote_attempt *entry)
@@ -226,7 +198,7 @@ static gboolean put_again(gpointer data)
 {
 	struct remote_attempt *entry = data;
 
-	entry->retry_source = 0;
+	entry->start_retry.source = 0;
 	if (entry->ended)
 		return G_SOURCE_REMOVE;
 	if (entry->hosts) {
@@ -242,8 +214,8 @@ static void put_refused(struct remote_attempt *entry, int status, const GError *
 	g_autofree char *reason = g_strdup_printf("not started: %s", error->message);
 
 	if (status == 409 && !entry->kill_wanted && !entry->ended &&
-	    entry->conflicts++ < remote_slots_tries(entry)) {
-		entry->retry_source = g_timeout_add(REMOTE_CONFLICT_WAIT_MS, put_again, entry);
+	    entry->start_retry.count++ < remote_slots_tries(entry)) {
+		remote_retry_in(&entry->start_retry, REMOTE_CONFLICT_WAIT_MS, put_again, entry);
 		return;
 	}
 	remote_note(entry->remote, "task-refused", "task %" PRIu32 " on cluster '%s' %s",
@@ -391,8 +363,7 @@ static void check_done(int status, json_t *body, const GError *error, void *data
 	if (!entry->asked && entry->kill_wanted && !entry->ended)
 		remote_attempt_delete(entry);
 	entry->asked = true; /* an adopted attempt */
-	remote_suspend_ctl_checked(entry, state);
-	remote_migrate_ctl_checked(entry);
+	remote_step_checked(entry, state);
 }
 
 void remote_attempt_check(struct remote_attempt *entry)
@@ -452,9 +423,8 @@ void remote_attempt_kill(struct remote_attempt *entry)
 	if (entry->ended || entry->kill_wanted)
 		return;
 	entry->kill_wanted = true;
-	if (entry->retry_source) { /* refused so far, so it never ran */
-		g_source_remove(entry->retry_source);
-		entry->retry_source = 0;
+	if (entry->start_retry.source) { /* refused so far, so it never ran */
+		remote_retry_stop(&entry->start_retry);
 		remote_attempt_end(entry, BACKEND_OUTCOME_KILLED, NULL);
 	} else {
 		end_if_asked(entry);
@@ -466,22 +436,12 @@ void remote_attempt_free(void *data)
 	struct remote_attempt *entry = data;
 
 	remote_link_forget(remote_attempt_link(entry), entry);
-	if (entry->retry_source)
-		g_source_remove(entry->retry_source);
-	if (entry->step_source)
-		g_source_remove(entry->step_source);
-	if (entry->migrate_source)
-		g_source_remove(entry->migrate_source);
-	if (entry->share_source)
-		g_source_remove(entry->share_source);
-	if (entry->migrate_past)
-		g_ptr_array_unref(entry->migrate_past);
-	g_free(entry->migrate_reason);
-	g_free(entry->migrate_nodes);
-	g_free(entry->migrate_hosts);
+	remote_step_end(entry, REMOTE_STEP_NONE);
+	remote_retry_stop(&entry->start_retry);
+	remote_retry_stop(&entry->share.retry);
+	if (entry->migrations.past)
+		g_ptr_array_unref(entry->migrations.past);
 	g_free(entry->hosts);
-	g_free(entry->step_reason);
-	g_free(entry->step_nodes);
 	g_free(entry->id);
 	g_free(entry->nodes);
 	g_free(entry);

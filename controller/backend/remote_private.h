@@ -22,12 +22,66 @@
 /* On shared hosts a VM may have to boot at the node first, so more tries are needed. */
 #define REMOTE_CONFLICT_TRIES_SHARED 450
 
-/* The state of an attempt between its suspensions. */
+/* What an attempt does after its start. */
 enum remote_step {
 	REMOTE_STEP_NONE = 0,
 	REMOTE_STEP_SUSPENDING, /* suspend() was called, no result yet */
 	REMOTE_STEP_SUSPENDED,
-	REMOTE_STEP_RESUMING,   /* resume() was called, no result yet */
+	REMOTE_STEP_RESUMING,  /* resume() was called, no result yet */
+	REMOTE_STEP_MIGRATING, /* migrate() was called, no result yet */
+};
+
+/* A request that is sent again after some time. */
+struct remote_retry {
+	guint source; /* that sends it; 0: it does not wait */
+	guint count;  /* refusals or failures so far, as its user counts them */
+};
+
+/* The state of the request for a step. */
+enum remote_request_state {
+	REMOTE_REQUEST_WAITING =
+		0, /* to be sent when the task and `open` allow it, or by `retry` */
+	REMOTE_REQUEST_SENT,
+	REMOTE_REQUEST_FAILED,   /* sent; the step's failure was reported before the answer */
+	REMOTE_REQUEST_ANSWERED, /* the step's result is to come */
+};
+
+/* The request for the present step: suspension, resumption or migration. */
+struct remote_request {
+	enum remote_request_state state;
+	bool open;         /* a request, perhaps that of an earlier step, is not answered yet */
+	uint32_t n;        /* of the call */
+	const char *keep;  /* SUSPENDING: where the VMs are to be kept: "auto", "memory", "disk" */
+	uint32_t *nodes;   /* RESUMING, MIGRATING: nodes_count target nodes, owned; or NULL */
+	uint32_t *hosts;   /* shared hosts: the target host of each VM, owned; or NULL */
+	int64_t called_ns; /* 0: an earlier controller made the call */
+	int64_t answered_ns; /* ANSWERED: since when */
+	struct remote_retry retry;
+	char *reason; /* FAILED: why; NULL: no reason is known */
+};
+
+/* The suspensions of an attempt. */
+struct remote_suspensions {
+	uint32_t suspended, resumed; /* how often SUSPENDED and RESUMED were reported */
+	double paused_s;             /* sum of the suspensions before the last interval */
+	int64_t frozen_ns;           /* suspended since; 0: not suspended now */
+};
+
+/* The migrations of an attempt. */
+struct remote_migrations {
+	uint32_t called; /* the `n` of the last migrate() */
+	uint32_t moved;  /* migrations that moved a VM, by the local scheduler's count */
+	uint32_t open;   /* the migration under way when last described; 0: none */
+	/* adopted: struct task_migration elements as first described, or NULL */
+	GPtrArray *past;
+};
+
+/* The CPU share of an attempt: fractions of what its nodes may use; 1 at first. */
+struct remote_share {
+	double wanted, sent, given;
+	int64_t n;                 /* number of the last request; 0: none */
+	bool open;                 /* a request is not answered yet */
+	struct remote_retry retry; /* counts failures in a row: its VMs did not get the share */
 };
 
 /* One attempt of a task. */
@@ -41,70 +95,32 @@ struct remote_attempt {
 	 */
 	uint32_t *nodes;
 	uint32_t nodes_count;
-	/* shared hosts: the host of each VM after the start or the last resumption */
-	uint32_t *hosts;
+	uint32_t *hosts;   /* shared hosts: the host of each VM after the start */
 	int64_t start_ns;  /* time of start() */
 	int64_t killed_ns; /* time of the DELETE; 0: none was sent */
 	double deadline_s;
 	double last_s; /* time of its last event */
-	guint conflicts;
-	guint retry_source;
+	struct remote_retry start_retry;
 	bool adopted;
-	bool asked; /* the PUT was answered */
+	bool described; /* adopted: the local scheduler has described it */
+	bool asked;     /* the PUT was answered */
 	bool kill_wanted;
 	bool started, ended;
-	bool abandoned; /* given up; to be killed if it turns up again */
+	bool abandoned;  /* given up; to be killed if it turns up again */
 	bool check_open; /* a check is under way */
-	bool doubted;       /* a note about an impossible value in its description was made */
+	bool doubted;    /* a note about an impossible value in its description was made */
 	/* since when answers to checks are unusable; 0: the last one was usable */
 	int64_t unclear_ns;
-	bool undeleted;  /* the request to end it was given up */
-	bool queued;    /* by enqueue(): it waits for its turn */
-	bool begun;     /* queued: BEGAN was reported */
+	bool undeleted;        /* the request to end it was given up */
+	bool queued;           /* by enqueue(): it waits for its turn */
+	bool begun;            /* queued: BEGAN was reported */
 	double start_before_s; /* of enqueue(); time of the run */
 
 	enum remote_step step;
-	uint32_t suspended, resumed; /* how often SUSPENDED and RESUMED were reported */
-	const char *keep;     /* where the VMs are to be kept: "auto", "memory", "disk" */
-	uint32_t *step_nodes; /* RESUMING: nodes_count target nodes */
-	int64_t step_ns;      /* time of suspend() or resume() */
-	bool seen;            /* adopted: a description of it was read */
-	/* an earlier controller called suspend() or resume(), so step_ns is not that time */
-	bool step_adopted;
-	bool step_asked;      /* the request of the present step was answered */
-	bool step_open;       /* a request of a step is under way */
-	enum remote_step open_step; /* step_open: the step of that request */
-	bool step_failed;     /* its failure was reported before the request was answered */
-	char *step_reason;    /* of step_failed; NULL: no reason is known */
-	guint step_conflicts;
-	guint step_source;
-	double paused_s;      /* sum of the suspensions before the last interval */
-	int64_t frozen_ns;    /* suspended since; 0: not suspended now */
-
-	bool described;       /* adopted: the local scheduler has described it */
-	bool migrating;       /* migrate() was called, no result yet */
-	uint32_t migrate_n;   /* the `n` of the last migrate() */
-	uint32_t migrated;    /* migrations that moved a VM, by the local scheduler's count */
-	uint32_t migrate_open_n; /* adopted: the migration under way when last described; 0: none */
-	/* adopted: struct task_migration elements as first described, or NULL */
-	GPtrArray *migrate_past;
-	uint32_t *migrate_nodes; /* migrating: nodes_count target nodes */
-	/* migrating on shared hosts: the target hosts; NULL: hosts are not shared */
-	uint32_t *migrate_hosts;
-	int64_t migrate_ns;   /* time of migrate() */
-	bool migrate_asked;   /* its request was answered */
-	bool migrate_open;    /* its request is under way */
-	bool migrate_failed;  /* its failure was reported before the request was answered */
-	char *migrate_reason; /* of migrate_failed; NULL: no reason is known */
-	guint migrate_conflicts;
-	guint migrate_source;
-
-	/* fractions of what its nodes may use; 1 at first */
-	double share_wanted, share_sent, share_given;
-	int64_t share_n;      /* number of the last request; 0: none */
-	guint share_failures; /* failures in a row: its VMs did not get the share */
-	bool share_open;
-	guint share_source;
+	struct remote_request request; /* of the step */
+	struct remote_suspensions suspensions;
+	struct remote_migrations migrations;
+	struct remote_share share;
 };
 
 struct remote_backend {
@@ -126,7 +142,7 @@ struct remote_backend {
 	struct remote_orphans *orphans;
 };
 
-/* remote.c */
+/* remote_report.c */
 
 /* Converts a reading of our clock to time of the run. */
 double remote_run_s(const struct remote_backend *remote, int64_t t_ns);
@@ -137,6 +153,29 @@ void remote_note(struct remote_backend *remote, const char *kind, const char *fo
 
 /* Queues a deep copy of `event`. Events with equal times keep the order of arrival. */
 void remote_push(struct remote_backend *remote, const struct backend_event *event);
+/* Frees a copy. */
+void remote_event_free(void *event);
+
+/* Calls `function`, which clears retry->source, with the attempt in `ms` milliseconds. */
+void remote_retry_in(struct remote_retry *retry, guint ms, GSourceFunc function,
+		     struct remote_attempt *entry);
+/* Cancels that; the count stays. */
+void remote_retry_stop(struct remote_retry *retry);
+
+/* The link to the local scheduler of the attempt's cluster. */
+struct remote_link *remote_attempt_link(const struct remote_attempt *entry);
+
+/* The path of its requests; the caller frees. */
+char *remote_attempt_path(const struct remote_attempt *entry);
+
+/*
+ * The `try` of a request made now: milliseconds of the run, so a later request has a higher number.
+ */
+int64_t remote_attempt_try(const struct remote_attempt *entry);
+
+/* An event of the attempt at t_ns, or at its last event if that was later. */
+struct backend_event remote_attempt_event(struct remote_attempt *entry,
+					  enum backend_event_kind kind, int64_t t_ns);
 
 /* remote_orphans.c */
 
@@ -153,21 +192,6 @@ void remote_orphans_guard(struct remote_backend *remote, int64_t now_ns);
 void remote_orphans_free(struct remote_backend *remote);
 
 /* remote_attempt.c */
-
-/* The link to the local scheduler of the attempt's cluster. */
-struct remote_link *remote_attempt_link(const struct remote_attempt *entry);
-
-/* The path of its requests; the caller frees. */
-char *remote_attempt_path(const struct remote_attempt *entry);
-
-/*
- * The `try` of a request made now: milliseconds of the run, so a later request has a higher number.
- */
-int64_t remote_attempt_try(const struct remote_attempt *entry);
-
-/* An event of the attempt at t_ns, or at its last event if that was later. */
-struct backend_event remote_attempt_event(struct remote_attempt *entry,
-					  enum backend_event_kind kind, int64_t t_ns);
 
 /* Processes the local scheduler's description of the attempt; times are on our clock. */
 void remote_attempt_take(struct remote_attempt *entry, const struct remote_task *task);
@@ -215,13 +239,56 @@ bool remote_attempt_guard(struct remote_attempt *entry, int64_t now_ns);
 /* Frees a struct remote_attempt; callbacks of its requests are dropped. */
 void remote_attempt_free(void *entry);
 
+/* remote_step.c */
+
+/* Whether the VMs are on the attempt's nodes, or are being moved from there. */
+static inline bool remote_step_is_up(const struct remote_attempt *entry)
+{
+	return entry->step != REMOTE_STEP_SUSPENDED && entry->step != REMOTE_STEP_RESUMING;
+}
+
+/*
+ * Begins a step for the call with number `n`, for RESUMING and MIGRATING also with the engine's
+ * `nodes`, which are copied; remote_step_send() requests it.
+ */
+void remote_step_begin(struct remote_attempt *entry, enum remote_step step, uint32_t n);
+void remote_step_aim(struct remote_attempt *entry, const uint32_t *nodes, uint32_t nodes_count);
+
+/* Begins a step that an earlier controller requested, number `n`: its result is to come. */
+void remote_step_reattach(struct remote_attempt *entry, enum remote_step step, uint32_t n);
+
+/*
+ * Sends the request for the step, unless it was sent, or has to wait until the task runs, is
+ * described, or an earlier request is answered.
+ */
+void remote_step_send(struct remote_attempt *entry);
+
+/* The step has ended, and the attempt is in the state `step`. */
+void remote_step_end(struct remote_attempt *entry, enum remote_step step);
+
+/*
+ * Reports that a call for `step` is impossible; nothing changes. `reason` is copied, here and
+ * below.
+ */
+void remote_step_reject(struct remote_attempt *entry, enum remote_step step, uint32_t n,
+			const char *reason);
+
+/* Processes the event that `step` failed; no effect if the attempt is in another one. */
+void remote_step_failed(struct remote_attempt *entry, enum remote_step step, const char *reason);
+
+/* Processes the state of the task in the answer to a check. */
+void remote_step_checked(struct remote_attempt *entry, enum task_state state);
+
+/* Checks a step that takes long; to be called periodically. */
+void remote_step_guard(struct remote_attempt *entry, int64_t now_ns);
+
 /* remote_suspend_ctl.c */
 
 /* suspend() of the backend; `keep` says where the VMs are kept. */
 void remote_suspend_ctl_suspend(struct remote_attempt *entry, uint32_t n, const char *keep);
 /* resume() of the backend. */
 void remote_suspend_ctl_resume(struct remote_attempt *entry, uint32_t n, const uint32_t *nodes,
-			uint32_t nodes_count);
+			       uint32_t nodes_count);
 
 /*
  * Reattaches the suspensions that an earlier controller requested; entry->nodes are the nodes that
@@ -229,20 +296,14 @@ void remote_suspend_ctl_resume(struct remote_attempt *entry, uint32_t n, const u
  */
 void remote_suspend_ctl_adopt(struct remote_attempt *entry, const struct remote_past *past);
 
-/* All ranks execute now: sends the request that had to wait for that. */
-void remote_suspend_ctl_started(struct remote_attempt *entry);
-
 /* Reports what is new in the suspensions of `task`. */
 void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
 
-/* Processes the event that a suspension or resumption (`resume`) failed. */
-void remote_suspend_ctl_failed(struct remote_attempt *entry, bool resume, const char *reason);
-
-/* Processes the state of the task in the answer to a check. */
-void remote_suspend_ctl_checked(struct remote_attempt *entry, enum task_state state);
-
-/* Checks a step that takes long; to be called periodically. */
-void remote_suspend_ctl_guard(struct remote_attempt *entry, int64_t now_ns);
+/*
+ * Processes the first description of an adopted task: reattaches a step that an earlier controller
+ * requested.
+ */
+void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct remote_task *task);
 
 /* How long the attempt has executed at now_ns, in seconds. */
 double remote_suspend_ctl_executed_s(const struct remote_attempt *entry, int64_t now_ns);
@@ -251,22 +312,16 @@ double remote_suspend_ctl_executed_s(const struct remote_attempt *entry, int64_t
 
 /* migrate() of the backend. */
 void remote_migrate_ctl_migrate(struct remote_attempt *entry, uint32_t n, const uint32_t *nodes,
-			 uint32_t nodes_count);
+				uint32_t nodes_count);
 
 /* Reports what is new in the migrations of `task`. */
 void remote_migrate_ctl_take(struct remote_attempt *entry, const struct remote_task *task);
 
-/* Processes the event that the migration failed; no description says that a VM was moved. */
-void remote_migrate_ctl_failed(struct remote_attempt *entry, const char *reason);
-
-/* The task runs now, or its state is known: sends the request that had to wait for that. */
-void remote_migrate_ctl_continue(struct remote_attempt *entry);
-
-/* A check was answered with a description of the task. */
-void remote_migrate_ctl_checked(struct remote_attempt *entry);
-
-/* Checks a migration that takes long; to be called periodically. */
-void remote_migrate_ctl_guard(struct remote_attempt *entry, int64_t now_ns);
+/*
+ * Whether the migration that is to be requested is under way or has ended, because an earlier
+ * controller requested it; its end then is reported.
+ */
+bool remote_migrate_ctl_reattach(struct remote_attempt *entry);
 
 /* remote_share_ctl.c */
 
@@ -291,7 +346,10 @@ bool remote_slots_shared(const struct remote_attempt *entry);
 guint remote_slots_tries(const struct remote_attempt *entry);
 
 /* The engine's node for a node of the cluster: its host if hosts are shared. */
-uint32_t remote_slots_host(const struct config_cluster *cluster, uint32_t node);
+static inline uint32_t remote_slots_host(const struct config_cluster *cluster, uint32_t node)
+{
+	return cluster->shared ? config_cluster_host(cluster, node) : node;
+}
 
 /*
  * A request to put the attempt on its nodes_count `nodes` found them not ready for all tries. Marks

@@ -24,7 +24,7 @@ static gboolean share_again(gpointer data)
 {
 	struct remote_attempt *entry = data;
 
-	entry->share_source = 0;
+	entry->share.retry.source = 0;
 	remote_share_ctl_continue(entry);
 	return G_SOURCE_REMOVE;
 }
@@ -32,25 +32,23 @@ static gboolean share_again(gpointer data)
 static void share_done(int status, json_t *body, const GError *error, void *data)
 {
 	struct remote_attempt *entry = data;
+	struct remote_share *share = &entry->share;
 
-	entry->share_open = false;
+	share->open = false;
 	if (entry->ended || remote_attempt_unknown(entry, status, error))
 		return;
-	/*
-	 * with a share_source a failure was reported before this answer, and the request is
-	 * repeated
-	 */
+	/* A failure that was reported before this answer has the request repeated. */
 	if (!error) {
-		entry->share_given = entry->share_source ? (double)NAN : entry->share_sent;
+		share->given = share->retry.source ? (double)NAN : share->sent;
 		remote_attempt_read(entry, body, NULL, NULL);
 	} else if (status >= 400 && status < 500 && status != 409) {
 		remote_note(entry->remote, "task-refused",
 			    "task %" PRIu32 " on cluster '%s' was not given its share: %s",
 			    entry->task, remote_link_cluster(remote_attempt_link(entry))->name,
 			    error->message);
-		entry->share_given = entry->share_sent; /* requested again when it changes */
-	} else if (!entry->share_source) { /* its VMs are being moved, or it ends */
-		entry->share_source = g_timeout_add(SHARE_AGAIN_MS, share_again, entry);
+		share->given = share->sent; /* requested again when it changes */
+	} else if (!share->retry.source) {  /* its VMs are being moved, or it ends */
+		remote_retry_in(&share->retry, SHARE_AGAIN_MS, share_again, entry);
 		return;
 	}
 	if (!entry->ended)
@@ -59,69 +57,72 @@ static void share_done(int status, json_t *body, const GError *error, void *data
 
 void remote_share_ctl_continue(struct remote_attempt *entry)
 {
+	struct remote_share *share = &entry->share;
 	g_autofree char *task = NULL;
 	g_autofree char *path = NULL;
 	g_autoptr(json_t) body = NULL;
 
-	if (entry->ended || entry->kill_wanted || !entry->started || entry->share_open ||
-	    entry->share_source || entry->migrating || entry->step != REMOTE_STEP_NONE ||
-	    fabs(entry->share_wanted - entry->share_given) < SHARES_DIFFER /* false if NAN */)
+	if (entry->ended || entry->kill_wanted || !entry->started || share->open ||
+	    share->retry.source || entry->step != REMOTE_STEP_NONE ||
+	    fabs(share->wanted - share->given) < SHARES_DIFFER /* false if NAN */)
 		return;
-	entry->share_n = MAX(entry->share_n + 1, remote_attempt_try(entry));
-	entry->share_sent = entry->share_wanted;
-	entry->share_open = true;
+	share->n = MAX(share->n + 1, remote_attempt_try(entry));
+	share->sent = share->wanted;
+	share->open = true;
 	task = remote_attempt_path(entry);
-	path = g_strdup_printf("%s/shares/%" PRId64, task, entry->share_n);
-	body = json_pack("{s:f}", "share", entry->share_sent);
+	path = g_strdup_printf("%s/shares/%" PRId64, task, share->n);
+	body = json_pack("{s:f}", "share", share->sent);
 	remote_link_send(remote_attempt_link(entry), "PUT", path, body, share_done, entry);
 }
 
 void remote_share_ctl_want(struct remote_attempt *entry, double yield)
 {
 	const struct config_type *type = &entry->remote->config->types[entry->type];
+	struct remote_share *share = &entry->share;
 
-	if (fabs(entry->share_wanted - yield * type->cpu_need) >= SHARES_DIFFER &&
-	    entry->share_source) {
-		g_source_remove(entry->share_source);
-		entry->share_source = 0;
-		entry->share_failures = 0;
+	if (fabs(share->wanted - yield * type->cpu_need) >= SHARES_DIFFER && share->retry.source) {
+		remote_retry_stop(&share->retry);
+		share->retry.count = 0;
 	}
-	entry->share_wanted = yield * type->cpu_need;
+	share->wanted = yield * type->cpu_need;
 	remote_share_ctl_continue(entry);
 }
 
 void remote_share_ctl_failed(struct remote_attempt *entry, const char *reason)
 {
+	struct remote_share *share = &entry->share;
+
 	remote_note(entry->remote, "share-failed",
 		    "task %" PRIu32 " of cluster '%s': its VMs did not get %.2f of their nodes: %s",
-		    entry->task, remote_link_cluster(remote_attempt_link(entry))->name,
-		    entry->share_sent, reason ?: "no reason given");
+		    entry->task, remote_link_cluster(remote_attempt_link(entry))->name, share->sent,
+		    reason ?: "no reason given");
 	/* some VMs may have this share, and others the one before */
-	entry->share_given = (double)NAN;
-	if (fabs(entry->share_wanted - entry->share_sent) >= SHARES_DIFFER)
-		entry->share_failures = 0; /* the wanted share has changed meanwhile */
-	if (!entry->share_source)
-		entry->share_source =
-			g_timeout_add(MIN(SHARE_AGAIN_MS << MIN(entry->share_failures, 8),
-					  SHARE_AGAIN_MOST_MS),
-				      share_again, entry);
-	entry->share_failures++;
+	share->given = (double)NAN;
+	if (fabs(share->wanted - share->sent) >= SHARES_DIFFER)
+		share->retry.count = 0; /* the wanted share has changed meanwhile */
+	if (!share->retry.source)
+		remote_retry_in(
+			&share->retry,
+			MIN(SHARE_AGAIN_MS << MIN(share->retry.count, 8), SHARE_AGAIN_MOST_MS),
+			share_again, entry);
+	share->retry.count++;
 }
 
 void remote_share_ctl_take(struct remote_attempt *entry, const struct remote_task *task)
 {
 	const struct remote_run *run = &entry->remote->run;
-	const struct task_share *share = &task->share;
+	const struct task_share *told = &task->share;
+	struct remote_share *share = &entry->share;
 
-	if (entry->adopted && !entry->described && share->n > 0) {
-		entry->share_n = share->n;
-		entry->share_given = share->set_ns ? share->fraction : (double)NAN;
+	if (entry->adopted && !entry->described && told->n > 0) {
+		share->n = told->n;
+		share->given = told->set_ns ? told->fraction : (double)NAN;
 	}
-	if (share->set_ns && share->n == entry->share_n)
-		entry->share_failures = 0;
-	if (!run->delivered || !remote_slots_shared(entry) || !share->set_ns ||
-	    task->state != TASK_RUNNING || isnan(share->given_cores))
+	if (told->set_ns && told->n == share->n)
+		share->retry.count = 0;
+	if (!run->delivered || !remote_slots_shared(entry) || !told->set_ns ||
+	    task->state != TASK_RUNNING || isnan(told->given_cores))
 		return;
 	run->delivered(remote_run_s(entry->remote, clock_now_ns()), entry->task, entry->attempt,
-		       share, run->data);
+		       told, run->data);
 }

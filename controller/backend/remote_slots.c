@@ -22,11 +22,6 @@ guint remote_slots_tries(const struct remote_attempt *entry)
 	return remote_slots_shared(entry) ? REMOTE_CONFLICT_TRIES_SHARED : REMOTE_CONFLICT_TRIES;
 }
 
-uint32_t remote_slots_host(const struct config_cluster *cluster, uint32_t node)
-{
-	return cluster->shared ? config_cluster_host(cluster, node) : node;
-}
-
 static void mark(bool *taken, const struct config_cluster *cluster, const uint32_t *nodes,
 		 uint32_t count)
 {
@@ -46,15 +41,12 @@ static bool *find_taken(const struct remote_attempt *entry)
 	g_hash_table_iter_init(&iter, entry->remote->entries);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const struct remote_attempt *other = value;
-		bool off = other->step == REMOTE_STEP_SUSPENDED ||
-			   other->step == REMOTE_STEP_RESUMING;
 
 		if (other == entry || other->ended || other->cluster != entry->cluster)
 			continue;
-		if (!off)
+		if (remote_step_is_up(other))
 			mark(taken, cluster, other->nodes, other->nodes_count);
-		mark(taken, cluster, other->step_nodes, other->nodes_count);
-		mark(taken, cluster, other->migrate_nodes, other->nodes_count);
+		mark(taken, cluster, other->request.nodes, other->nodes_count);
 	}
 	return taken;
 }
