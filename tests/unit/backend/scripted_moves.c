@@ -69,7 +69,7 @@ void scripted_put_migration(struct http_request *request, const char *const *arg
 	}
 	scheduler->moves++;
 	json_array_append_new(list_of(task), new_migration(task, n, body));
-	scripted_reply(request, 201, json_copy(task));
+	scripted_answer(scheduler, request, 201, task);
 }
 
 /* All VMs have moved, or all but the first. Returns how many. */

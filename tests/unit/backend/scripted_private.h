@@ -65,6 +65,12 @@ struct ending {
 /* Answers with `body` and the time. */
 void scripted_reply(struct http_request *request, int status, json_t *body);
 
+/*
+ * Answers with the task, as it is when the answer is sent: scripted_scheduler_set_late() later.
+ */
+void scripted_answer(struct scripted_scheduler *scheduler, struct http_request *request, int status,
+		     json_t *task);
+
 /* Whether the mood took care of the request. */
 bool scripted_moody(struct scripted_scheduler *scheduler, struct http_request *request,
 		    bool change);

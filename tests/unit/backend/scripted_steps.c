@@ -207,9 +207,8 @@ static void late_gone(struct http_request *request, void *data)
 	g_free(late);
 }
 
-/* The answer tells how the task is when it is sent. */
-static void answer(struct scripted_scheduler *scheduler, struct http_request *request, int status,
-		   json_t *task)
+void scripted_answer(struct scripted_scheduler *scheduler, struct http_request *request, int status,
+		     json_t *task)
 {
 	struct late *late;
 
@@ -273,7 +272,7 @@ void scripted_put_suspension(struct http_request *request, const char *const *ar
 		return;
 	if (last && json_integer_value(json_object_get(last, "n")) == n &&
 	    json_equal(json_object_get(last, "try"), json_object_get(body, "try"))) {
-		answer(scheduler, request, 200, task);
+		scripted_answer(scheduler, request, 200, task);
 		return;
 	}
 	if (!has_state(task, "running") ||
@@ -285,7 +284,7 @@ void scripted_put_suspension(struct http_request *request, const char *const *ar
 	set_state(task, "suspending");
 	json_array_append_new(json_object_get(task, "suspensions"), new_suspension(task, n, body));
 	begin(scheduler, arguments[0], false);
-	answer(scheduler, request, 201, task);
+	scripted_answer(scheduler, request, 201, task);
 }
 
 void scripted_put_resumption(struct http_request *request, const char *const *arguments,
@@ -298,7 +297,7 @@ void scripted_put_resumption(struct http_request *request, const char *const *ar
 	if (!task)
 		return;
 	if (last && json_equal(json_object_get(last, "resume_try"), json_object_get(body, "try"))) {
-		answer(scheduler, request, 200, task);
+		scripted_answer(scheduler, request, 200, task);
 		return;
 	}
 	if (!has_state(task, "suspended") ||
@@ -312,7 +311,7 @@ void scripted_put_resumption(struct http_request *request, const char *const *ar
 	json_object_set(last, "resume_try", json_object_get(body, "try"));
 	set_now(last, "resume_requested_ns");
 	begin(scheduler, arguments[0], true);
-	answer(scheduler, request, 201, task);
+	scripted_answer(scheduler, request, 201, task);
 }
 
 void scripted_scheduler_set_steps(struct scripted_scheduler *scheduler, double freeze_s,

@@ -95,6 +95,21 @@ static void one_that_failed_can_be_asked_again(struct fixture *fixture, gconstpo
 	assert_moved(&event);
 }
 
+/* The answer to a request arrives after its migration has ended and the next one was called. */
+static void a_late_answer_is_not_that_of_the_next(struct fixture *fixture, gconstpointer data)
+{
+	const uint32_t back = 0;
+
+	scripted_scheduler_set_late(fixture->scheduler, 0.5);
+	moving(fixture);
+	scripted_scheduler_settle_move(fixture->scheduler, "test-1-0-1", NULL);
+	expect(fixture, BACKEND_EVENT_MIGRATED, 1);
+	backend_migrate(fixture->backend, 0, 1, 2, &back, 1);
+	until(fixture, scripted_scheduler_moves, 2);
+	scripted_scheduler_settle_move(fixture->scheduler, "test-1-0-1", NULL);
+	expect(fixture, BACKEND_EVENT_MIGRATED, 2);
+}
+
 static void a_forgotten_task_is_not_migrated(struct fixture *fixture, gconstpointer data)
 {
 	const uint32_t node = 1;
@@ -256,6 +271,7 @@ static const struct {
 } tests[] = {
 	{"/moves/times", false, what_a_migration_took_is_told},
 	{"/moves/again", false, one_that_failed_can_be_asked_again},
+	{"/moves/late", false, a_late_answer_is_not_that_of_the_next},
 	{"/moves/forgotten", false, a_forgotten_task_is_not_migrated},
 	{"/moves/stay", true, vms_that_stay_keep_their_places},
 	{"/places/own", true, each_vm_has_a_place_of_its_own},
