@@ -9,8 +9,7 @@
 
 #include "common/decimal.h"
 #include "common/json.h"
-#include "controller/engine/snapshot_json.h"
-#include "controller/engine/snapshot_writer.h"
+#include "controller/engine/snapshot_rows.h"
 
 #define NUMBERS_BITS 8
 
@@ -103,8 +102,7 @@ static void append_action(struct writer *writer, const struct sched_action *acti
 {
 	g_autofree char *text = NULL;
 
-	if (!writer->system->shared && !writer->system->queueing &&
-	    action->kind != SCHED_ACTION_ENQUEUE && snapshot_write_has_place(action->kind)) {
+	if (snapshot_action_variant(writer->system, action->kind) == ACTION_PLACE) {
 		append_placed_action(writer, action);
 		return;
 	}
