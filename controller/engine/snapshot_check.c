@@ -195,7 +195,8 @@ bool snapshot_check_task(const struct record_reading *reading, void *data)
 		return refuse(reading, "task %u is there twice", task->id);
 	if (reading->variant == SNAPSHOT_SHARED)
 		return check_demand(reading, task);
-	if (read->parts.types[task->row].options_count == 0)
+	sched_system_options(read->system, task->row, &at);
+	if (at == 0)
 		return refuse(reading, "type \"%s\" has no options: tasks cannot have this type",
 			      read->parts.types[task->row].name);
 	if (reading->variant == SNAPSHOT_QUEUES)

@@ -31,7 +31,6 @@ static bool read_fraction(const struct record_reading *reading, const struct rec
 static bool read_policy(const struct record_reading *reading, const struct record_field *field,
 			const json_t *value, void *data)
 {
-	(void)reading;
 	*(const char **)record_place(field, data) = json_string_value(value);
 	return true;
 }
@@ -52,42 +51,50 @@ static json_t *write_cluster(const struct record_field *field, const void *data,
 			     const void *context)
 {
 	const struct snapshot_json *snapshot = context;
+	const uint32_t *cluster = record_place(field, data);
 
-	return json_string(
-		snapshot->parts.clusters[*(const uint32_t *)record_place(field, data)].name);
+	return json_string(snapshot->parts.clusters[*cluster].name);
 }
 
 static json_t *write_type(const struct record_field *field, const void *data, const void *context)
 {
 	const struct snapshot_json *snapshot = context;
+	const uint32_t *row = record_place(field, data);
 
-	return json_string(snapshot->parts.types[*(const uint32_t *)record_place(field, data)].name);
+	return json_string(snapshot->parts.types[*row].name);
+}
+
+/* Finds the index of a name in an array of structures of `size` bytes that begin with their names. */
+static bool find_name(const struct record_reading *reading, const struct record_field *field,
+		      const json_t *value, const void *array, size_t size, uint32_t count,
+		      uint32_t *ret_index)
+{
+	const char *name = read_name(reading, field, value);
+
+	for (uint32_t i = 0; name && i < count; i++)
+		if (strcmp(*(const char *const *)((const char *)array + i * size), name) == 0) {
+			*ret_index = i;
+			return true;
+		}
+	return name && record_refuse(reading, "unknown %s \"%s\"", field->name, name);
 }
 
 static bool read_cluster(const struct record_reading *reading, const struct record_field *field,
 			 const json_t *value, void *data)
 {
 	const struct snapshot_system *parts = reading_parts(reading);
-	const char *name = read_name(reading, field, value);
-	uint32_t *cluster = record_place(field, data);
 
-	for (*cluster = 0; name && *cluster < parts->clusters_count; ++*cluster)
-		if (strcmp(parts->clusters[*cluster].name, name) == 0)
-			return true;
-	return name && record_refuse(reading, "unknown cluster \"%s\"", name);
+	return find_name(reading, field, value, parts->clusters, sizeof(*parts->clusters),
+			 parts->clusters_count, record_place(field, data));
 }
 
 static bool read_type(const struct record_reading *reading, const struct record_field *field,
 		      const json_t *value, void *data)
 {
 	const struct snapshot_system *parts = reading_parts(reading);
-	const char *name = read_name(reading, field, value);
-	uint32_t *row = record_place(field, data);
 
-	for (*row = 0; name && *row < parts->types_count; ++*row)
-		if (strcmp(parts->types[*row].name, name) == 0)
-			return true;
-	return name && record_refuse(reading, "unknown type \"%s\"", name);
+	return find_name(reading, field, value, parts->types, sizeof(*parts->types),
+			 parts->types_count, record_place(field, data));
 }
 
 /* Tasks: pointers in C, ids in JSON. */
@@ -96,36 +103,31 @@ static json_t *write_task(const struct record_field *field, const void *data, co
 {
 	const struct sched_task *const *task = record_place(field, data);
 
-	(void)context;
 	return json_integer((*task)->id);
 }
 
-static bool find_task(const struct record_reading *reading, json_int_t id,
+/* Finds a task by its id. *ret_task is NULL without an error if the value is no id. */
+static bool find_task(const struct record_reading *reading, const json_t *value,
 		      const struct sched_task **ret_task)
 {
 	const struct snapshot_json *snapshot = reading->context;
-
-	*ret_task = g_hash_table_lookup(snapshot->by_id, GUINT_TO_POINTER((guint)id));
-	return *ret_task || record_refuse(reading, "task %u is not among \"tasks\"", (guint)id);
-}
-
-/* The id of a task, or -1. */
-static json_int_t task_id(const json_t *value)
-{
 	const json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
 
-	return id <= COUNT_MAX ? id : -1;
+	*ret_task = NULL;
+	if (id < 0 || id > COUNT_MAX)
+		return true;
+	*ret_task = g_hash_table_lookup(snapshot->by_id, GUINT_TO_POINTER((guint)id));
+	return *ret_task || record_refuse(reading, "task %u is not among \"tasks\"", (guint)id);
 }
 
 static bool read_task(const struct record_reading *reading, const struct record_field *field,
 		      const json_t *value, void *data)
 {
-	const json_int_t id = task_id(value);
+	const struct sched_task **task = record_place(field, data);
 
-	if (id < 0)
-		return record_refuse(reading, "key \"%s\": expected the id of a task",
-				     field->name);
-	return find_task(reading, id, record_place(field, data));
+	return find_task(reading, value, task) &&
+	       (*task || record_refuse(reading, "key \"%s\": expected the id of a task",
+				       field->name));
 }
 
 static json_t *write_tasks(const struct record_field *field, const void *data, const void *context)
@@ -134,7 +136,6 @@ static json_t *write_tasks(const struct record_field *field, const void *data, c
 		*(const struct sched_task *const *const *)record_place(field, data);
 	json_t *list = json_array();
 
-	(void)context;
 	for (uint32_t i = 0; i < *record_count(field, data); i++)
 		json_array_append_new(list, json_integer(tasks[i]->id));
 	return list;
@@ -152,11 +153,9 @@ static bool read_tasks(const struct record_reading *reading, const struct record
 	*(const struct sched_task ***)record_place(field, data) = tasks;
 	*record_count(field, data) = (uint32_t)json_array_size(value);
 	for (size_t i = 0; good && i < json_array_size(value); i++) {
-		const json_int_t id = task_id(json_array_get(value, i));
-
-		good = id >= 0;
-		if (good && !find_task(reading, id, &tasks[i]))
+		if (!find_task(reading, json_array_get(value, i), &tasks[i]))
 			return false;
+		good = tasks[i] != NULL;
 	}
 	return good ||
 	       record_refuse(reading, "\"%s\" must be a list of task ids", field->name);
@@ -189,7 +188,6 @@ static json_t *write_queue_cluster(const struct record_field *field, const void 
 	const struct snapshot_json *snapshot = context;
 	const struct sched_queue *queue = data;
 
-	(void)field;
 	return json_string(snapshot->parts.clusters[queue - snapshot->snapshot.queues].name);
 }
 
@@ -199,7 +197,6 @@ static bool read_queue_cluster(const struct record_reading *reading,
 	const struct record_field in_place = { .name = field->name };
 	uint32_t cluster;
 
-	(void)data;
 	return read_cluster(reading, &in_place, value, &cluster) &&
 	       (cluster == reading->index ||
 		record_refuse(reading, "\"queues\" are not in the order of the clusters"));
@@ -210,8 +207,6 @@ static json_t *write_queue_start(const struct record_field *field, const void *d
 {
 	const struct sched_queue *queue = data;
 
-	(void)field;
-	(void)context;
 	return queue->executes ? json_number_or_null(queue->start_s) : NULL;
 }
 
@@ -226,8 +221,6 @@ static bool read_queue_start(const struct record_reading *reading,
 static bool read_none(const struct record_reading *reading, const struct record_field *field,
 		      const json_t *value, void *data)
 {
-	(void)field;
-	(void)data;
 	return json_array_size(value) + json_object_size(value) == 0 ||
 	       record_refuse(reading, "a shared system has no reservations and place-holders");
 }
@@ -240,75 +233,48 @@ static bool read_utility(const struct record_reading *reading, const struct reco
 						     ((struct sched_task *)data)->id);
 }
 
-/* The names of enums, which controller/sched has. */
-
-static json_t *write_curve(const struct record_field *field, const void *data, const void *context)
-{
-	(void)field;
-	(void)context;
-	return json_string(utility_curve_name(((const struct utility_segment *)data)->curve));
-}
-
 static bool read_curve(const struct record_reading *reading, const struct record_field *field,
 		       const json_t *value, void *data)
 {
-	enum utility_curve *curve = record_place(field, data);
 	const char *name = read_name(reading, field, value);
+	const int curve = record_word_find(utility_curve_names, name);
 
-	for (*curve = UTILITY_CONSTANT; name && utility_curve_name(*curve); ++*curve)
-		if (strcmp(utility_curve_name(*curve), name) == 0)
-			return true;
-	return name &&
-	       record_refuse(reading,
-			     "unknown curve \"%s\"; known: constant linear exponential", name);
-}
-
-static json_t *write_kind(const struct record_field *field, const void *data, const void *context)
-{
-	(void)field;
-	(void)context;
-	return json_string(sched_action_kind_name(((const struct sched_action *)data)->kind));
-}
-
-static json_t *write_reason(const struct record_field *field, const void *data, const void *context)
-{
-	(void)field;
-	(void)context;
-	return json_string(sched_reason_name(((const struct sched_action *)data)->reason));
-}
-
-static json_t *write_verdict(const struct record_field *field, const void *data,
-			     const void *context)
-{
-	(void)field;
-	(void)context;
-	return json_string(sched_refusal_name(((const struct sched_considered *)data)->refusal));
+	((struct utility_segment *)data)->curve = (enum utility_curve)MAX(curve, 0);
+	return curve >= 0 || (name && record_refuse(reading,
+						    "unknown curve \"%s\"; known: constant "
+						    "linear exponential",
+						    name));
 }
 
 static json_t *write_judge(const struct record_field *field, const void *data, const void *context)
 {
-	(void)field;
-	(void)data;
-	(void)context;
 	return json_string("judge");
 }
+
+#define OPTIONAL RECORD_OPTIONAL
+#define OMITTED (RECORD_OPTIONAL | RECORD_OMIT_ZERO)
+#define UNSHARED (SNAPSHOT_PLAIN | SNAPSHOT_QUEUES)
 
 /* The beginnings of rows; more may follow. */
 #define COUNT(type_, field_) RECORD_FIELD_U32(type_, field_), .max = COUNT_MAX
 #define NUMBER(type_, field_) RECORD_AT(type_, field_), .type = RECORD_REAL
 #define FRACTION(type_, field_) NUMBER(type_, field_), .read = read_fraction
 #define NAME(type_, field_) RECORD_AT(type_, field_), .type = RECORD_BORROWED
-#define FLAG(type_, field_, omit)                                                                  \
-	RECORD_FIELD_BOOL(type_, field_), .read = read_flag, .flags = RECORD_OPTIONAL | (omit)
+#define FLAG(type_, field_, flags_)                                                                \
+	RECORD_FIELD_BOOL(type_, field_), .read = read_flag, .flags = (flags_)
 #define ARRAY(type_, field_, of_)                                                                  \
 	RECORD_FIELD_ARRAY(type_, field_, field_##_count, of_), .longest = COUNT_MAX
 #define CLUSTER(type_) RECORD_FIELD_U32(type_, cluster), .read = read_cluster, .write = write_cluster
 #define TYPE(type_)                                                                                \
-	.name = "type", .offset = offsetof(struct type_, row), .type = RECORD_U32,                 \
-	.read = read_type, .write = write_type
+	NAMED(type_, type, row), .type = RECORD_U32, .read = read_type, .write = write_type
 #define TASK(type_) NAME(type_, task), .read = read_task, .write = write_task
 #define NODES(type_) RECORD_FIELD_NUMBERS(type_, nodes, nodes_count), .read = read_nodes
-/* A field in a structure within the structure. */
+/* The record of a structure, with what follows. */
+#define RECORD(type_, name_, ...)                                                                  \
+	static const struct record name_##_record = { .size = sizeof(struct type_),                \
+						      .fields = name_##_fields, __VA_ARGS__ }
+/* A field in a structure within the structure, and under another name. */
+#define NAMED(type_, name_, field_) .name = #name_, .offset = offsetof(struct type_, field_)
 #define WITHIN(type_, within_, field_)                                                             \
 	.name = #field_, .offset = offsetof(struct type_, within_.field_)
 
@@ -321,8 +287,7 @@ static const struct record_field cluster_fields[] = {
 	{ COUNT(sched_cluster, pstates) },
 	{ NULL },
 };
-static const struct record cluster_record = { .size = sizeof(struct sched_cluster),
-					      .fields = cluster_fields };
+RECORD(sched_cluster, cluster);
 
 static const struct record_field option_fields[] = {
 	{ CLUSTER(sched_option) },
@@ -332,16 +297,14 @@ static const struct record_field option_fields[] = {
 	{ NUMBER(sched_option, eec_j) },
 	{ NULL },
 };
-static const struct record option_record = { .size = sizeof(struct sched_option),
-					     .fields = option_fields };
+RECORD(sched_option, option);
 
 static const struct record_field type_fields[] = {
 	{ NAME(snapshot_type, name) },
 	{ ARRAY(snapshot_type, options, option_record) },
 	{ NULL },
 };
-static const struct record type_record = { .size = sizeof(struct snapshot_type),
-					   .fields = type_fields };
+RECORD(snapshot_type, type);
 
 static const struct record_field pruning_fields[] = {
 	{ FRACTION(sched_pruning, drop_threshold) },
@@ -352,26 +315,21 @@ static const struct record_field pruning_fields[] = {
 	{ FRACTION(sched_pruning, separation) },
 	{ FRACTION(sched_pruning, fairness) },
 	{ FRACTION(sched_pruning, cull_threshold) },
-	{ FLAG(sched_pruning, evicting_baselines, 0) },
+	{ FLAG(sched_pruning, evicting_baselines, OPTIONAL) },
 	{ COUNT(sched_pruning, merge) },
 	{ NULL },
 };
-static const struct record pruning_record = { .size = sizeof(struct sched_pruning),
-					      .fields = pruning_fields };
+RECORD(sched_pruning, pruning);
 
 static const struct record_field pair_fields[] = {
 	{ TYPE(snapshot_pair) },
 	{ CLUSTER(snapshot_pair) },
 	{ WITHIN(snapshot_pair, pmf, first), .type = RECORD_I64, .min = 1, .max = PMF_BINS_MAX },
-	{ .name = "masses",
-	  .offset = offsetof(struct snapshot_pair, pmf.mass),
-	  .count_offset = offsetof(struct snapshot_pair, pmf.count),
-	  .type = RECORD_REALS,
-	  .longest = PMF_BINS_MAX },
+	{ NAMED(snapshot_pair, masses, pmf.mass), .type = RECORD_REALS, .longest = PMF_BINS_MAX,
+	  .count_offset = offsetof(struct snapshot_pair, pmf.count) },
 	{ NULL },
 };
-static const struct record pair_record = { .size = sizeof(struct snapshot_pair),
-					   .fields = pair_fields };
+RECORD(snapshot_pair, pair);
 
 static const struct record_field queueing_fields[] = {
 	{ WITHIN(snapshot_system, queueing, bin_s), .type = RECORD_REAL },
@@ -385,31 +343,25 @@ const struct record snapshot_queueing_record = { .fields = queueing_fields };
 static const struct record_field system_fields[] = {
 	{ ARRAY(snapshot_system, clusters, cluster_record) },
 	{ ARRAY(snapshot_system, types, type_record) },
-	{ FLAG(snapshot_system, immediate, 0) },
-	{ FLAG(snapshot_system, shared, RECORD_OMIT_ZERO) },
-	{ .name = "queueing",
-	  .type = RECORD_STRUCT,
-	  .of = &snapshot_queueing_record,
+	{ FLAG(snapshot_system, immediate, OPTIONAL) },
+	{ FLAG(snapshot_system, shared, OMITTED) },
+	{ .name = "queueing", .type = RECORD_STRUCT, .of = &snapshot_queueing_record,
 	  .variants = SNAPSHOT_QUEUES },
 	{ NULL },
 };
-static const struct record system_record = { .size = sizeof(struct snapshot_system),
-					     .fields = system_fields,
-					     .check = snapshot_check_system };
+RECORD(snapshot_system, system, .check = snapshot_check_system);
 
 /* Tasks and their places. */
 
 static const struct record_field segment_fields[] = {
-	{ RECORD_AT(utility_segment, curve), .type = RECORD_U32, .read = read_curve,
-	  .write = write_curve },
+	{ RECORD_FIELD_WORD(utility_segment, curve, utility_curve_names), .read = read_curve },
 	{ NUMBER(utility_segment, duration_s) },
 	{ NUMBER(utility_segment, start_fraction) },
 	{ NUMBER(utility_segment, end_fraction) },
 	{ NUMBER(utility_segment, rate_per_s) },
 	{ NULL },
 };
-static const struct record segment_record = { .size = sizeof(struct utility_segment),
-					      .fields = segment_fields };
+RECORD(utility_segment, segment);
 
 static const struct record_field utility_fields[] = {
 	{ NUMBER(utility, max) },
@@ -417,20 +369,19 @@ static const struct record_field utility_fields[] = {
 	  .flags = RECORD_EMBEDDED, .longest = UTILITY_SEGMENTS_MAX },
 	{ NULL },
 };
-static const struct record utility_record = { .size = sizeof(struct utility),
-					      .fields = utility_fields };
+RECORD(utility, utility);
 
 static const struct record_field task_fields[] = {
 	{ COUNT(sched_task, id) },
-	{ TYPE(sched_task), .variants = SNAPSHOT_PLAIN | SNAPSHOT_QUEUES },
+	{ TYPE(sched_task), .variants = UNSHARED },
 	{ NUMBER(sched_task, arrival_s) },
 	{ RECORD_FIELD_STRUCT(sched_task, utility, utility_record), .read = read_utility,
 	  .variants = SNAPSHOT_PLAIN },
-	{ FLAG(sched_task, may_preempt, RECORD_OMIT_ZERO), .variants = SNAPSHOT_PLAIN },
-	{ FLAG(sched_task, preemptible, RECORD_OMIT_ZERO), .variants = SNAPSHOT_PLAIN },
+	{ FLAG(sched_task, may_preempt, OMITTED), .variants = SNAPSHOT_PLAIN },
+	{ FLAG(sched_task, preemptible, OMITTED), .variants = SNAPSHOT_PLAIN },
 	{ RECORD_AT(sched_task, priority), .type = RECORD_I32, .min = -SCHED_PRIORITY_MAX,
-	  .max = SCHED_PRIORITY_MAX, .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO,
-	  .variants = SNAPSHOT_PLAIN | SNAPSHOT_QUEUES },
+	  .max = SCHED_PRIORITY_MAX, .flags = OMITTED,
+	  .variants = UNSHARED },
 	{ NUMBER(sched_task, deadline_s), .variants = SNAPSHOT_QUEUES },
 	{ WITHIN(sched_task, demand, vms), .type = RECORD_U32, .max = COUNT_MAX,
 	  .variants = SNAPSHOT_SHARED },
@@ -438,9 +389,7 @@ static const struct record_field task_fields[] = {
 	{ WITHIN(sched_task, demand, memory), .type = RECORD_REAL, .variants = SNAPSHOT_SHARED },
 	{ NULL },
 };
-static const struct record task_record = { .size = sizeof(struct sched_task),
-					   .fields = task_fields,
-					   .check = snapshot_check_task };
+RECORD(sched_task, task, .check = snapshot_check_task);
 
 static const struct record_field suspended_fields[] = {
 	{ TASK(sched_suspended) },
@@ -450,29 +399,23 @@ static const struct record_field suspended_fields[] = {
 	{ NUMBER(sched_suspended, virtual_s), .variants = SNAPSHOT_SHARED },
 	{ NULL },
 };
-static const struct record suspended_record = { .size = sizeof(struct sched_suspended),
-						.fields = suspended_fields,
-						.check = snapshot_check_suspended };
-
-#define EXCLUSIVE (SNAPSHOT_PLAIN | SNAPSHOT_QUEUES)
+RECORD(sched_suspended, suspended, .check = snapshot_check_suspended);
 
 static const struct record_field running_fields[] = {
 	{ TASK(sched_running) },
 	{ CLUSTER(sched_running) },
-	{ COUNT(sched_running, pstate), .variants = EXCLUSIVE },
+	{ COUNT(sched_running, pstate), .variants = UNSHARED },
 	{ NODES(sched_running) },
-	{ NUMBER(sched_running, start_s), .variants = EXCLUSIVE },
-	{ NUMBER(sched_running, end_s), .variants = EXCLUSIVE },
-	{ NUMBER(sched_running, executed_s), .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO,
-	  .variants = EXCLUSIVE },
+	{ NUMBER(sched_running, start_s), .variants = UNSHARED },
+	{ NUMBER(sched_running, end_s), .variants = UNSHARED },
+	{ NUMBER(sched_running, executed_s), .flags = OMITTED,
+	  .variants = UNSHARED },
 	{ NUMBER(sched_running, yield), .variants = SNAPSHOT_SHARED },
 	{ NUMBER(sched_running, virtual_s), .variants = SNAPSHOT_SHARED },
-	{ FLAG(sched_running, busy, RECORD_OMIT_ZERO), .variants = SNAPSHOT_SHARED },
+	{ FLAG(sched_running, busy, OMITTED), .variants = SNAPSHOT_SHARED },
 	{ NULL },
 };
-static const struct record running_record = { .size = sizeof(struct sched_running),
-					      .fields = running_fields,
-					      .check = snapshot_check_running };
+RECORD(sched_running, running, .check = snapshot_check_running);
 
 static const struct record_field planned_fields[] = {
 	{ TASK(sched_planned) },
@@ -483,9 +426,7 @@ static const struct record_field planned_fields[] = {
 	{ NUMBER(sched_planned, end_s) },
 	{ NULL },
 };
-static const struct record planned_record = { .size = sizeof(struct sched_planned),
-					      .fields = planned_fields,
-					      .check = snapshot_check_planned };
+RECORD(sched_planned, planned, .check = snapshot_check_planned);
 
 static const struct record_field deferred_fields[] = {
 	{ TASK(sched_deferred) },
@@ -493,38 +434,32 @@ static const struct record_field deferred_fields[] = {
 	{ NUMBER(sched_deferred, until_s) },
 	{ NULL },
 };
-static const struct record deferred_record = { .size = sizeof(struct sched_deferred),
-					       .fields = deferred_fields };
+RECORD(sched_deferred, deferred);
 
 static const struct record_field down_fields[] = {
 	{ CLUSTER(sched_node) },
 	{ COUNT(sched_node, node) },
 	{ NULL },
 };
-static const struct record down_record = { .size = sizeof(struct sched_node),
-					   .fields = down_fields,
-					   .check = snapshot_check_down };
+RECORD(sched_node, down, .check = snapshot_check_down);
 
 static const struct record_field queue_fields[] = {
 	{ .name = "cluster", .type = RECORD_U32, .read = read_queue_cluster,
 	  .write = write_queue_cluster },
 	{ NAME(sched_queue, tasks), .count_offset = offsetof(struct sched_queue, count),
 	  .read = read_tasks, .write = write_tasks },
-	{ NUMBER(sched_queue, start_s), .flags = RECORD_OPTIONAL, .read = read_queue_start,
+	{ NUMBER(sched_queue, start_s), .flags = OPTIONAL, .read = read_queue_start,
 	  .write = write_queue_start },
 	{ NULL },
 };
-static const struct record queue_record = { .size = sizeof(struct sched_queue),
-					    .fields = queue_fields,
-					    .check = snapshot_check_queue };
+RECORD(sched_queue, queue, .check = snapshot_check_queue);
 
 static const struct record_field pruner_fields[] = {
 	{ NUMBER(sched_pruner, level) },
-	{ FLAG(sched_pruner, dropping, 0) },
+	{ FLAG(sched_pruner, dropping, OPTIONAL) },
 	{ NULL },
 };
-static const struct record pruner_record = { .size = sizeof(struct sched_pruner),
-					     .fields = pruner_fields };
+RECORD(sched_pruner, pruner);
 
 /* The snapshot. */
 
@@ -534,20 +469,17 @@ static const struct record pruner_record = { .size = sizeof(struct sched_pruner)
 		   .count_offset = offsetof(struct snapshot_json, snapshot.field##_count)
 
 static const struct record_field completed_fields[] = {
-	{ .name = "tasks", .offset = offsetof(struct snapshot_json, snapshot.completed_count),
-	  .type = RECORD_U32, .max = COUNT_MAX },
-	{ .name = "energy_j", .offset = offsetof(struct snapshot_json, snapshot.completed_j),
-	  .type = RECORD_REAL },
-	{ .name = "resources",
-	  .offset = offsetof(struct snapshot_json, snapshot.completed_resources),
-	  .type = RECORD_REAL },
+	{ NAMED(snapshot_json, tasks, snapshot.completed_count), .type = RECORD_U32,
+	  .max = COUNT_MAX },
+	{ NAMED(snapshot_json, energy_j, snapshot.completed_j), .type = RECORD_REAL },
+	{ NAMED(snapshot_json, resources, snapshot.completed_resources), .type = RECORD_REAL },
 	{ NULL },
 };
 static const struct record completed_record = { .fields = completed_fields };
 
 static const struct record_field snapshot_fields[] = {
 	{ NAME(snapshot_json, policy), .read = read_policy,
-	  .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO },
+	  .flags = OMITTED },
 	{ AT(seed), .type = RECORD_I64, .max = RECORD_I64_MAX },
 	{ AT(event), .type = RECORD_I64, .max = RECORD_I64_MAX },
 	{ AT(now_s), .type = RECORD_REAL },
@@ -556,20 +488,18 @@ static const struct record_field snapshot_fields[] = {
 	{ AT(end_s), .type = RECORD_REAL, .null = RECORD_NULL_INFINITY },
 	{ AT(consumed_j), .type = RECORD_REAL },
 	{ AT(budget_j), .type = RECORD_REAL, .null = RECORD_NULL_INFINITY },
-	{ AT(gate), .type = RECORD_BOOL, .read = read_flag, .flags = RECORD_OPTIONAL },
+	{ AT(gate), .type = RECORD_BOOL, .read = read_flag, .flags = OPTIONAL },
 	{ AT(between), .type = RECORD_BOOL, .read = read_flag,
-	  .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO },
-	{ .name = "completed", .type = RECORD_STRUCT, .of = &completed_record,
-	  .flags = RECORD_OPTIONAL },
-	{ .name = "system", .offset = offsetof(struct snapshot_json, parts),
-	  .type = RECORD_STRUCT, .of = &system_record },
+	  .flags = OMITTED },
+	{ .name = "completed", .type = RECORD_STRUCT, .of = &completed_record, .flags = OPTIONAL },
+	{ NAMED(snapshot_json, system, parts), .type = RECORD_STRUCT, .of = &system_record },
 	{ ARRAY(snapshot_json, tasks, task_record) },
 	{ AT(waiting), .type = RECORD_BORROWED,
 	  .count_offset = offsetof(struct snapshot_json, snapshot.waiting_count),
 	  .read = read_tasks, .write = write_tasks },
-	{ AT_ARRAY(suspended, suspended_record), .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO,
+	{ AT_ARRAY(suspended, suspended_record), .flags = OMITTED,
 	  .variants = SNAPSHOT_PLAIN | SNAPSHOT_SHARED },
-	{ AT_ARRAY(deferred, deferred_record), .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO,
+	{ AT_ARRAY(deferred, deferred_record), .flags = OMITTED,
 	  .variants = SNAPSHOT_SHARED },
 	{ AT_ARRAY(running, running_record) },
 	{ AT(queues), .type = RECORD_ARRAY, .of = &queue_record, .longest = COUNT_MAX,
@@ -579,12 +509,12 @@ static const struct record_field snapshot_fields[] = {
 	{ AT(missed), .type = RECORD_U32, .max = COUNT_MAX, .variants = SNAPSHOT_QUEUES },
 	{ AT(sufferage), .type = RECORD_REALS, .min = 0, .max = 1,
 	  .count_offset = offsetof(struct snapshot_json, sufferage_count),
-	  .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO, .variants = SNAPSHOT_QUEUES },
-	{ AT_ARRAY(reservations, planned_record), .variants = EXCLUSIVE },
-	{ AT_ARRAY(placeholders, planned_record), .variants = EXCLUSIVE },
-	{ AT_ARRAY(reservations, planned_record), .flags = RECORD_OPTIONAL, .read = read_none,
+	  .flags = OMITTED, .variants = SNAPSHOT_QUEUES },
+	{ AT_ARRAY(reservations, planned_record), .variants = UNSHARED },
+	{ AT_ARRAY(placeholders, planned_record), .variants = UNSHARED },
+	{ AT_ARRAY(reservations, planned_record), .flags = OPTIONAL, .read = read_none,
 	  .variants = SNAPSHOT_SHARED },
-	{ AT_ARRAY(placeholders, planned_record), .flags = RECORD_OPTIONAL, .read = read_none,
+	{ AT_ARRAY(placeholders, planned_record), .flags = OPTIONAL, .read = read_none,
 	  .variants = SNAPSHOT_SHARED },
 	{ AT_ARRAY(down, down_record) },
 	{ NULL },
@@ -597,37 +527,39 @@ const struct record snapshot_record = { .size = offsetof(struct snapshot_json, s
 
 #define PLACED (ACTION_SHARE | ACTION_PLACE)
 
+/* In the order of their names, in which texts have them. */
 static const struct record_field action_fields[] = {
-	{ .name = "kind", .write = write_kind },
-	{ RECORD_FIELD_U32(sched_action, task) },
+	{ NUMBER(sched_action, chance), .variants = SNAPSHOT_QUEUES },
 	{ CLUSTER(sched_action), .variants = PLACED | ACTION_ENQUEUE },
-	{ RECORD_FIELD_U32(sched_action, pstate), .variants = ACTION_PLACE },
-	{ NODES(sched_action), .variants = PLACED },
-	{ NUMBER(sched_action, start_s), .variants = PLACED | ACTION_ENQUEUE | ACTION_DEFER },
 	{ NUMBER(sched_action, end_s), .variants = ACTION_PLACE | ACTION_ENQUEUE },
 	{ NUMBER(sched_action, energy_j), .variants = ACTION_PLACE },
+	{ RECORD_FIELD_WORD(sched_action, kind, sched_action_kind_names) },
+	{ NODES(sched_action), .variants = PLACED },
+	{ NUMBER(sched_action, objective) },
+	{ RECORD_FIELD_U32(sched_action, pstate), .variants = ACTION_PLACE },
+	{ RECORD_FIELD_WORD(sched_action, reason, sched_reason_names) },
+	{ NUMBER(sched_action, start_s), .variants = PLACED | ACTION_ENQUEUE | ACTION_DEFER },
+	{ RECORD_FIELD_U32(sched_action, task) },
+	{ NUMBER(sched_action, threshold), .variants = SNAPSHOT_QUEUES },
 	{ NUMBER(sched_action, utility), .variants = ACTION_PLACE },
 	{ NUMBER(sched_action, yield), .variants = ACTION_SHARE },
-	{ NUMBER(sched_action, objective) },
-	{ NUMBER(sched_action, chance), .variants = SNAPSHOT_QUEUES },
-	{ NUMBER(sched_action, threshold), .variants = SNAPSHOT_QUEUES },
-	{ .name = "reason", .write = write_reason },
 	{ NULL },
 };
 const struct record snapshot_action_record = { .fields = action_fields };
 
 static const struct record_field considered_fields[] = {
-	{ CLUSTER(sched_considered), .variants = EXCLUSIVE },
+	{ CLUSTER(sched_considered), .variants = UNSHARED },
 	{ RECORD_FIELD_U32(sched_considered, pstate), .variants = SNAPSHOT_PLAIN },
 	{ NUMBER(sched_considered, start_s), .variants = SNAPSHOT_PLAIN },
-	{ NUMBER(sched_considered, end_s), .variants = EXCLUSIVE },
+	{ NUMBER(sched_considered, end_s), .variants = UNSHARED },
 	{ NUMBER(sched_considered, utility), .variants = SNAPSHOT_PLAIN },
-	{ .name = "yield", .offset = offsetof(struct sched_considered, utility),
-	  .type = RECORD_REAL, .variants = SNAPSHOT_SHARED },
+	{ NAMED(sched_considered, yield, utility), .type = RECORD_REAL,
+	  .variants = SNAPSHOT_SHARED },
 	{ NUMBER(sched_considered, objective), .variants = SNAPSHOT_PLAIN | SNAPSHOT_SHARED },
-	{ .name = "chance", .offset = offsetof(struct sched_considered, objective),
-	  .type = RECORD_REAL, .variants = SNAPSHOT_QUEUES },
-	{ .name = "verdict", .write = write_verdict },
+	{ NAMED(sched_considered, chance, objective), .type = RECORD_REAL,
+	  .variants = SNAPSHOT_QUEUES },
+	{ NAMED(sched_considered, verdict, refusal), .type = RECORD_WORD,
+	  .words = sched_refusal_names },
 	{ NULL },
 };
 const struct record snapshot_considered_record = { .fields = considered_fields };
