@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Verifies what the rows of a snapshot cannot: how values, lists and the system belong together. */
 #include <math.h>
-#include <string.h>
 
 #include "controller/engine/snapshot_rows.h"
 #include "controller/sched/queueing.h"
@@ -60,8 +59,7 @@ static bool make_system(const struct record_reading *reading, const struct snaps
 	read->system->shared = parts->shared;
 	fault = sched_system_finish(read->system, &index);
 	return fault == SCHED_SYSTEM_OK ||
-	       refuse(reading, "%s \"%s\": %s",
-		      fault == SCHED_SYSTEM_CLUSTER ? "cluster" : "type",
+	       refuse(reading, "%s \"%s\": %s", fault == SCHED_SYSTEM_CLUSTER ? "cluster" : "type",
 		      fault == SCHED_SYSTEM_CLUSTER ? read->system->clusters[index].name
 						    : read->system->row_names[index],
 		      sched_system_fault_text(fault));
@@ -82,10 +80,9 @@ static bool add_pair(const struct record_reading *reading, struct pet *pet,
 		fault = pet_set(pet, pair->row, pair->cluster, pmf);
 	if (fault != PMF_OK)
 		says = pmf_fault_text(fault);
-	return !says ||
-	       refuse(reading, "\"pet\": type \"%s\" on cluster \"%s\": %s",
-		      reading_parts(reading)->types[pair->row].name,
-		      reading_parts(reading)->clusters[pair->cluster].name, says);
+	return !says || refuse(reading, "\"pet\": type \"%s\" on cluster \"%s\": %s",
+			       reading_parts(reading)->types[pair->row].name,
+			       reading_parts(reading)->clusters[pair->cluster].name, says);
 }
 
 /* Whether completion times of queues of so many tasks fit in a PMF. */
@@ -137,7 +134,7 @@ bool snapshot_check_system(const struct record_reading *reading, void *data)
 
 	if (!make_system(reading, parts))
 		return false;
-	if (reading->variant == SNAPSHOT_QUEUES)
+	if (reading->variant == QUEUES)
 		return check_queueing(reading, parts);
 	if (parts->shared && parts->immediate)
 		return refuse(reading, "a system is \"shared\" or \"immediate\", not both");
@@ -193,20 +190,20 @@ bool snapshot_check_task(const struct record_reading *reading, void *data)
 
 	if (!g_hash_table_insert(read->by_id, GUINT_TO_POINTER(task->id), task))
 		return refuse(reading, "task %u is there twice", task->id);
-	if (reading->variant == SNAPSHOT_SHARED)
+	if (reading->variant == SHARED)
 		return check_demand(reading, task);
 	sched_system_options(read->system, task->row, &at);
 	if (at == 0)
 		return refuse(reading, "type \"%s\" has no options: tasks cannot have this type",
 			      read->parts.types[task->row].name);
-	if (reading->variant == SNAPSHOT_QUEUES)
+	if (reading->variant == QUEUES)
 		return check_time(reading, "a deadline", task->deadline_s) &&
 		       (task->deadline_s > task->arrival_s ||
-			refuse(reading, "task %u: its deadline is not after its arrival", task->id));
+			refuse(reading, "task %u: its deadline is not after its arrival",
+			       task->id));
 	fault = utility_check(&task->utility, &at);
-	return fault == UTILITY_FAULT_NONE ||
-	       refuse(reading, "task %u: utility, segment %u: %s", task->id, at,
-		      utility_fault_text(fault));
+	return fault == UTILITY_FAULT_NONE || refuse(reading, "task %u: utility, segment %u: %s",
+						     task->id, at, utility_fault_text(fault));
 }
 
 /* Checks that a time is not negative. */
@@ -223,12 +220,12 @@ bool snapshot_check_suspended(const struct record_reading *reading, void *data)
 	const struct sched_task *task = suspended->task;
 	const struct sched_option *option;
 
-	if (reading->variant == SNAPSHOT_SHARED) {
+	if (reading->variant == SHARED) {
 		suspended->nodes_count = task->demand.vms;
 		return check_spent(reading, task, "virtual_s", suspended->virtual_s);
 	}
-	option = sched_system_option(read->system, task->row, suspended->cluster,
-				     suspended->pstate);
+	option =
+		sched_system_option(read->system, task->row, suspended->cluster, suspended->pstate);
 	if (!option)
 		return refuse(reading, "task %u cannot run in cluster \"%s\" at P-state %u",
 			      task->id, read->parts.clusters[suspended->cluster].name,
@@ -237,34 +234,34 @@ bool snapshot_check_suspended(const struct record_reading *reading, void *data)
 	return check_spent(reading, task, "executed_s", suspended->executed_s);
 }
 
-/* Checks that a task has as many nodes as its option needs, in ascending order, and its times. */
-static bool check_place(const struct record_reading *reading, const struct sched_planned *place)
+/* Checks that a task has as many nodes as its option needs, in ascending order. */
+static bool check_place(const struct record_reading *reading, const struct sched_task *task,
+			uint32_t in, uint32_t pstate, const uint32_t *nodes, uint32_t count)
 {
 	const struct snapshot_json *read = reading->context;
-	const struct sched_cluster *cluster = &read->parts.clusters[place->cluster];
-	const struct sched_option *option = sched_system_option(
-		read->system, place->task->row, place->cluster, place->pstate);
+	const struct sched_cluster *cluster = &read->parts.clusters[in];
+	const struct sched_option *option =
+		sched_system_option(read->system, task->row, in, pstate);
 
-	if (!option || place->nodes_count != option->nodes)
+	if (!option || count != option->nodes)
 		return refuse(reading,
 			      "task %u cannot have %u nodes of cluster \"%s\" at P-state %u",
-			      place->task->id, place->nodes_count, cluster->name, place->pstate);
-	for (uint32_t i = 0; i < place->nodes_count; i++)
-		if (place->nodes[i] >= cluster->nodes ||
-		    (i > 0 && place->nodes[i] <= place->nodes[i - 1]))
+			      task->id, count, cluster->name, pstate);
+	for (uint32_t i = 0; i < count; i++)
+		if (nodes[i] >= cluster->nodes || (i > 0 && nodes[i] <= nodes[i - 1]))
 			return refuse(reading,
 				      "task %u: the nodes must be ascending indices below %u",
-				      place->task->id, cluster->nodes);
-	return place->end_s >= place->start_s ||
-	       refuse(reading, "task %u ends before it starts", place->task->id);
+				      task->id, cluster->nodes);
+	return true;
 }
 
 bool snapshot_check_planned(const struct record_reading *reading, void *data)
 {
 	const struct sched_planned *place = data;
 
-	return check_place(reading, place) &&
-	       (place->end_s != place->start_s ||
+	return check_place(reading, place->task, place->cluster, place->pstate, place->nodes,
+			   place->nodes_count) &&
+	       (place->end_s > place->start_s ||
 		refuse(reading, "task %u ends before it starts", place->task->id));
 }
 
@@ -289,21 +286,15 @@ bool snapshot_check_running(const struct record_reading *reading, void *data)
 {
 	const struct snapshot_json *read = reading->context;
 	struct sched_running *running = data;
-	const struct sched_planned place = {
-		.task = running->task,
-		.cluster = running->cluster,
-		.pstate = running->pstate,
-		.nodes_count = running->nodes_count,
-		.nodes = running->nodes,
-		.start_s = running->start_s,
-		.end_s = running->end_s,
-	};
 
-	if (reading->variant == SNAPSHOT_SHARED) {
+	if (reading->variant == SHARED) {
 		running->start_s = running->end_s = NAN;
 		return check_sharing(reading, running);
 	}
-	return check_place(reading, &place) &&
+	return check_place(reading, running->task, running->cluster, running->pstate,
+			   running->nodes, running->nodes_count) &&
+	       (running->end_s >= running->start_s ||
+		refuse(reading, "task %u ends before it starts", running->task->id)) &&
 	       (running->end_s >= read->snapshot.now_s ||
 		refuse(reading, "running task %u ends before now_s", running->task->id)) &&
 	       check_spent(reading, running->task, "executed_s", running->executed_s);
@@ -392,19 +383,14 @@ static bool check_deferred(const struct record_reading *reading,
 }
 
 /* Notes that a task is in a list. Fails if it is in another one already. */
-static bool note_task(const struct record_reading *reading, bool *noted,
+static bool note_task(const struct record_reading *reading, GHashTable *noted,
 		      const struct sched_task *task)
 {
-	const struct snapshot_json *read = reading->context;
-	bool *was = &noted[task - read->tasks];
-
-	if (*was)
-		return refuse(reading,
-			      "task %u is in two of \"waiting\", \"suspended\", \"queues\", "
-			      "\"running\" and \"reservations\", or twice in one",
-			      task->id);
-	*was = true;
-	return true;
+	return g_hash_table_add(noted, (gpointer)task) ||
+	       refuse(reading,
+		      "task %u is in two of \"waiting\", \"suspended\", \"queues\", \"running\" "
+		      "and \"reservations\", or twice in one",
+		      task->id);
 }
 
 /* Whether a running task is the executing task of its cluster's queue. */
@@ -416,12 +402,11 @@ static bool executes(const struct sched_snapshot *snapshot, const struct sched_r
 	return queue && queue->executes && queue->tasks[0] == running->task;
 }
 
-/* Checks that a task is in one list only, but for place-holders, which are of mappable tasks. */
+/* Checks the order of mappable tasks, and that a task is in one list only. */
 static bool check_lists(const struct record_reading *reading, const struct sched_snapshot *snapshot)
 {
 	const struct snapshot_json *read = reading->context;
-	g_autofree bool *noted = g_new0(bool, read->tasks_count);
-	g_autofree bool *mappable = NULL;
+	g_autoptr(GHashTable) noted = g_hash_table_new(NULL, NULL);
 
 	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
 		if (!check_order(reading, "waiting", i > 0 ? snapshot->waiting[i - 1] : NULL,
@@ -434,7 +419,6 @@ static bool check_lists(const struct record_reading *reading, const struct sched
 				 snapshot->suspended[i].task) ||
 		    !note_task(reading, noted, snapshot->suspended[i].task))
 			return false;
-	mappable = g_memdup2(noted, read->tasks_count * sizeof(*noted));
 	for (uint32_t c = 0; c < read->queues_count; c++)
 		for (uint32_t i = 0; i < snapshot->queues[c].count; i++)
 			if (!note_task(reading, noted, snapshot->queues[c].tasks[i]))
@@ -446,42 +430,47 @@ static bool check_lists(const struct record_reading *reading, const struct sched
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
 		if (!note_task(reading, noted, snapshot->reservations[i].task))
 			return false;
-	for (uint32_t i = 0; i < snapshot->placeholders_count; i++) {
-		bool *is = &mappable[snapshot->placeholders[i].task - read->tasks];
+	return true;
+}
 
-		if (!*is)
+/* Checks that place-holders are of mappable tasks, each of another one. */
+static bool check_placeholders(const struct record_reading *reading,
+			       const struct sched_snapshot *snapshot)
+{
+	g_autoptr(GHashTable) mappable = g_hash_table_new(NULL, NULL);
+
+	for (uint32_t i = 0; i < snapshot->waiting_count; i++)
+		g_hash_table_add(mappable, (gpointer)snapshot->waiting[i]);
+	for (uint32_t i = 0; i < snapshot->suspended_count; i++)
+		g_hash_table_add(mappable, (gpointer)snapshot->suspended[i].task);
+	for (uint32_t i = 0; i < snapshot->placeholders_count; i++)
+		if (!g_hash_table_remove(mappable, snapshot->placeholders[i].task))
 			return refuse(reading,
 				      "\"placeholders\": task %u is neither in \"waiting\" nor in "
 				      "\"suspended\", or it is there twice",
 				      snapshot->placeholders[i].task->id);
-		*is = false;
-	}
 	return true;
 }
 
 /* Checks that a node has one task. */
 static bool check_nodes(const struct record_reading *reading, const struct sched_snapshot *snapshot)
 {
-	const struct snapshot_system *parts = reading_parts(reading);
-	g_autofree uint32_t *first = g_new0(uint32_t, parts->clusters_count + 1);
-	g_autofree bool *taken = NULL;
+	const struct sched_cluster *clusters = reading_parts(reading)->clusters;
+	g_autoptr(GHashTable) taken = g_hash_table_new(NULL, NULL);
 
-	for (uint32_t c = 0; c < parts->clusters_count; c++)
-		first[c + 1] = first[c] + parts->clusters[c].nodes;
-	taken = g_new0(bool, first[parts->clusters_count]);
 	for (uint32_t i = 0; i < snapshot->running_count; i++) {
 		const struct sched_running *running = &snapshot->running[i];
 
 		for (uint32_t n = 0; n < running->nodes_count; n++) {
-			bool *was = &taken[first[running->cluster] + running->nodes[n]];
+			const gsize node = (gsize)running->cluster * COUNT_MAX + running->nodes[n];
 
-			if (*was)
-				return refuse(reading,
-					      "\"running\": task %u is on node %u of cluster \"%s\" "
-					      "beside another task",
-					      running->task->id, running->nodes[n],
-					      parts->clusters[running->cluster].name);
-			*was = true;
+			if (!g_hash_table_add(taken, GSIZE_TO_POINTER(node)))
+				return refuse(
+					reading,
+					"\"running\": task %u is on node %u of cluster \"%s\" "
+					"beside another task",
+					running->task->id, running->nodes[n],
+					clusters[running->cluster].name);
 		}
 	}
 	return true;
@@ -542,8 +531,9 @@ bool snapshot_check(const struct record_reading *reading, void *data)
 	const struct sched_snapshot *snapshot = &read->snapshot;
 
 	return check_numbers(reading, snapshot) &&
-	       (reading->variant != SNAPSHOT_QUEUES || check_queues(reading, read)) &&
+	       (reading->variant != QUEUES || check_queues(reading, read)) &&
 	       check_deferred(reading, snapshot) && check_lists(reading, snapshot) &&
-	       (reading->variant == SNAPSHOT_SHARED ? check_hosts(reading, snapshot)
-						    : check_nodes(reading, snapshot));
+	       check_placeholders(reading, snapshot) &&
+	       (reading->variant == SHARED ? check_hosts(reading, snapshot)
+					   : check_nodes(reading, snapshot));
 }

@@ -20,6 +20,9 @@ struct snapshot_json *snapshot_json_read(const json_t *object, const char *what,
 	const json_t *system = json_object_get(object, "system");
 	const json_t *shared = json_object_get(system, "shared");
 	const json_t *queueing = json_object_get(system, "queueing");
+	const unsigned variant = queueing                           ? QUEUES
+				 : shared && !json_is_false(shared) ? SHARED
+								    : PLAIN;
 	g_autoptr(snapshot_json_t) read = g_new0(struct snapshot_json, 1);
 
 	read->text = json_incref((json_t *)object);
@@ -29,14 +32,11 @@ struct snapshot_json *snapshot_json_read(const json_t *object, const char *what,
 	if (json_is_string(json_object_get(queueing, "pet"))) {
 		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
 			    "%s: \"pet\" is a name for what the run's store has; take the "
-			    "snapshot from its view whole_decision", what);
+			    "snapshot from its view whole_decision",
+			    what);
 		return NULL;
 	}
-	if (!record_read(&snapshot_record, object, read,
-			 queueing                              ? SNAPSHOT_QUEUES
-			 : shared && !json_is_false(shared) ? SNAPSHOT_SHARED
-							       : SNAPSHOT_PLAIN,
-			 read, error)) {
+	if (!record_read(&snapshot_record, object, read, variant, read, error)) {
 		g_prefix_error(error, "%s: ", what);
 		return NULL;
 	}

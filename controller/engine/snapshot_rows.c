@@ -10,9 +10,9 @@
 static bool read_flag(const struct record_reading *reading, const struct record_field *field,
 		      const json_t *value, void *data)
 {
-	return json_is_boolean(value) ? record_read_value(reading, field, value, data)
-				      : record_refuse(reading, "\"%s\" must be true or false",
-						      field->name);
+	return json_is_boolean(value)
+		       ? record_read_value(reading, field, value, data)
+		       : record_refuse(reading, "\"%s\" must be true or false", field->name);
 }
 
 /* Reads a number from 0 to 1. */
@@ -36,8 +36,8 @@ static bool read_policy(const struct record_reading *reading, const struct recor
 }
 
 /* The text of a value, or NULL with the error set. */
-static const char *read_name(const struct record_reading *reading,
-			     const struct record_field *field, const json_t *value)
+static const char *read_name(const struct record_reading *reading, const struct record_field *field,
+			     const json_t *value)
 {
 	if (!json_is_string(value))
 		record_refuse(reading, "key \"%s\": expected a string, got %s", field->name,
@@ -59,42 +59,35 @@ static json_t *write_cluster(const struct record_field *field, const void *data,
 static json_t *write_type(const struct record_field *field, const void *data, const void *context)
 {
 	const struct snapshot_json *snapshot = context;
-	const uint32_t *row = record_place(field, data);
 
-	return json_string(snapshot->parts.types[*row].name);
-}
-
-/* Finds the index of a name in an array of structures of `size` bytes that begin with their names. */
-static bool find_name(const struct record_reading *reading, const struct record_field *field,
-		      const json_t *value, const void *array, size_t size, uint32_t count,
-		      uint32_t *ret_index)
-{
-	const char *name = read_name(reading, field, value);
-
-	for (uint32_t i = 0; name && i < count; i++)
-		if (strcmp(*(const char *const *)((const char *)array + i * size), name) == 0) {
-			*ret_index = i;
-			return true;
-		}
-	return name && record_refuse(reading, "unknown %s \"%s\"", field->name, name);
+	return json_string(
+		snapshot->parts.types[*(const uint32_t *)record_place(field, data)].name);
 }
 
 static bool read_cluster(const struct record_reading *reading, const struct record_field *field,
 			 const json_t *value, void *data)
 {
 	const struct snapshot_system *parts = reading_parts(reading);
+	const char *name = read_name(reading, field, value);
+	uint32_t *cluster = record_place(field, data);
 
-	return find_name(reading, field, value, parts->clusters, sizeof(*parts->clusters),
-			 parts->clusters_count, record_place(field, data));
+	for (*cluster = 0; name && *cluster < parts->clusters_count; ++*cluster)
+		if (strcmp(parts->clusters[*cluster].name, name) == 0)
+			return true;
+	return name && record_refuse(reading, "unknown cluster \"%s\"", name);
 }
 
 static bool read_type(const struct record_reading *reading, const struct record_field *field,
 		      const json_t *value, void *data)
 {
 	const struct snapshot_system *parts = reading_parts(reading);
+	const char *name = read_name(reading, field, value);
+	uint32_t *row = record_place(field, data);
 
-	return find_name(reading, field, value, parts->types, sizeof(*parts->types),
-			 parts->types_count, record_place(field, data));
+	for (*row = 0; name && *row < parts->types_count; ++*row)
+		if (strcmp(parts->types[*row].name, name) == 0)
+			return true;
+	return name && record_refuse(reading, "unknown type \"%s\"", name);
 }
 
 /* Tasks: pointers in C, ids in JSON. */
@@ -106,16 +99,15 @@ static json_t *write_task(const struct record_field *field, const void *data, co
 	return json_integer((*task)->id);
 }
 
-/* Finds a task by its id. *ret_task is NULL without an error if the value is no id. */
-static bool find_task(const struct record_reading *reading, const json_t *value,
-		      const struct sched_task **ret_task)
+/* Finds a task by its id; `what` says what a key with such values is. */
+static bool find_task(const struct record_reading *reading, const struct record_field *field,
+		      const char *what, const json_t *value, const struct sched_task **ret_task)
 {
 	const struct snapshot_json *snapshot = reading->context;
 	const json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
 
-	*ret_task = NULL;
 	if (id < 0 || id > COUNT_MAX)
-		return true;
+		return record_refuse(reading, "\"%s\" must be %s", field->name, what);
 	*ret_task = g_hash_table_lookup(snapshot->by_id, GUINT_TO_POINTER((guint)id));
 	return *ret_task || record_refuse(reading, "task %u is not among \"tasks\"", (guint)id);
 }
@@ -123,11 +115,7 @@ static bool find_task(const struct record_reading *reading, const json_t *value,
 static bool read_task(const struct record_reading *reading, const struct record_field *field,
 		      const json_t *value, void *data)
 {
-	const struct sched_task **task = record_place(field, data);
-
-	return find_task(reading, value, task) &&
-	       (*task || record_refuse(reading, "key \"%s\": expected the id of a task",
-				       field->name));
+	return find_task(reading, field, "a task id", value, record_place(field, data));
 }
 
 static json_t *write_tasks(const struct record_field *field, const void *data, const void *context)
@@ -147,17 +135,15 @@ static bool read_tasks(const struct record_reading *reading, const struct record
 	const struct snapshot_json *snapshot = reading->context;
 	const struct sched_task **tasks =
 		g_new0(const struct sched_task *, json_array_size(value) + 1);
-	bool good = json_is_array(value);
 
 	g_ptr_array_add(snapshot->lists, tasks);
 	*(const struct sched_task ***)record_place(field, data) = tasks;
 	*record_count(field, data) = (uint32_t)json_array_size(value);
-	for (size_t i = 0; good && i < json_array_size(value); i++) {
-		if (!find_task(reading, json_array_get(value, i), &tasks[i]))
+	for (size_t i = 0; i < json_array_size(value); i++)
+		if (!find_task(reading, field, "a list of task ids", json_array_get(value, i),
+			       &tasks[i]))
 			return false;
-		good = tasks[i] != NULL;
-	}
-	return good ||
+	return json_is_array(value) ||
 	       record_refuse(reading, "\"%s\" must be a list of task ids", field->name);
 }
 
@@ -175,15 +161,12 @@ static bool read_nodes(const struct record_reading *reading, const struct record
 
 		nodes[i] = node >= 0 && node < UINT32_MAX ? (uint32_t)node : UINT32_MAX;
 	}
-	return json_is_array(value) ||
-	       record_refuse(reading, "key \"%s\": expected an array, got %s", field->name,
-			     json_type_name(value));
+	return json_is_array(value) || record_read_value(reading, field, value, data);
 }
 
-/* A queue belongs to the cluster at its index. */
+/* A queue belongs to the cluster at its index, its owner. */
 
-static json_t *write_queue_cluster(const struct record_field *field, const void *data,
-				   const void *context)
+static json_t *write_owner(const struct record_field *field, const void *data, const void *context)
 {
 	const struct snapshot_json *snapshot = context;
 	const struct sched_queue *queue = data;
@@ -191,8 +174,8 @@ static json_t *write_queue_cluster(const struct record_field *field, const void 
 	return json_string(snapshot->parts.clusters[queue - snapshot->snapshot.queues].name);
 }
 
-static bool read_queue_cluster(const struct record_reading *reading,
-			       const struct record_field *field, const json_t *value, void *data)
+static bool read_owner(const struct record_reading *reading, const struct record_field *field,
+		       const json_t *value, void *data)
 {
 	const struct record_field in_place = { .name = field->name };
 	uint32_t cluster;
@@ -210,8 +193,8 @@ static json_t *write_queue_start(const struct record_field *field, const void *d
 	return queue->executes ? json_number_or_null(queue->start_s) : NULL;
 }
 
-static bool read_queue_start(const struct record_reading *reading,
-			     const struct record_field *field, const json_t *value, void *data)
+static bool read_queue_start(const struct record_reading *reading, const struct record_field *field,
+			     const json_t *value, void *data)
 {
 	((struct sched_queue *)data)->executes = true;
 	return record_read_value(reading, field, value, data);
@@ -239,21 +222,16 @@ static bool read_curve(const struct record_reading *reading, const struct record
 	const char *name = read_name(reading, field, value);
 	const int curve = record_word_find(utility_curve_names, name);
 
-	((struct utility_segment *)data)->curve = (enum utility_curve)MAX(curve, 0);
-	return curve >= 0 || (name && record_refuse(reading,
-						    "unknown curve \"%s\"; known: constant "
-						    "linear exponential",
-						    name));
+	if (curve < 0)
+		return name && record_refuse(reading,
+					     "unknown curve \"%s\"; known: "
+					     "constant linear exponential",
+					     name);
+	((struct utility_segment *)data)->curve = (enum utility_curve)curve;
+	return true;
 }
 
-static json_t *write_judge(const struct record_field *field, const void *data, const void *context)
-{
-	return json_string("judge");
-}
-
-#define OPTIONAL RECORD_OPTIONAL
 #define OMITTED (RECORD_OPTIONAL | RECORD_OMIT_ZERO)
-#define UNSHARED (SNAPSHOT_PLAIN | SNAPSHOT_QUEUES)
 
 /* The beginnings of rows; more may follow. */
 #define COUNT(type_, field_) RECORD_FIELD_U32(type_, field_), .max = COUNT_MAX
@@ -264,15 +242,19 @@ static json_t *write_judge(const struct record_field *field, const void *data, c
 	RECORD_FIELD_BOOL(type_, field_), .read = read_flag, .flags = (flags_)
 #define ARRAY(type_, field_, of_)                                                                  \
 	RECORD_FIELD_ARRAY(type_, field_, field_##_count, of_), .longest = COUNT_MAX
-#define CLUSTER(type_) RECORD_FIELD_U32(type_, cluster), .read = read_cluster, .write = write_cluster
+#define CLUSTER(type_)                                                                             \
+	RECORD_FIELD_U32(type_, cluster), .read = read_cluster, .write = write_cluster
 #define TYPE(type_)                                                                                \
 	NAMED(type_, type, row), .type = RECORD_U32, .read = read_type, .write = write_type
 #define TASK(type_) NAME(type_, task), .read = read_task, .write = write_task
 #define NODES(type_) RECORD_FIELD_NUMBERS(type_, nodes, nodes_count), .read = read_nodes
+/* An object whose keys are fields of the structure itself. */
+#define GROUP(name_, of_) .name = #name_, .type = RECORD_STRUCT, .of = &(of_)
 /* The record of a structure, with what follows. */
 #define RECORD(type_, name_, ...)                                                                  \
 	static const struct record name_##_record = { .size = sizeof(struct type_),                \
-						      .fields = name_##_fields, __VA_ARGS__ }
+						      .fields = name_##_fields,                    \
+						      __VA_ARGS__ }
 /* A field in a structure within the structure, and under another name. */
 #define NAMED(type_, name_, field_) .name = #name_, .offset = offsetof(struct type_, field_)
 #define WITHIN(type_, within_, field_)                                                             \
@@ -290,12 +272,9 @@ static const struct record_field cluster_fields[] = {
 RECORD(sched_cluster, cluster);
 
 static const struct record_field option_fields[] = {
-	{ CLUSTER(sched_option) },
-	{ COUNT(sched_option, pstate) },
-	{ COUNT(sched_option, nodes) },
-	{ NUMBER(sched_option, etc_s) },
-	{ NUMBER(sched_option, eec_j) },
-	{ NULL },
+	{ CLUSTER(sched_option) },       { COUNT(sched_option, pstate) },
+	{ COUNT(sched_option, nodes) },  { NUMBER(sched_option, etc_s) },
+	{ NUMBER(sched_option, eec_j) }, { NULL },
 };
 RECORD(sched_option, option);
 
@@ -315,7 +294,7 @@ static const struct record_field pruning_fields[] = {
 	{ FRACTION(sched_pruning, separation) },
 	{ FRACTION(sched_pruning, fairness) },
 	{ FRACTION(sched_pruning, cull_threshold) },
-	{ FLAG(sched_pruning, evicting_baselines, OPTIONAL) },
+	{ FLAG(sched_pruning, evicting_baselines, RECORD_OPTIONAL) },
 	{ COUNT(sched_pruning, merge) },
 	{ NULL },
 };
@@ -334,7 +313,8 @@ RECORD(snapshot_pair, pair);
 static const struct record_field queueing_fields[] = {
 	{ WITHIN(snapshot_system, queueing, bin_s), .type = RECORD_REAL },
 	{ WITHIN(snapshot_system, queueing, length), .type = RECORD_U32, .max = COUNT_MAX },
-	{ WITHIN(snapshot_system, queueing, pruning), .type = RECORD_STRUCT, .of = &pruning_record },
+	{ WITHIN(snapshot_system, queueing, pruning), .type = RECORD_STRUCT,
+	  .of = &pruning_record },
 	{ ARRAY(snapshot_system, pet, pair_record) },
 	{ NULL },
 };
@@ -343,10 +323,9 @@ const struct record snapshot_queueing_record = { .fields = queueing_fields };
 static const struct record_field system_fields[] = {
 	{ ARRAY(snapshot_system, clusters, cluster_record) },
 	{ ARRAY(snapshot_system, types, type_record) },
-	{ FLAG(snapshot_system, immediate, OPTIONAL) },
+	{ FLAG(snapshot_system, immediate, RECORD_OPTIONAL) },
 	{ FLAG(snapshot_system, shared, OMITTED) },
-	{ .name = "queueing", .type = RECORD_STRUCT, .of = &snapshot_queueing_record,
-	  .variants = SNAPSHOT_QUEUES },
+	{ GROUP(queueing, snapshot_queueing_record), .variants = QUEUES },
 	{ NULL },
 };
 RECORD(snapshot_system, system, .check = snapshot_check_system);
@@ -376,17 +355,16 @@ static const struct record_field task_fields[] = {
 	{ TYPE(sched_task), .variants = UNSHARED },
 	{ NUMBER(sched_task, arrival_s) },
 	{ RECORD_FIELD_STRUCT(sched_task, utility, utility_record), .read = read_utility,
-	  .variants = SNAPSHOT_PLAIN },
-	{ FLAG(sched_task, may_preempt, OMITTED), .variants = SNAPSHOT_PLAIN },
-	{ FLAG(sched_task, preemptible, OMITTED), .variants = SNAPSHOT_PLAIN },
+	  .variants = PLAIN },
+	{ FLAG(sched_task, may_preempt, OMITTED), .variants = PLAIN },
+	{ FLAG(sched_task, preemptible, OMITTED), .variants = PLAIN },
 	{ RECORD_AT(sched_task, priority), .type = RECORD_I32, .min = -SCHED_PRIORITY_MAX,
-	  .max = SCHED_PRIORITY_MAX, .flags = OMITTED,
-	  .variants = UNSHARED },
-	{ NUMBER(sched_task, deadline_s), .variants = SNAPSHOT_QUEUES },
+	  .max = SCHED_PRIORITY_MAX, .flags = OMITTED, .variants = UNSHARED },
+	{ NUMBER(sched_task, deadline_s), .variants = QUEUES },
 	{ WITHIN(sched_task, demand, vms), .type = RECORD_U32, .max = COUNT_MAX,
-	  .variants = SNAPSHOT_SHARED },
-	{ WITHIN(sched_task, demand, cpu), .type = RECORD_REAL, .variants = SNAPSHOT_SHARED },
-	{ WITHIN(sched_task, demand, memory), .type = RECORD_REAL, .variants = SNAPSHOT_SHARED },
+	  .variants = SHARED },
+	{ WITHIN(sched_task, demand, cpu), .type = RECORD_REAL, .variants = SHARED },
+	{ WITHIN(sched_task, demand, memory), .type = RECORD_REAL, .variants = SHARED },
 	{ NULL },
 };
 RECORD(sched_task, task, .check = snapshot_check_task);
@@ -394,9 +372,9 @@ RECORD(sched_task, task, .check = snapshot_check_task);
 static const struct record_field suspended_fields[] = {
 	{ TASK(sched_suspended) },
 	{ CLUSTER(sched_suspended) },
-	{ COUNT(sched_suspended, pstate), .variants = SNAPSHOT_PLAIN },
-	{ NUMBER(sched_suspended, executed_s), .variants = SNAPSHOT_PLAIN },
-	{ NUMBER(sched_suspended, virtual_s), .variants = SNAPSHOT_SHARED },
+	{ COUNT(sched_suspended, pstate), .variants = PLAIN },
+	{ NUMBER(sched_suspended, executed_s), .variants = PLAIN },
+	{ NUMBER(sched_suspended, virtual_s), .variants = SHARED },
 	{ NULL },
 };
 RECORD(sched_suspended, suspended, .check = snapshot_check_suspended);
@@ -408,11 +386,10 @@ static const struct record_field running_fields[] = {
 	{ NODES(sched_running) },
 	{ NUMBER(sched_running, start_s), .variants = UNSHARED },
 	{ NUMBER(sched_running, end_s), .variants = UNSHARED },
-	{ NUMBER(sched_running, executed_s), .flags = OMITTED,
-	  .variants = UNSHARED },
-	{ NUMBER(sched_running, yield), .variants = SNAPSHOT_SHARED },
-	{ NUMBER(sched_running, virtual_s), .variants = SNAPSHOT_SHARED },
-	{ FLAG(sched_running, busy, OMITTED), .variants = SNAPSHOT_SHARED },
+	{ NUMBER(sched_running, executed_s), .flags = OMITTED, .variants = UNSHARED },
+	{ NUMBER(sched_running, yield), .variants = SHARED },
+	{ NUMBER(sched_running, virtual_s), .variants = SHARED },
+	{ FLAG(sched_running, busy, OMITTED), .variants = SHARED },
 	{ NULL },
 };
 RECORD(sched_running, running, .check = snapshot_check_running);
@@ -444,11 +421,10 @@ static const struct record_field down_fields[] = {
 RECORD(sched_node, down, .check = snapshot_check_down);
 
 static const struct record_field queue_fields[] = {
-	{ .name = "cluster", .type = RECORD_U32, .read = read_queue_cluster,
-	  .write = write_queue_cluster },
+	{ .name = "cluster", .type = RECORD_U32, .read = read_owner, .write = write_owner },
 	{ NAME(sched_queue, tasks), .count_offset = offsetof(struct sched_queue, count),
 	  .read = read_tasks, .write = write_tasks },
-	{ NUMBER(sched_queue, start_s), .flags = OPTIONAL, .read = read_queue_start,
+	{ NUMBER(sched_queue, start_s), .flags = RECORD_OPTIONAL, .read = read_queue_start,
 	  .write = write_queue_start },
 	{ NULL },
 };
@@ -456,7 +432,7 @@ RECORD(sched_queue, queue, .check = snapshot_check_queue);
 
 static const struct record_field pruner_fields[] = {
 	{ NUMBER(sched_pruner, level) },
-	{ FLAG(sched_pruner, dropping, OPTIONAL) },
+	{ FLAG(sched_pruner, dropping, RECORD_OPTIONAL) },
 	{ NULL },
 };
 RECORD(sched_pruner, pruner);
@@ -464,9 +440,10 @@ RECORD(sched_pruner, pruner);
 /* The snapshot. */
 
 #define AT(field) WITHIN(snapshot_json, snapshot, field)
+#define COUNTED(count) .count_offset = offsetof(struct snapshot_json, count)
 #define AT_ARRAY(field, of_)                                                                       \
 	AT(field), .type = RECORD_ARRAY, .longest = COUNT_MAX, .of = &(of_),                       \
-		   .count_offset = offsetof(struct snapshot_json, snapshot.field##_count)
+		   COUNTED(snapshot.field##_count)
 
 static const struct record_field completed_fields[] = {
 	{ NAMED(snapshot_json, tasks, snapshot.completed_count), .type = RECORD_U32,
@@ -478,8 +455,7 @@ static const struct record_field completed_fields[] = {
 static const struct record completed_record = { .fields = completed_fields };
 
 static const struct record_field snapshot_fields[] = {
-	{ NAME(snapshot_json, policy), .read = read_policy,
-	  .flags = OMITTED },
+	{ NAME(snapshot_json, policy), .read = read_policy, .flags = OMITTED },
 	{ AT(seed), .type = RECORD_I64, .max = RECORD_I64_MAX },
 	{ AT(event), .type = RECORD_I64, .max = RECORD_I64_MAX },
 	{ AT(now_s), .type = RECORD_REAL },
@@ -488,34 +464,28 @@ static const struct record_field snapshot_fields[] = {
 	{ AT(end_s), .type = RECORD_REAL, .null = RECORD_NULL_INFINITY },
 	{ AT(consumed_j), .type = RECORD_REAL },
 	{ AT(budget_j), .type = RECORD_REAL, .null = RECORD_NULL_INFINITY },
-	{ AT(gate), .type = RECORD_BOOL, .read = read_flag, .flags = OPTIONAL },
-	{ AT(between), .type = RECORD_BOOL, .read = read_flag,
-	  .flags = OMITTED },
-	{ .name = "completed", .type = RECORD_STRUCT, .of = &completed_record, .flags = OPTIONAL },
+	{ AT(gate), .type = RECORD_BOOL, .read = read_flag, .flags = RECORD_OPTIONAL },
+	{ AT(between), .type = RECORD_BOOL, .read = read_flag, .flags = OMITTED },
+	{ GROUP(completed, completed_record), .flags = RECORD_OPTIONAL },
 	{ NAMED(snapshot_json, system, parts), .type = RECORD_STRUCT, .of = &system_record },
 	{ ARRAY(snapshot_json, tasks, task_record) },
-	{ AT(waiting), .type = RECORD_BORROWED,
-	  .count_offset = offsetof(struct snapshot_json, snapshot.waiting_count),
-	  .read = read_tasks, .write = write_tasks },
-	{ AT_ARRAY(suspended, suspended_record), .flags = OMITTED,
-	  .variants = SNAPSHOT_PLAIN | SNAPSHOT_SHARED },
-	{ AT_ARRAY(deferred, deferred_record), .flags = OMITTED,
-	  .variants = SNAPSHOT_SHARED },
+	{ AT(waiting), .type = RECORD_BORROWED, COUNTED(snapshot.waiting_count), .read = read_tasks,
+	  .write = write_tasks },
+	{ AT_ARRAY(suspended, suspended_record), .flags = OMITTED, .variants = PLAIN | SHARED },
+	{ AT_ARRAY(deferred, deferred_record), .flags = OMITTED, .variants = SHARED },
 	{ AT_ARRAY(running, running_record) },
 	{ AT(queues), .type = RECORD_ARRAY, .of = &queue_record, .longest = COUNT_MAX,
-	  .count_offset = offsetof(struct snapshot_json, queues_count),
-	  .variants = SNAPSHOT_QUEUES },
-	{ AT(pruner), .type = RECORD_STRUCT, .of = &pruner_record, .variants = SNAPSHOT_QUEUES },
-	{ AT(missed), .type = RECORD_U32, .max = COUNT_MAX, .variants = SNAPSHOT_QUEUES },
-	{ AT(sufferage), .type = RECORD_REALS, .min = 0, .max = 1,
-	  .count_offset = offsetof(struct snapshot_json, sufferage_count),
-	  .flags = OMITTED, .variants = SNAPSHOT_QUEUES },
+	  COUNTED(queues_count), .variants = QUEUES },
+	{ AT(pruner), .type = RECORD_STRUCT, .of = &pruner_record, .variants = QUEUES },
+	{ AT(missed), .type = RECORD_U32, .max = COUNT_MAX, .variants = QUEUES },
+	{ AT(sufferage), .type = RECORD_REALS, .min = 0, .max = 1, COUNTED(sufferage_count),
+	  .flags = OMITTED, .variants = QUEUES },
 	{ AT_ARRAY(reservations, planned_record), .variants = UNSHARED },
 	{ AT_ARRAY(placeholders, planned_record), .variants = UNSHARED },
-	{ AT_ARRAY(reservations, planned_record), .flags = OPTIONAL, .read = read_none,
-	  .variants = SNAPSHOT_SHARED },
-	{ AT_ARRAY(placeholders, planned_record), .flags = OPTIONAL, .read = read_none,
-	  .variants = SNAPSHOT_SHARED },
+	{ AT_ARRAY(reservations, planned_record), .flags = RECORD_OPTIONAL, .read = read_none,
+	  .variants = SHARED },
+	{ AT_ARRAY(placeholders, planned_record), .flags = RECORD_OPTIONAL, .read = read_none,
+	  .variants = SHARED },
 	{ AT_ARRAY(down, down_record) },
 	{ NULL },
 };
@@ -529,7 +499,7 @@ const struct record snapshot_record = { .size = offsetof(struct snapshot_json, s
 
 /* In the order of their names, in which texts have them. */
 static const struct record_field action_fields[] = {
-	{ NUMBER(sched_action, chance), .variants = SNAPSHOT_QUEUES },
+	{ NUMBER(sched_action, chance), .variants = QUEUES },
 	{ CLUSTER(sched_action), .variants = PLACED | ACTION_ENQUEUE },
 	{ NUMBER(sched_action, end_s), .variants = ACTION_PLACE | ACTION_ENQUEUE },
 	{ NUMBER(sched_action, energy_j), .variants = ACTION_PLACE },
@@ -540,7 +510,7 @@ static const struct record_field action_fields[] = {
 	{ RECORD_FIELD_WORD(sched_action, reason, sched_reason_names) },
 	{ NUMBER(sched_action, start_s), .variants = PLACED | ACTION_ENQUEUE | ACTION_DEFER },
 	{ RECORD_FIELD_U32(sched_action, task) },
-	{ NUMBER(sched_action, threshold), .variants = SNAPSHOT_QUEUES },
+	{ NUMBER(sched_action, threshold), .variants = QUEUES },
 	{ NUMBER(sched_action, utility), .variants = ACTION_PLACE },
 	{ NUMBER(sched_action, yield), .variants = ACTION_SHARE },
 	{ NULL },
@@ -549,15 +519,13 @@ const struct record snapshot_action_record = { .fields = action_fields };
 
 static const struct record_field considered_fields[] = {
 	{ CLUSTER(sched_considered), .variants = UNSHARED },
-	{ RECORD_FIELD_U32(sched_considered, pstate), .variants = SNAPSHOT_PLAIN },
-	{ NUMBER(sched_considered, start_s), .variants = SNAPSHOT_PLAIN },
+	{ RECORD_FIELD_U32(sched_considered, pstate), .variants = PLAIN },
+	{ NUMBER(sched_considered, start_s), .variants = PLAIN },
 	{ NUMBER(sched_considered, end_s), .variants = UNSHARED },
-	{ NUMBER(sched_considered, utility), .variants = SNAPSHOT_PLAIN },
-	{ NAMED(sched_considered, yield, utility), .type = RECORD_REAL,
-	  .variants = SNAPSHOT_SHARED },
-	{ NUMBER(sched_considered, objective), .variants = SNAPSHOT_PLAIN | SNAPSHOT_SHARED },
-	{ NAMED(sched_considered, chance, objective), .type = RECORD_REAL,
-	  .variants = SNAPSHOT_QUEUES },
+	{ NUMBER(sched_considered, utility), .variants = PLAIN },
+	{ NAMED(sched_considered, yield, utility), .type = RECORD_REAL, .variants = SHARED },
+	{ NUMBER(sched_considered, objective), .variants = PLAIN | SHARED },
+	{ NAMED(sched_considered, chance, objective), .type = RECORD_REAL, .variants = QUEUES },
 	{ NAMED(sched_considered, verdict, refusal), .type = RECORD_WORD,
 	  .words = sched_refusal_names },
 	{ NULL },
@@ -565,7 +533,6 @@ static const struct record_field considered_fields[] = {
 const struct record snapshot_considered_record = { .fields = considered_fields };
 
 static const struct record_field judged_fields[] = {
-	{ .name = "kind", .write = write_judge },
 	{ CLUSTER(sched_judged) },
 	{ RECORD_FIELD_U32(sched_judged, task) },
 	{ RECORD_FIELD_U32(sched_judged, position) },

@@ -14,18 +14,19 @@
 
 /* The variants of a snapshot, by its system. */
 enum {
-	SNAPSHOT_PLAIN = 1 << 0,
-	SNAPSHOT_SHARED = 1 << 1,
-	SNAPSHOT_QUEUES = 1 << 2,
+	PLAIN = 1 << 0,
+	SHARED = 1 << 1,
+	QUEUES = 1 << 2,
+	UNSHARED = PLAIN | QUEUES,
 };
 
-/* The variants of an action: one of these, and SNAPSHOT_QUEUES in a system with queues. */
+/* The variants of an action: one of these, and QUEUES in a system with queues. */
 enum {
-	ACTION_BARE = 1 << 3,    /* says which task */
+	ACTION_BARE = 1 << 3, /* says which task */
 	ACTION_DEFER = 1 << 4,
 	ACTION_ENQUEUE = 1 << 5,
-	ACTION_SHARE = 1 << 6,   /* has hosts and a yield */
-	ACTION_PLACE = 1 << 7,   /* has nodes, a P-state, a start and an end */
+	ACTION_SHARE = 1 << 6, /* has hosts and a yield */
+	ACTION_PLACE = 1 << 7, /* has nodes, a P-state, a start and an end */
 };
 
 extern const struct record snapshot_record;            /* struct snapshot_json */

@@ -4,9 +4,7 @@
 
 static unsigned system_variant(const struct sched_system *system)
 {
-	return system->shared     ? SNAPSHOT_SHARED
-	       : system->queueing ? SNAPSHOT_QUEUES
-				  : SNAPSHOT_PLAIN;
+	return system->shared ? SHARED : system->queueing ? QUEUES : PLAIN;
 }
 
 /* Describes a system; the caller frees `types` and, with `pet`, the array of that name. */
@@ -104,7 +102,7 @@ json_t *snapshot_json_pet(const struct sched_system *system)
 	g_autoptr(json_t) queueing = NULL;
 
 	describe_system(&whole.parts, system, true);
-	queueing = record_write(&snapshot_queueing_record, &whole.parts, SNAPSHOT_QUEUES, &whole);
+	queueing = record_write(&snapshot_queueing_record, &whole.parts, QUEUES, &whole);
 	g_free(whole.parts.types);
 	g_free(whole.parts.pet);
 	return json_incref(json_object_get(queueing, "pet"));
@@ -112,20 +110,14 @@ json_t *snapshot_json_pet(const struct sched_system *system)
 
 unsigned snapshot_action_variant(const struct sched_system *system, enum sched_action_kind kind)
 {
-	const unsigned queues = system->queueing ? SNAPSHOT_QUEUES : 0;
+	const bool leaves = kind == SCHED_ACTION_DROP || kind == SCHED_ACTION_SUSPEND ||
+			    kind == SCHED_ACTION_PAUSE;
 
-	switch (kind) {
-	case SCHED_ACTION_DROP:
-	case SCHED_ACTION_SUSPEND:
-	case SCHED_ACTION_PAUSE:
-		return queues | ACTION_BARE;
-	case SCHED_ACTION_DEFER:
-		return queues | ACTION_DEFER;
-	case SCHED_ACTION_ENQUEUE:
-		return queues | ACTION_ENQUEUE;
-	default:
-		return queues | (system->shared ? ACTION_SHARE : ACTION_PLACE);
-	}
+	return (system->queueing ? QUEUES : 0) | (leaves                         ? ACTION_BARE
+						  : kind == SCHED_ACTION_DEFER   ? ACTION_DEFER
+						  : kind == SCHED_ACTION_ENQUEUE ? ACTION_ENQUEUE
+						  : system->shared               ? ACTION_SHARE
+										 : ACTION_PLACE);
 }
 
 json_t *snapshot_json_action(const struct sched_system *system, const struct sched_action *action)
@@ -174,8 +166,12 @@ json_t *snapshot_json_actions(const struct sched_system *system, const struct sc
 				      record_write(&snapshot_considered_record, considered,
 						   system_variant(system), &names));
 	}
-	for (uint32_t i = 0; explain && system->queueing && i < plan->judged_count; i++)
-		json_array_append_new(list, record_write(&snapshot_judged_record, &plan->judged[i],
-							 SNAPSHOT_QUEUES, &names));
+	for (uint32_t i = 0; explain && system->queueing && i < plan->judged_count; i++) {
+		json_t *object =
+			record_write(&snapshot_judged_record, &plan->judged[i], QUEUES, &names);
+
+		json_object_set_new(object, "kind", json_string("judge"));
+		json_array_append_new(list, object);
+	}
 	return list;
 }
