@@ -109,8 +109,7 @@ static bool check_queueing(const struct record_reading *reading, struct snapshot
 	if (!(queueing->bin_s > 0))
 		return refuse(reading, "\"bin_s\" is %g; it must be above 0", queueing->bin_s);
 	if (queueing->length == 0)
-		return refuse(reading,
-			      "\"length\" is 0; a queue holds the executing task at least");
+		return refuse(reading, "\"length\" is 0; a queue has the executing task at least");
 	if (!(queueing->pruning.toggle > 0))
 		return refuse(reading, "\"toggle\" is %g; it must be above 0",
 			      queueing->pruning.toggle);
@@ -393,15 +392,6 @@ static bool note_task(const struct record_reading *reading, GHashTable *noted,
 		      task->id);
 }
 
-/* Whether a running task is the executing task of its cluster's queue. */
-static bool executes(const struct sched_snapshot *snapshot, const struct sched_running *running)
-{
-	const struct sched_queue *queue =
-		snapshot->queues ? &snapshot->queues[running->cluster] : NULL;
-
-	return queue && queue->executes && queue->tasks[0] == running->task;
-}
-
 /* Checks the order of mappable tasks, and that a task is in one list only. */
 static bool check_lists(const struct record_reading *reading, const struct sched_snapshot *snapshot)
 {
@@ -423,10 +413,16 @@ static bool check_lists(const struct record_reading *reading, const struct sched
 		for (uint32_t i = 0; i < snapshot->queues[c].count; i++)
 			if (!note_task(reading, noted, snapshot->queues[c].tasks[i]))
 				return false;
-	for (uint32_t i = 0; i < snapshot->running_count; i++)
-		if (!executes(snapshot, &snapshot->running[i]) &&
-		    !note_task(reading, noted, snapshot->running[i].task))
+	for (uint32_t i = 0; i < snapshot->running_count; i++) {
+		const struct sched_running *running = &snapshot->running[i];
+		const struct sched_queue *queue =
+			read->queues_count ? &snapshot->queues[running->cluster] : NULL;
+
+		/* The executing task of a queue is in the queue as well. */
+		if (!(queue && queue->executes && queue->tasks[0] == running->task) &&
+		    !note_task(reading, noted, running->task))
 			return false;
+	}
 	for (uint32_t i = 0; i < snapshot->reservations_count; i++)
 		if (!note_task(reading, noted, snapshot->reservations[i].task))
 			return false;

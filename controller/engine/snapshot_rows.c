@@ -120,12 +120,11 @@ static bool read_task(const struct record_reading *reading, const struct record_
 
 static json_t *write_tasks(const struct record_field *field, const void *data, const void *context)
 {
-	const struct sched_task *const *tasks =
-		*(const struct sched_task *const *const *)record_place(field, data);
+	const struct sched_task *const *const *tasks = record_place(field, data);
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < *record_count(field, data); i++)
-		json_array_append_new(list, json_integer(tasks[i]->id));
+		json_array_append_new(list, json_integer((*tasks)[i]->id));
 	return list;
 }
 
@@ -133,8 +132,7 @@ static bool read_tasks(const struct record_reading *reading, const struct record
 		       const json_t *value, void *data)
 {
 	const struct snapshot_json *snapshot = reading->context;
-	const struct sched_task **tasks =
-		g_new0(const struct sched_task *, json_array_size(value) + 1);
+	const struct sched_task **tasks = g_malloc0_n(json_array_size(value) + 1, sizeof(*tasks));
 
 	g_ptr_array_add(snapshot->lists, tasks);
 	*(const struct sched_task ***)record_place(field, data) = tasks;
@@ -255,7 +253,7 @@ static bool read_curve(const struct record_reading *reading, const struct record
 	static const struct record name_##_record = { .size = sizeof(struct type_),                \
 						      .fields = name_##_fields,                    \
 						      __VA_ARGS__ }
-/* A field in a structure within the structure, and under another name. */
+/* A field under another name, and a field in a structure within the structure. */
 #define NAMED(type_, name_, field_) .name = #name_, .offset = offsetof(struct type_, field_)
 #define WITHIN(type_, within_, field_)                                                             \
 	.name = #field_, .offset = offsetof(struct type_, within_.field_)
