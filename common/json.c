@@ -84,7 +84,7 @@ char *json_pretty(const json_t *value)
 	return dump(value, JSON_INDENT(2));
 }
 
-static const char *type_name(const json_t *value)
+const char *json_type_name(const json_t *value)
 {
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
@@ -113,7 +113,7 @@ static json_t *lookup(const json_t *object, const char *key, const char *what, G
 
 	if (!json_is_object(object)) {
 		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected an object, got %s",
-			    what, object ? type_name(object) : "nothing");
+			    what, object ? json_type_name(object) : "nothing");
 		return NULL;
 	}
 	value = json_object_get(object, key);
@@ -127,7 +127,7 @@ static bool wrong_type(const json_t *value, const char *key, const char *what,
 		       const char *expected, GError **error)
 {
 	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: key \"%s\": expected %s, got %s", what,
-		    key, expected, type_name(value));
+		    key, expected, json_type_name(value));
 	return false;
 }
 

@@ -36,6 +36,9 @@ char *json_text(const json_t *value);
 /* As json_text(), indented by two, for people. */
 char *json_pretty(const json_t *value);
 
+/* What a value is, in errors: "an object". */
+const char *json_type_name(const json_t *value);
+
 /* The value as JSON; null for NaN, infinities and NULL. New references. */
 json_t *json_number_or_null(double value);
 json_t *json_string_or_null(const char *text);

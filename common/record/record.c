@@ -32,6 +32,8 @@ void record_init(const struct record *record, void *data)
 			record_init(field->of, place);
 		else if (field->type == RECORD_REAL && field->null == RECORD_NULL_NAN)
 			*(double *)place = (double)NAN;
+		else if (field->type == RECORD_REAL && field->null == RECORD_NULL_INFINITY)
+			*(double *)place = (double)INFINITY;
 		else if (field->type == RECORD_I64 && field->null == RECORD_NULL_MINUS_ONE)
 			*(int64_t *)place = -1;
 	}
@@ -49,10 +51,12 @@ void *record_new(const struct record *record)
 static void clear_field(const struct record_field *field, void *data, void *place)
 {
 	char **pointer = place;
+	char *entries;
 
 	switch (field->type) {
 	case RECORD_TEXT:
 	case RECORD_NUMBERS:
+	case RECORD_REALS:
 		g_free(*pointer);
 		break;
 	case RECORD_JSON:
@@ -62,9 +66,11 @@ static void clear_field(const struct record_field *field, void *data, void *plac
 		record_clear(field->of, place);
 		break;
 	case RECORD_ARRAY:
-		for (uint32_t i = 0; *pointer && i < *record_count(field, data); i++)
-			record_clear(field->of, *pointer + i * field->of->size);
-		g_free(*pointer);
+		entries = record_entries(field, data);
+		for (uint32_t i = 0; entries && i < *record_count(field, data); i++)
+			record_clear(field->of, entries + i * field->of->size);
+		if (!(field->flags & RECORD_EMBEDDED))
+			g_clear_pointer(pointer, g_free);
 		break;
 	case RECORD_LIST:
 		g_clear_pointer((GPtrArray **)place, g_ptr_array_unref);
@@ -94,15 +100,17 @@ static void copy_field(const struct record_field *field, const void *from, void 
 	const char *const *source = record_place(field, from);
 	char **target = record_place(field, to);
 	const uint32_t count = record_is_counted(field) ? *record_count(field, from) : 0;
+	char *entries;
 
 	switch (field->type) {
 	case RECORD_TEXT:
 		*target = g_strdup(*source);
 		break;
 	case RECORD_NUMBERS:
-		*target = *source ? g_malloc0_n(count + 1, sizeof(uint32_t)) : NULL;
+	case RECORD_REALS:
+		*target = *source ? g_malloc0_n(count + 1, record_entry_size(field)) : NULL;
 		if (*source)
-			memcpy(*target, *source, count * sizeof(uint32_t));
+			memcpy(*target, *source, count * record_entry_size(field));
 		break;
 	case RECORD_JSON:
 		*(json_t **)target = json_deep_copy(*(json_t *const *)source);
@@ -111,10 +119,12 @@ static void copy_field(const struct record_field *field, const void *from, void 
 		record_copy_to(field->of, source, target);
 		break;
 	case RECORD_ARRAY:
-		*target = *source ? g_malloc0_n(count + 1, field->of->size) : NULL;
-		for (uint32_t i = 0; *source && i < count; i++)
-			record_copy_to(field->of, *source + i * field->of->size,
-				       *target + i * field->of->size);
+		entries = record_entries(field, from);
+		if (!(field->flags & RECORD_EMBEDDED))
+			*target = entries ? g_malloc0_n(count + 1, field->of->size) : NULL;
+		for (uint32_t i = 0; entries && i < count; i++)
+			record_copy_to(field->of, entries + i * field->of->size,
+				       record_entries(field, to) + i * field->of->size);
 		break;
 	case RECORD_LIST: {
 		const GPtrArray *list = *(GPtrArray *const *)source;
@@ -165,8 +175,8 @@ static bool fields_equal(const struct record_field *field, const void *a, const 
 
 	if (record_is_counted(field)) {
 		count = *record_count(field, a);
-		x = *(const char *const *)left;
-		y = *(const char *const *)right;
+		x = record_entries(field, a);
+		y = record_entries(field, b);
 		if (!x || !y || count != *record_count(field, b))
 			return x == y;
 	}
@@ -175,6 +185,8 @@ static bool fields_equal(const struct record_field *field, const void *a, const 
 		return *(const bool *)left == *(const bool *)right;
 	case RECORD_U32:
 		return *(const uint32_t *)left == *(const uint32_t *)right;
+	case RECORD_I32:
+		return *(const int32_t *)left == *(const int32_t *)right;
 	case RECORD_I64:
 		return *(const int64_t *)left == *(const int64_t *)right;
 	case RECORD_WORD:
@@ -190,7 +202,10 @@ static bool fields_equal(const struct record_field *field, const void *a, const 
 	case RECORD_STRUCT:
 		return record_equal(field->of, left, right);
 	case RECORD_NUMBERS:
-		return memcmp(x, y, count * sizeof(uint32_t)) == 0;
+	case RECORD_REALS:
+		return memcmp(x, y, count * record_entry_size(field)) == 0;
+	case RECORD_BORROWED:
+		return *(const void *const *)left == *(const void *const *)right;
 	case RECORD_ARRAY:
 		for (uint32_t i = 0; i < count; i++)
 			if (!record_equal(field->of, x + i * field->of->size,
@@ -230,9 +245,34 @@ bool record_is_null(const struct record_field *field, const void *data)
 	case RECORD_NULL_MINUS_ONE:
 		return *(const int64_t *)place == -1;
 	case RECORD_NULL_NAN:
+	case RECORD_NULL_INFINITY:
 		return !isfinite(*(const double *)place);
 	case RECORD_NULL_POINTER:
 		return !*(const void *const *)place;
 	}
 	return false;
+}
+
+bool record_is_zero(const struct record_field *field, const void *data)
+{
+	const void *place = record_place(field, data);
+
+	if (record_is_counted(field))
+		return *record_count(field, data) == 0;
+	switch (field->type) {
+	case RECORD_BOOL:
+		return !*(const bool *)place;
+	case RECORD_U32:
+	case RECORD_I32:
+	case RECORD_WORD:
+		return *(const uint32_t *)place == 0;
+	case RECORD_I64:
+		return *(const int64_t *)place == 0;
+	case RECORD_REAL:
+		return *(const double *)place == 0;
+	case RECORD_STRUCT:
+		return false;
+	default:
+		return !*(const void *const *)place;
+	}
 }

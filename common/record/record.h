@@ -17,6 +17,7 @@
 enum record_type {
 	RECORD_BOOL = 0, /* bool */
 	RECORD_U32,      /* uint32_t */
+	RECORD_I32,      /* int32_t */
 	RECORD_I64,      /* int64_t */
 	RECORD_REAL,     /* double */
 	RECORD_TEXT,     /* char *, owned */
@@ -24,8 +25,14 @@ enum record_type {
 	RECORD_JSON,     /* json_t *, owned: any value */
 	RECORD_STRUCT,   /* a structure of `of`, embedded */
 	RECORD_NUMBERS,  /* uint32_t *, owned, with its uint32_t count at count_offset */
+	RECORD_REALS,    /* double *, owned, with its uint32_t count as above */
 	RECORD_ARRAY,    /* array of structures of `of`, owned, with its uint32_t count as above */
 	RECORD_LIST,     /* GPtrArray * of structures of `of`, owned; `of` has a `free` */
+	/*
+	 * const char *, borrowed from the JSON that is read, which must outlive the structure. With
+	 * `read` and `write`: any pointer that is borrowed.
+	 */
+	RECORD_BORROWED,
 };
 
 /* Which value of a field stands for null, and for a key that is absent. */
@@ -34,6 +41,7 @@ enum record_null {
 	RECORD_NULL_ZERO,      /* 0, for instants: not yet */
 	RECORD_NULL_MINUS_ONE, /* -1, for durations and counters: not known */
 	RECORD_NULL_NAN,       /* NAN, for reals: not known */
+	RECORD_NULL_INFINITY,  /* INFINITY, for reals: no limit */
 	RECORD_NULL_POINTER,   /* NULL, for text, JSON, numbers, arrays and lists */
 };
 
@@ -44,6 +52,22 @@ enum {
 	RECORD_OMIT_NULL = 1 << 1,
 	/* SQLite: a column of the primary key */
 	RECORD_KEY = 1 << 2,
+	/* JSON: left out of an object that is written where it is 0, false, NULL or an empty list */
+	RECORD_OMIT_ZERO = 1 << 3,
+	/* RECORD_ARRAY: an array of `longest` structures in the structure itself, not a pointer */
+	RECORD_EMBEDDED = 1 << 4,
+};
+
+/* A structure that is being read from JSON, for functions of its rows. */
+struct record_reading {
+	const struct record *record;
+	unsigned variant; /* as the caller of record_read() gave it, with its context: */
+	void *context;
+	GError **error;
+	/* The structure that holds this one; NULL: none. For errors: */
+	const struct record_reading *above;
+	const char *key;
+	size_t index; /* in a list; SIZE_MAX: the key holds one structure */
 };
 
 /* A row. */
@@ -59,6 +83,16 @@ struct record_field {
 	uint32_t longest;         /* entries of a list at the most; 0: RECORD_LONGEST */
 	const char *const *words; /* RECORD_WORD: NULL-terminated */
 	const struct record *of;  /* RECORD_STRUCT, RECORD_ARRAY, RECORD_LIST */
+	/* JSON: bits of the variants of the structure that have the key; 0: all */
+	unsigned variants;
+	/*
+	 * JSON, in place of what the type does; NULL: as the type. `write` returns a new reference,
+	 * or NULL: the key is left out. `read` gets a value that is there and returns false with an
+	 * error of record_refuse(). `data` is the structure.
+	 */
+	json_t *(*write)(const struct record_field *field, const void *data, const void *context);
+	bool (*read)(const struct record_reading *reading, const struct record_field *field,
+		     const json_t *value, void *data);
 	/* SQLite. The first version of the schema with this column; 0: as the table. */
 	unsigned since;
 	const char *references; /* the table whose row this names; NULL: none */
@@ -72,12 +106,19 @@ struct record_field {
 
 /* The rows of one structure. */
 struct record {
-	const char *name; /* what one is called in errors, such as "suspension of a task" */
-	size_t size;      /* of the structure */
+	/*
+	 * What one is called in errors, such as "suspension of a task"; NULL: by its place, such as
+	 * "tasks[3].utility", and a document by nothing.
+	 */
+	const char *name;
+	/* of the structure; 0: the rows are a part of the structure that has them */
+	size_t size;
 	const struct record_field *fields; /* the last one has no name */
 	/* unknown keys are ignored, as of a peer of a later version; else refused */
 	bool open;
 	GDestroyNotify free; /* frees one; for RECORD_LIST and database_list() */
+	/* JSON: verifies a structure whose rows were read; as `read` of a row; NULL: nothing to do */
+	bool (*check)(const struct record_reading *reading, void *data);
 	/* SQLite. The table; NULL: none. */
 	const char *table;
 	unsigned since; /* the first version of the schema with the table */
@@ -109,6 +150,8 @@ struct record {
 				  .count_offset = offsetof(struct type_, count_), .of = &(of_)
 #define RECORD_FIELD_LIST(type_, field_, of_)                                                      \
 	RECORD_AT(type_, field_), .type = RECORD_LIST, .of = &(of_)
+#define RECORD_FIELD_STRUCT(type_, field_, of_)                                                    \
+	RECORD_AT(type_, field_), .type = RECORD_STRUCT, .of = &(of_)
 
 /* Defines NAME_free(), which frees a `struct name` of `record`; NULL is allowed. */
 #define RECORD_DEFINE_FREE(name_, record_)                                                         \
@@ -119,6 +162,17 @@ struct record {
 
 /* The index of `name` in NULL-terminated `words`, or -1. `name` may be NULL. */
 int record_word_find(const char *const *words, const char *name);
+
+/* Where a field of `data` is, and the count of its list. */
+static inline void *record_place(const struct record_field *field, const void *data)
+{
+	return (char *)data + field->offset;
+}
+
+static inline uint32_t *record_count(const struct record_field *field, const void *data)
+{
+	return (uint32_t *)((char *)data + field->count_offset);
+}
 
 /* A zeroed structure with the null of each field; the caller frees it with record_free(). */
 void *record_new(const struct record *record);
@@ -148,6 +202,10 @@ bool record_equal(const struct record *record, const void *a, const void *b);
  */
 json_t *record_to_json(const struct record *record, const void *data);
 
+/* As record_to_json(), with the keys of a variant, and with `context` for `write` of the rows. */
+json_t *record_write(const struct record *record, const void *data, unsigned variant,
+		     const void *context);
+
 /*
  * Reads untrusted JSON into `data`, which is initialised (record_init()) and owned by the caller.
  * Returns false with `error` (JSON_ERROR) in the words of common/json.h, such as 'suspension of a
@@ -156,6 +214,18 @@ json_t *record_to_json(const struct record *record, const void *data);
  */
 bool record_from_json(const struct record *record, const json_t *object, void *data,
 		      GError **error);
+
+/* As record_from_json(), with the keys of a variant, and with `context` for functions of the rows. */
+bool record_read(const struct record *record, const json_t *object, void *data, unsigned variant,
+		 void *context, GError **error);
+
+/* Reads a value as the type of its row does, for `read` of the row. */
+bool record_read_value(const struct record_reading *reading, const struct record_field *field,
+		       const json_t *value, void *data);
+
+/* Sets the error, behind the place or name of the structure that is read. Returns false. */
+bool record_refuse(const struct record_reading *reading, const char *format, ...)
+	G_GNUC_PRINTF(2, 3);
 
 /* As record_from_json(), for one key; other keys are not looked at. */
 bool record_field_from_json(const struct record *record, const struct record_field *field,

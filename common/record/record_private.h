@@ -3,22 +3,33 @@
 
 #include "common/record/record.h"
 
-/* Where a field and its count are; for the files of common/record and common/sqlite. */
+/* For the files of common/record and common/sqlite. */
 
-static inline void *record_place(const struct record_field *field, const void *data)
-{
-	return (char *)data + field->offset;
-}
-
+/* Whether the field is a list with a count. */
 static inline bool record_is_counted(const struct record_field *field)
 {
-	return field->type == RECORD_NUMBERS || field->type == RECORD_ARRAY;
+	return field->type == RECORD_NUMBERS || field->type == RECORD_REALS ||
+	       field->type == RECORD_ARRAY;
 }
 
-static inline uint32_t *record_count(const struct record_field *field, const void *data)
+/* The entries of a list with a count, or NULL. */
+static inline char *record_entries(const struct record_field *field, const void *data)
 {
-	return (uint32_t *)((char *)data + field->count_offset);
+	void *place = record_place(field, data);
+
+	return field->flags & RECORD_EMBEDDED ? place : *(char **)place;
+}
+
+/* The size of an entry of a list with a count. */
+static inline size_t record_entry_size(const struct record_field *field)
+{
+	return field->type == RECORD_ARRAY   ? field->of->size
+	       : field->type == RECORD_REALS ? sizeof(double)
+					     : sizeof(uint32_t);
 }
 
 /* Whether the field of `data` has the value that stands for null. */
 bool record_is_null(const struct record_field *field, const void *data);
+
+/* Whether the field of `data` is 0, false, NULL or an empty list. */
+bool record_is_zero(const struct record_field *field, const void *data);

@@ -14,27 +14,49 @@
  * describes the format.
  */
 
+/* A type with its options. */
+struct snapshot_type {
+	const char *name;
+	uint32_t options_count;
+	struct sched_option *options;
+};
+
+/* The execution time of a type on a cluster, bins. */
+struct snapshot_pair {
+	uint32_t row;
+	uint32_t cluster;
+	struct pmf pmf;
+};
+
+/* A system as JSON has it. */
+struct snapshot_system {
+	uint32_t clusters_count;
+	struct sched_cluster *clusters;
+	uint32_t types_count;
+	struct snapshot_type *types;
+	bool immediate;
+	bool shared;
+	struct sched_queueing queueing;
+	uint32_t pet_count;
+	struct snapshot_pair *pet;
+};
+
 /* A snapshot read from JSON, with everything that it points to. */
 struct snapshot_json {
 	struct sched_snapshot snapshot;
 	const char *policy; /* the policy's name that was recorded with it, or NULL */
-	/* The fields below own the memory. */
-	json_t *text;
-	struct sched_system *system;
-	struct sched_task *tasks;
+	/* What else is in the JSON. The lists of `snapshot` and these own their memory. */
+	struct snapshot_system parts;
 	uint32_t tasks_count;
-	const struct sched_task **waiting;
-	struct sched_suspended *suspended;
-	struct sched_running *running;
-	struct sched_planned *reservations;
-	struct sched_planned *placeholders;
-	struct sched_node *down;
-	struct sched_deferred *deferred;
-	GPtrArray *places; /* of uint32_t arrays */
+	struct sched_task *tasks;
+	uint32_t queues_count;
+	uint32_t sufferage_count;
+	/* Made of it; freed with it: */
+	struct sched_system *system;
 	struct pet *pet;
-	struct sched_queueing *queueing;
-	struct sched_queue *queues;
-	double *sufferage;
+	json_t *text;      /* names are borrowed from it */
+	GHashTable *by_id; /* of `tasks` */
+	GPtrArray *lists;  /* arrays of pointers to tasks */
 };
 
 /* A snapshot as a JSON object; `policy` may be NULL. Returns a new reference. */

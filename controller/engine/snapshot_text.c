@@ -9,8 +9,7 @@
 
 #include "common/decimal.h"
 #include "common/json.h"
-#include "controller/engine/snapshot_json.h"
-#include "controller/engine/snapshot_writer.h"
+#include "controller/engine/snapshot_rows.h"
 
 #define NUMBERS_BITS 8
 
@@ -63,53 +62,52 @@ static void append_cluster(struct writer *writer, uint32_t cluster)
 	append_text(writer, *name);
 }
 
-static void append_nodes(struct writer *writer, const struct sched_action *action)
+static void append_value(struct writer *writer, const struct record_field *field,
+			 const struct sched_action *action)
 {
-	for (uint32_t i = 0; i < action->nodes_count; i++) {
-		append_text(writer, i ? "," : "");
-		decimal_append(writer->text, action->nodes[i]);
-	}
-}
+	const void *place = record_place(field, action);
 
-/* An action that places a task on nodes of its own, with its keys in order: the frequent case. */
-static void append_placed_action(struct writer *writer, const struct sched_action *action)
-{
-	append_text(writer, "{\"cluster\":");
-	append_cluster(writer, action->cluster);
-	append_text(writer, ",\"end_s\":");
-	append_number(writer, action->end_s);
-	append_text(writer, ",\"energy_j\":");
-	append_number(writer, action->energy_j);
-	append_text(writer, ",\"kind\":\"");
-	append_text(writer, sched_action_kind_name(action->kind));
-	append_text(writer, "\",\"nodes\":[");
-	append_nodes(writer, action);
-	append_text(writer, "],\"objective\":");
-	append_number(writer, action->objective);
-	append_text(writer, ",\"pstate\":");
-	decimal_append(writer->text, action->pstate);
-	append_text(writer, ",\"reason\":\"");
-	append_text(writer, sched_reason_name(action->reason));
-	append_text(writer, "\",\"start_s\":");
-	append_number(writer, action->start_s);
-	append_text(writer, ",\"task\":");
-	decimal_append(writer->text, action->task);
-	append_text(writer, ",\"utility\":");
-	append_number(writer, action->utility);
-	append_text(writer, "}");
+	switch (field->type) {
+	case RECORD_REAL:
+		append_number(writer, *(const double *)place);
+		break;
+	case RECORD_WORD:
+		append_text(writer, "\"");
+		append_text(writer, field->words[*(const int *)place]);
+		append_text(writer, "\"");
+		break;
+	case RECORD_NUMBERS:
+		append_text(writer, "[");
+		for (uint32_t i = 0; i < action->nodes_count; i++) {
+			append_text(writer, i ? "," : "");
+			decimal_append(writer->text, action->nodes[i]);
+		}
+		append_text(writer, "]");
+		break;
+	default:
+		if (place == &action->cluster)
+			append_cluster(writer, action->cluster);
+		else
+			decimal_append(writer->text, *(const uint32_t *)place);
+	}
 }
 
 static void append_action(struct writer *writer, const struct sched_action *action)
 {
-	g_autofree char *text = NULL;
+	const unsigned variant = snapshot_action_variant(writer->system, action->kind);
+	const char *between = "{\"";
 
-	if (!writer->system->shared && !writer->system->queueing &&
-	    action->kind != SCHED_ACTION_ENQUEUE && snapshot_write_has_place(action->kind)) {
-		append_placed_action(writer, action);
-		return;
+	for (const struct record_field *field = snapshot_action_record.fields; field->name;
+	     field++) {
+		if (field->variants && !(field->variants & variant))
+			continue;
+		append_text(writer, between);
+		append_text(writer, field->name);
+		append_text(writer, "\":");
+		append_value(writer, field, action);
+		between = ",\"";
 	}
-	text = text_of(snapshot_json_action(writer->system, action));
-	append_text(writer, text);
+	append_text(writer, "}");
 }
 
 char *snapshot_text_actions(const struct sched_system *system, const struct sched_plan *plan,

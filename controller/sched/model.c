@@ -7,7 +7,7 @@
 #define NAME(table, value) \
 	((size_t)(value) < sizeof(table) / sizeof((table)[0]) ? (table)[value] : NULL)
 
-static const char *const kind_names[] = {
+const char *const sched_action_kind_names[] = {
 	[SCHED_ACTION_NONE] = "none",
 	[SCHED_ACTION_START] = "start",
 	[SCHED_ACTION_PLACEHOLDER] = "placeholder",
@@ -21,9 +21,10 @@ static const char *const kind_names[] = {
 	[SCHED_ACTION_PAUSE] = "pause",
 	[SCHED_ACTION_DEFER] = "defer",
 	[SCHED_ACTION_ENQUEUE] = "enqueue",
+	NULL,
 };
 
-static const char *const reason_names[] = {
+const char *const sched_reason_names[] = {
 	[SCHED_REASON_NONE] = "none",
 	[SCHED_REASON_BEST_UTIL] = "best-util",
 	[SCHED_REASON_BEST_UPT] = "best-upt",
@@ -51,6 +52,7 @@ static const char *const reason_names[] = {
 	[SCHED_REASON_MOST_ON_TIME] = "most-on-time",
 	[SCHED_REASON_DEADLINE] = "deadline",
 	[SCHED_REASON_PRUNED] = "pruned",
+	NULL,
 };
 
 static const char *const reason_texts[] = {
@@ -85,7 +87,7 @@ static const char *const reason_texts[] = {
 	[SCHED_REASON_PRUNED] = "its chance to be on time is no higher than the threshold",
 };
 
-static const char *const refusal_names[] = {
+const char *const sched_refusal_names[] = {
 	[SCHED_REFUSAL_TAKEN] = "taken",
 	[SCHED_REFUSAL_LOWER] = "lower",
 	[SCHED_REFUSAL_LATER] = "later",
@@ -106,6 +108,7 @@ static const char *const refusal_names[] = {
 	[SCHED_REFUSAL_PRIORITY] = "priority",
 	[SCHED_REFUSAL_UNLIKELY] = "unlikely",
 	[SCHED_REFUSAL_QUEUE_FULL] = "queue-full",
+	NULL,
 };
 
 static const char *const refusal_texts[] = {
@@ -143,22 +146,17 @@ static const char *const fault_texts[] = {
 
 const char *sched_action_kind_name(enum sched_action_kind kind)
 {
-	return NAME(kind_names, kind);
+	return NAME(sched_action_kind_names, kind);
 }
 
 const char *sched_reason_name(enum sched_reason reason)
 {
-	return NAME(reason_names, reason);
+	return NAME(sched_reason_names, reason);
 }
 
 const char *sched_reason_text(enum sched_reason reason)
 {
 	return NAME(reason_texts, reason);
-}
-
-const char *sched_refusal_name(enum sched_refusal refusal)
-{
-	return NAME(refusal_names, refusal);
 }
 
 const char *sched_refusal_text(enum sched_refusal refusal)

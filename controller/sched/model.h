@@ -515,12 +515,14 @@ struct sched_plan {
 	const struct sched_judged *judged; /* by cluster, then in the order of the queue */
 };
 
-/* The names in JSON and tables ("start", "best-upr", "no-utility"); NULL: unknown. */
+/* The names in JSON and tables ("start", "best-upr", "no-utility"), by value; NULL-terminated. */
+extern const char *const sched_action_kind_names[];
+extern const char *const sched_reason_names[];
+extern const char *const sched_refusal_names[];
+/* The name of a kind of action; NULL: unknown. */
 const char *sched_action_kind_name(enum sched_action_kind kind);
 /* The name of a reason; NULL: unknown. */
 const char *sched_reason_name(enum sched_reason reason);
-/* The name of a refusal; NULL: unknown. */
-const char *sched_refusal_name(enum sched_refusal refusal);
 /* A text for users. */
 const char *sched_reason_text(enum sched_reason reason);
 /* A text for users. */

@@ -6,10 +6,11 @@
 
 #include "controller/sched/rank_key.h"
 
-static const char *const curve_names[] = {
+const char *const utility_curve_names[] = {
 	[UTILITY_CONSTANT] = "constant",
 	[UTILITY_LINEAR] = "linear",
 	[UTILITY_EXPONENTIAL] = "exponential",
+	NULL,
 };
 
 static const char *const fault_texts[] = {
@@ -21,11 +22,6 @@ static const char *const fault_texts[] = {
 	[UTILITY_FAULT_FRACTION] = "a fraction lies outside 0 to 1",
 	[UTILITY_FAULT_INCREASES] = "the value increases",
 };
-
-const char *utility_curve_name(enum utility_curve curve)
-{
-	return (unsigned int)curve <= UTILITY_EXPONENTIAL ? curve_names[curve] : NULL;
-}
 
 const char *utility_fault_text(enum utility_fault fault)
 {

@@ -87,5 +87,5 @@ double utility_end_s(const struct utility *utility);
  */
 struct utility utility_testbed(double max, double constant_until_s, double zero_at_s);
 
-/* The name of a curve ("constant", "linear", "exponential"), or NULL for another number. */
-const char *utility_curve_name(enum utility_curve curve);
+/* The names of curves ("constant", "linear", "exponential"), by value; NULL-terminated. */
+extern const char *const utility_curve_names[];

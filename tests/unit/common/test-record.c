@@ -257,6 +257,171 @@ static void test_open(void)
 	g_assert_cmpfloat(point.y, ==, 2.0);
 }
 
+/* A document: its structures have no names, its keys depend on the variant. */
+struct leaf {
+	uint32_t n;
+	const char *name;
+};
+
+struct tree {
+	double limit;
+	int32_t height;
+	bool dead;
+	uint32_t rings_count;
+	double *rings;
+	uint32_t leaves_count;
+	struct leaf leaves[2];
+	uint32_t fruit;
+	uint32_t nuts;
+	uint32_t unit; /* its text is in the context */
+	uint32_t sum;  /* of the leaves, by the check */
+};
+
+enum { PINE = 1, APPLE = 2 };
+
+static json_t *write_unit(const struct record_field *field, const void *data, const void *context)
+{
+	const char *const *units = context;
+
+	return json_string(units[*(const uint32_t *)record_place(field, data)]);
+}
+
+static bool read_unit(const struct record_reading *reading, const struct record_field *field,
+		      const json_t *value, void *data)
+{
+	const char *const *units = reading->context;
+	const int unit = record_word_find(units, json_string_value(value));
+
+	*(uint32_t *)record_place(field, data) = (uint32_t)unit;
+	return unit >= 0 || record_refuse(reading, "\"%s\" is no unit", field->name);
+}
+
+static bool check_leaf(const struct record_reading *reading, void *data)
+{
+	const struct leaf *leaf = data;
+
+	return leaf->n != 13 || record_refuse(reading, "13 is no number of a leaf");
+}
+
+static bool check_tree(const struct record_reading *reading, void *data)
+{
+	struct tree *tree = data;
+
+	for (uint32_t i = 0; i < tree->leaves_count; i++)
+		tree->sum += tree->leaves[i].n;
+	return tree->sum < 1000 || record_refuse(reading, "too many: %u", tree->sum);
+}
+
+static const struct record_field leaf_fields[] = {
+	{ RECORD_FIELD_U32(leaf, n) },
+	{ RECORD_AT(leaf, name), .type = RECORD_BORROWED },
+	{ NULL },
+};
+static const struct record leaf_record = { .size = sizeof(struct leaf),
+					   .fields = leaf_fields,
+					   .check = check_leaf };
+
+static const struct record_field crop_fields[] = {
+	{ RECORD_FIELD_U32(tree, fruit), .variants = APPLE },
+	{ RECORD_FIELD_U32(tree, nuts), .variants = PINE },
+	{ NULL },
+};
+static const struct record crop_record = { .fields = crop_fields };
+
+static const struct record_field tree_fields[] = {
+	{ RECORD_AT(tree, limit), .type = RECORD_REAL, .null = RECORD_NULL_INFINITY },
+	{ RECORD_AT(tree, height), .type = RECORD_I32, .min = -5, .max = 5,
+	  .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO },
+	{ RECORD_FIELD_BOOL(tree, dead), .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO },
+	{ RECORD_AT(tree, rings), .type = RECORD_REALS,
+	  .count_offset = offsetof(struct tree, rings_count), .min = 0, .max = 1,
+	  .flags = RECORD_OPTIONAL | RECORD_OMIT_ZERO },
+	{ RECORD_FIELD_ARRAY(tree, leaves, leaves_count, leaf_record), .flags = RECORD_EMBEDDED,
+	  .longest = 2 },
+	{ .name = "crop", .type = RECORD_STRUCT, .of = &crop_record },
+	{ RECORD_FIELD_U32(tree, unit), .read = read_unit, .write = write_unit, .variants = APPLE },
+	{ NULL },
+};
+static const struct record tree_record = { .size = sizeof(struct tree),
+					   .fields = tree_fields,
+					   .check = check_tree };
+
+static const char *const units[] = { "basket", "box", NULL };
+
+#define TREE                                                                                       \
+	"{\"crop\":{\"fruit\":3},\"leaves\":[{\"n\":4,\"name\":\"a\"},{\"n\":5,\"name\":\"b\"}],"          \
+	"\"limit\":null,\"rings\":[0.5,1.0],\"unit\":\"box\"}"
+
+static bool read_tree(const json_t *object, unsigned variant, struct tree *tree, GError **error)
+{
+	record_init(&tree_record, tree);
+	return record_read(&tree_record, object, tree, variant, (void *)units, error);
+}
+
+static void test_document(void)
+{
+	g_autoptr(json_t) object = json_parse(TREE, strlen(TREE), "test", NULL);
+	g_autoptr(json_t) again = NULL;
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+	struct tree tree, copy;
+
+	g_assert_true(read_tree(object, APPLE, &tree, &error));
+	g_assert_no_error(error);
+	g_assert_true(isinf(tree.limit));
+	g_assert_cmpuint(tree.sum, ==, 9);
+	g_assert_cmpuint(tree.unit, ==, 1);
+	g_assert_cmpstr(tree.leaves[1].name, ==, "b");
+	record_copy_to(&tree_record, &tree, &copy);
+	g_assert_true(record_equal(&tree_record, &tree, &copy));
+	copy.leaves[1].n++;
+	g_assert_false(record_equal(&tree_record, &tree, &copy));
+	again = record_write(&tree_record, &tree, APPLE, units);
+	text = json_text(again);
+	g_assert_cmpstr(text, ==, TREE);
+	record_clear(&tree_record, &tree);
+	record_clear(&tree_record, &copy);
+	g_assert_false(read_tree(object, PINE, &tree, NULL));
+}
+
+/* Each replaces a part of TREE. */
+static const struct {
+	const char *part, *by, *message;
+} wrong_trees[] = {
+	{ "\"n\":5", "\"n\":-5", "leaves[1]: key \"n\": -5 is outside 0..4294967295" },
+	{ "\"n\":5", "\"n\":13", "leaves[1]: 13 is no number of a leaf" },
+	{ "\"n\":5", "\"n\":5,\"m\":1", "leaves[1]: unknown key \"m\"; known: n name" },
+	{ "\"n\":5", "\"n\":1000", "too many: 1004" },
+	{ "\"name\":\"b\"", "\"name\":7", "leaves[1]: key \"name\": expected a string, got an integer" },
+	{ "\"leaves\":[", "\"leaves\":[{},", "key \"leaves\": more than 2 entries" },
+	{ "\"leaves\":[", "\"leaf\":[",
+	  "unknown key \"leaf\"; known: limit height dead rings leaves crop unit" },
+	{ "\"fruit\":3", "\"nuts\":3", "crop: unknown key \"nuts\"; known: fruit" },
+	{ "{\"fruit\":3}", "7", "crop: expected an object" },
+	{ "\"limit\":null,", "", "key \"limit\" is missing" },
+	{ "\"limit\":null", "\"limit\":1,\"height\":6", "key \"height\": 6 is outside -5..5" },
+	{ "0.5", "1.5", "key \"rings\": 1.5 is given; numbers are from 0 to 1" },
+	{ "0.5", "\"x\"", "key \"rings\": expected numbers, got a string" },
+	{ "[0.5,1.0]", "null", "key \"rings\": expected an array, got null" },
+	{ "box", "bag", "\"unit\" is no unit" },
+};
+
+static void test_wrong_document(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(wrong_trees); i++) {
+		g_auto(GStrv) parts = g_strsplit(TREE, wrong_trees[i].part, 2);
+		g_autofree char *text = g_strjoinv(wrong_trees[i].by, parts);
+		g_autoptr(json_t) object = json_parse(text, strlen(text), "test", NULL);
+		g_autoptr(GError) error = NULL;
+		struct tree tree;
+
+		g_assert_nonnull(parts[1]);
+		g_assert_false(read_tree(object, APPLE, &tree, &error));
+		g_assert_error(error, JSON_ERROR, JSON_ERROR_KEY);
+		g_assert_cmpstr(error->message, ==, wrong_trees[i].message);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -265,5 +430,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/record/wrong", test_wrong);
 	g_test_add_func("/record/random", test_random);
 	g_test_add_func("/record/open", test_open);
+	g_test_add_func("/record/document", test_document);
+	g_test_add_func("/record/wrong-document", test_wrong_document);
 	return g_test_run();
 }

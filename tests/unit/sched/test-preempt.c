@@ -454,7 +454,7 @@ static char *verdicts_text(const struct sched_plan *plan)
 	for (uint32_t i = 0; i < plan->considered_count; i++)
 		if (plan->considered[i].task == 0)
 			g_string_append_printf(text, "%s%s", text->len > 0 ? " " : "",
-					       sched_refusal_name(plan->considered[i].refusal));
+					       sched_refusal_names[plan->considered[i].refusal]);
 	return g_string_free(text, FALSE);
 }
 
