@@ -124,20 +124,6 @@ static bool check_cstate(const struct check *check, const struct config_cluster 
 		    cluster->max_cstate);
 }
 
-static bool check_preemption(const struct check *check, const struct config_preemption *preemption,
-			     const char *key)
-{
-	if (!preemption)
-		return true;
-	if (preemption->spares > 200)
-		return fail(check, "%s.preemption.spares: %u VMs; give 0 to 200", key,
-			    preemption->spares);
-	if (preemption->memory_mib > 64 * 1024 * 1024)
-		return fail(check, "%s.preemption.memory_mib: %" G_GUINT64_FORMAT " MiB is too much",
-			    key, preemption->memory_mib);
-	return true;
-}
-
 /* Hosts that tasks share: policies see one cluster, and every host has the same room. */
 static bool check_shared(const struct check *check, const struct config_cluster *cluster,
 			 const char *key)
@@ -170,25 +156,12 @@ static bool check_cluster(const struct check *check, const struct config_cluster
 
 	if (!good_name(check, cluster->name, name))
 		return false;
-	if (cluster->nodes == 0 || cluster->nodes > 65536)
-		return fail(check, "%s.nodes: cluster '%s' has %u nodes; give 1 to 65536", key,
-			    cluster->name, cluster->nodes);
-	if (cluster->cores == 0 || cluster->cores > 1024)
-		return fail(check, "%s.cores: %u cores per node; give 1 to 1024", key,
-			    cluster->cores);
-	if (cluster->memory_mib == 0 || cluster->memory_mib > 64 * 1024 * 1024)
-		return fail(check, "%s.memory_mib: %" G_GUINT64_FORMAT " MiB; give 1 to 67108864",
-			    key, cluster->memory_mib);
-	if (cluster->swap_mib > 64 * 1024 * 1024)
-		return fail(check, "%s.swap_mib: %" G_GUINT64_FORMAT " MiB is too much", key,
-			    cluster->swap_mib);
 	if (cluster->max_mhz > 0 && cluster->base_mhz == 0)
 		return fail(check, "%s.base_mhz: missing; max_mhz is a share of it", key);
 	if (cluster->max_mhz > cluster->base_mhz)
 		return fail(check, "%s.max_mhz: %u MHz is above base_mhz, %u MHz", key,
 			    cluster->max_mhz, cluster->base_mhz);
-	if (!check_scheduler(check, cluster, key) || !check_cstate(check, cluster, key) ||
-	    !check_preemption(check, cluster->preemption, key))
+	if (!check_scheduler(check, cluster, key) || !check_cstate(check, cluster, key))
 		return false;
 	for (uint32_t h = 0; h < cluster->hosts_count; h++) {
 		g_autofree char *host = g_strdup_printf("%s.hosts[%u]", key, h);
@@ -216,9 +189,7 @@ static bool check_nodes(const struct check *check, const struct config_type *typ
 		return fail(check, "%s.nodes: for scripts only; give a benchmark its cores", key);
 	if (type->cores > 0)
 		return fail(check, "%s: cores and nodes; give one of them", key);
-	return type->nodes <= BENCHMARK_RANKS_MAX ||
-	       fail(check, "%s.nodes: %u nodes; give a task 1 to %d", key, type->nodes,
-		    BENCHMARK_RANKS_MAX);
+	return true;
 }
 
 static bool check_benchmark(const struct check *check, const struct config_type *type,
@@ -256,8 +227,6 @@ static bool check_type_utility(const struct check *check, const struct config_ty
 	double until = type->constant_until;
 	double zero = type->zero_at;
 
-	if (!isfinite(until) || until < 0 || !isfinite(zero) || zero < 0)
-		return fail(check, "%s: constant_until and zero_at are positive numbers", key);
 	if (workload && until == 0)
 		until = workload->constant_until;
 	if (workload && zero == 0)
@@ -294,9 +263,6 @@ static bool check_type(const struct check *check, const struct config_type *type
 		return false;
 	if (!check_script(check, type, key))
 		return false;
-	if (!(type->cpu_need >= 0 && type->cpu_need <= 1))
-		return fail(check, "%s.cpu_need: %g is not above 0 and at most 1, share of a host",
-			    key, type->cpu_need);
 	if (!check_type_utility(check, type, key))
 		return false;
 	if (!fits_somewhere(check->config, type))

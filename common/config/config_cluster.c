@@ -4,17 +4,17 @@
 #include "common/config/config.h"
 #include "common/config/config_parts.h"
 
-#define SPEED_MAX 1e6
-
 static const char *const keeps[] = {"auto", "memory", "disk", NULL};
 
 static const struct config_key preemption_keys[] = {
 	{CONFIG_WORD(struct config_preemption, keep, keeps),
 	 .help = "where the VMs of a suspended task go: `memory`, `disk`, or `auto`: into memory as long "
 	 "as it suffices."},
-	{CONFIG_UINT(struct config_preemption, spares), .max = 200, .range = CONFIG_RANGE_BY_RULE,
+	{CONFIG_UINT(struct config_preemption, spares), .max = 200, .range = CONFIG_RANGE_TO,
+	 .says = "# VMs; give @",
 	 .help = "VMs per host beyond its nodes, booted beforehand."},
-	{CONFIG_UINT(struct config_preemption, memory_mib), .max = 67108864, .range = CONFIG_RANGE_BY_RULE,
+	{CONFIG_UINT(struct config_preemption, memory_mib), .max = 67108864, .range = CONFIG_RANGE_TO,
+	 .says = "# MiB is too much; give @",
 	 .help = "RAM that suspended VMs may hold on each host. 0: as much as its nodes."},
 	{NULL},
 };
@@ -26,7 +26,7 @@ const struct config_section config_preemption_section = {
 
 static const struct config_key simulated_keys[] = {
 	{CONFIG_NUMBER(struct config_simulated, speed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .max = SPEED_MAX, .above_min = true, .range = CONFIG_RANGE_BY_RULE,
+	 .max = 1e6, .above_min = true, .says = "# is not above 0 and at most 1e+06",
 	 .help = "how many times as fast as the estimates. It is of the cluster's local scheduler: "
 	 "`virtbed simulate` warns that it goes by the estimates alone, `compare` and `report` hold "
 	 "execution times against these in simulated seconds."},
@@ -47,16 +47,17 @@ static const struct config_key cluster_keys[] = {
 	{CONFIG_TEXT(struct config_cluster, name), .needed = true,
 	 .help = "a name, unlike those of the others."},
 	{CONFIG_UINT(struct config_cluster, nodes), .needed = true, .min = 1, .max = 65536,
-	 .range = CONFIG_RANGE_BY_RULE,
+	 .range = CONFIG_RANGE_TO, .says = "cluster '~' has # nodes; give @",
 	 .help = "VMs, spread over the hosts in blocks. A local scheduler serves 239 at the most; more "
 	 "can be simulated."},
 	{CONFIG_UINT(struct config_cluster, cores), .needed = true, .min = 1, .max = 1024,
-	 .range = CONFIG_RANGE_BY_RULE,
+	 .range = CONFIG_RANGE_TO, .says = "# cores per node; give @",
 	 .help = "virtual CPUs of each node; a local scheduler serves 30 at the most."},
 	{CONFIG_UINT(struct config_cluster, memory_mib), .needed = true, .min = 1, .max = 67108864,
-	 .range = CONFIG_RANGE_BY_RULE,
+	 .range = CONFIG_RANGE_TO, .says = "# MiB; give @",
 	 .help = "RAM of each node. What all VMs that run on one machine need together, it has to have."},
-	{CONFIG_UINT(struct config_cluster, swap_mib), .max = 67108864, .range = CONFIG_RANGE_BY_RULE,
+	{CONFIG_UINT(struct config_cluster, swap_mib), .max = 67108864, .range = CONFIG_RANGE_TO,
+	 .says = "# MiB is too much; give @",
 	 .help = "swap disk of each node."},
 	{CONFIG_UINT(struct config_cluster, max_mhz),
 	 .help = "P-state cap: a frequency where the local scheduler can set one, else a CPU quota, which "
@@ -163,11 +164,6 @@ char *config_cluster_check_served(const struct config *config, uint32_t index)
 
 char *config_cluster_check_simulated(const struct config_cluster *cluster)
 {
-	const struct config_simulated *simulated = cluster->simulated;
-
-	if (!(simulated->speed > 0 && simulated->speed <= SPEED_MAX))
-		return g_strdup_printf("simulated.speed: %g is not above 0 and at most %g",
-				       simulated->speed, SPEED_MAX);
 	if (cluster->local_scheduler)
 		return g_strdup("local_scheduler: a local scheduler that runs already says itself whether it "
 				"simulates; leave out simulated");

@@ -157,14 +157,22 @@ void config_section_free(const struct config_section *section, void *data)
 	g_free(data);
 }
 
-/* What is wrong with a number that is outside the range of `key`. */
-static char *refusal(const struct config_key *key, double value)
+/* What is wrong with a number that is outside the range of `key`; `first` is the text of the section's first key. */
+static char *refusal(const struct config_key *key, double value, const char *first)
 {
 	g_autofree char *range = config_key_range(key);
 	g_autofree char *max = bound_of(key, key->max);
 	g_autofree char *text = g_strdup_printf(is_whole(key) ? "%.0f" : "%g", value);
 	const bool below = !isfinite(value) || !(value >= key->min) || (key->above_min && value <= key->min);
 
+	if (key->says) {
+		GString *said = g_string_new(key->says);
+
+		g_string_replace(said, "#", text, 0);
+		g_string_replace(said, "@", range, 0);
+		g_string_replace(said, "~", first ?: "", 0);
+		return g_string_free(said, FALSE);
+	}
 	if (key->range == CONFIG_RANGE_MOST && below)
 		return g_strdup_printf("%s is %s", text,
 				       key->above_min ? "not a positive number" : "negative or not a number");
@@ -174,65 +182,58 @@ static char *refusal(const struct config_key *key, double value)
 			       range);
 }
 
-static char *check_number(const struct config_key *key, enum config_kind kind, const void *place)
+/* What is wrong with the number at `place`, or NULL. */
+static char *check_number(const struct config_key *key, enum config_kind kind, const char *path, const void *place,
+			  const char *first)
 {
 	const double value = config_key_number(key, kind, place);
 	const bool absent = !key->needed && key->kind != CONFIG_KIND_LIST && key->zero != CONFIG_ZERO_IS_VALUE &&
 			    fpclassify(key->fallback) == FP_ZERO && fpclassify(value) == FP_ZERO;
+	g_autofree char *wrong = NULL;
 
-	if (absent || (isfinite(value) && value >= key->min && value <= key->max &&
-		       !(key->above_min && value <= key->min) && !(key->below_max && value >= key->max)))
+	if (!has_range(key) || absent ||
+	    (isfinite(value) && value >= key->min && value <= key->max && !(key->above_min && value <= key->min) &&
+	     !(key->below_max && value >= key->max)))
 		return NULL;
-	return refusal(key, value);
+	wrong = refusal(key, value, first);
+	return g_strdup_printf("%s: %s", path, wrong);
 }
 
 static char *check_list(const struct config_key *key, const char *path, const void *entries, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
+	char *wrong = NULL;
+
+	if (key->most > 0 && count > key->most)
+		return g_strdup_printf("%s: %u are more than %u", path, count, key->most);
+	for (uint32_t i = 0; !wrong && i < count; i++) {
 		const void *entry = (const char *)entries + i * key->size;
 		g_autofree char *below = g_strdup_printf("%s[%u]", path, i);
-		g_autofree char *wrong = NULL;
 
-		if (key->entry == CONFIG_KIND_SECTION) {
-			char *inside = config_section_check(key->section, below, entry);
-
-			if (inside)
-				return inside;
-		} else if (has_range(key)) {
-			wrong = check_number(key, key->entry, entry);
-			if (wrong)
-				return g_strdup_printf("%s: %s", below, wrong);
-		}
+		if (key->entry == CONFIG_KIND_SECTION)
+			wrong = config_section_check(key->section, below, entry);
+		else if (key->entry < CONFIG_KIND_FLAG)
+			wrong = check_number(key, key->entry, below, entry, NULL);
 	}
-	return NULL;
-}
-
-static char *check_key(const struct config_key *key, const char *path, const void *data)
-{
-	const void *place = (const char *)data + key->offset;
-	g_autofree char *wrong = NULL;
-
-	if (key->kind == CONFIG_KIND_SECTION)
-		return *(void *const *)place
-			       ? config_section_check(key->section, path, *(void *const *)place)
-			       : NULL;
-	if (key->kind == CONFIG_KIND_LIST)
-		return check_list(key, path, *(void *const *)place,
-				  *(const uint32_t *)((const char *)data + key->count_offset));
-	if (!has_range(key) || key->range == CONFIG_RANGE_BY_RULE)
-		return NULL;
-	wrong = check_number(key, key->kind, place);
-	return wrong ? g_strdup_printf("%s: %s", path, wrong) : NULL;
+	return wrong;
 }
 
 char *config_section_check(const struct config_section *section, const char *path, const void *data)
 {
+	const struct config_key *first = section->keys;
+	const char *text = first->kind == CONFIG_KIND_TEXT ? *(char *const *)((const char *)data + first->offset) : NULL;
 	char *wrong = NULL;
 
-	for (const struct config_key *key = section->keys; !wrong && key->name; key++) {
+	for (const struct config_key *key = first; !wrong && key->name; key++) {
+		const void *place = (const char *)data + key->offset;
 		g_autofree char *below = g_strdup_printf("%s%s%s", path, *path ? "." : "", key->name);
 
-		wrong = check_key(key, below, data);
+		if (key->kind == CONFIG_KIND_LIST)
+			wrong = check_list(key, below, *(void *const *)place,
+					   *(const uint32_t *)((const char *)data + key->count_offset));
+		else if (key->kind == CONFIG_KIND_SECTION && *(void *const *)place)
+			wrong = config_section_check(key->section, below, *(void *const *)place);
+		else if (key->kind < CONFIG_KIND_FLAG)
+			wrong = check_number(key, key->kind, below, place, text);
 	}
 	return wrong;
 }

@@ -37,7 +37,6 @@ enum config_range {
 	CONFIG_RANGE_TO,           /* "2 is outside 0 to 1" */
 	CONFIG_RANGE_FROM,         /* "2 is not from 0 to 1" */
 	CONFIG_RANGE_MOST,         /* "2 is more than 1; give 0 to 1", "-1 is negative or not a number" */
-	CONFIG_RANGE_BY_RULE,      /* a rule of the section refuses it in words of its own */
 };
 
 /* A row. */
@@ -49,6 +48,7 @@ struct config_key {
 	enum config_kind entry; /* of a list: what each entry is */
 	bool needed;           /* its section is not complete without it */
 	uint32_t least;        /* entries that a list has at the least */
+	uint32_t most;         /* and at the most; 0: any number */
 	size_t offset;         /* of the field in the section's structure */
 	size_t size;           /* of the field; of a list the size of an entry */
 	size_t count_offset;   /* of a list's count */
@@ -59,6 +59,8 @@ struct config_key {
 	bool above_min;        /* `min` itself is outside */
 	bool below_max;        /* `max` itself is outside */
 	enum config_range range;
+	/* What an error says instead: `#` is the number, `@` the range, `~` the text of the section's first key. */
+	const char *says;
 	const char *const *words; /* NULL-terminated */
 	/* Of a section, or of each entry of a list of sections; NULL: not served here, so that it is not read. */
 	const struct config_section *section;
@@ -120,8 +122,8 @@ void config_section_clear(const struct config_section *section, void *data);
 void config_section_free(const struct config_section *section, void *data);
 
 /*
- * Whether every number of `data` and below is in its range; `path` is that of the section, "" for the file. Returns
- * NULL, or the first "KEY.PATH: what is wrong" (the caller frees). An optional number of 0 that is the same as an
- * absent one passes, and so does what CONFIG_RANGE_BY_RULE leaves to a rule.
+ * Whether every number of `data` and below is in its range, and no list longer than it may be; `path` is that of the
+ * section, "" for the file. Returns NULL, or the first "KEY.PATH: what is wrong" (the caller frees). An optional number
+ * of 0 that is the same as an absent one passes.
  */
 char *config_section_check(const struct config_section *section, const char *path, const void *data);

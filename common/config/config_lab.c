@@ -23,10 +23,10 @@ static const struct config_key blade_keys[] = {
 	 .max = CPU_CORES_MAX, .range = CONFIG_RANGE_TO,
 	 .help = "its CPU budget in cores of this machine; at least the quotas of its VMs."},
 	{CONFIG_NUMBER(struct config_blade, idle_w), .needed = true, .max = WATTS_MAX,
-	 .range = CONFIG_RANGE_BY_RULE,
+	 .range = CONFIG_RANGE_TO, .says = "# is outside @ W",
 	 .help = "watts at no load."},
 	{CONFIG_NUMBER(struct config_blade, core_w), .needed = true, .max = WATTS_MAX,
-	 .range = CONFIG_RANGE_BY_RULE,
+	 .range = CONFIG_RANGE_TO, .says = "# is outside @ W",
 	 .help = "watts more per core that its VMs keep busy."},
 	{CONFIG_WORD(struct config_blade, bmc, bmcs), .help = "what its BMC speaks, `ipmi` or `redfish`."},
 	{NULL},
@@ -38,7 +38,7 @@ const struct config_section config_blade_section = {
 };
 
 static const struct config_key lab_keys[] = {
-	{CONFIG_SECTIONS(struct config_lab, blades, config_blade_section), .least = 1, .needed = true,
+	{CONFIG_SECTIONS(struct config_lab, blades, config_blade_section), .least = 1, .most = CONFIG_BLADES_MAX, .needed = true,
 	 .help = "at most 64."},
 	{CONFIG_WORD(struct config_lab, overcommit, answers),
 	 .help = "`yes`: more than that may be used. Nothing can be measured then. `no`: it is refused."},
@@ -155,11 +155,6 @@ static bool is_blade_name(const char *name)
 	       name[0] != '-' && name[length - 1] != '-';
 }
 
-static bool is_watts(double value)
-{
-	return value >= 0 && value <= WATTS_MAX;
-}
-
 static bool is_first_of_name(const struct config_lab *lab, uint32_t index)
 {
 	for (uint32_t i = 0; i < index; i++)
@@ -181,12 +176,6 @@ static char *check_blade(const struct config *config, uint32_t index)
 	if (!is_first_of_name(config->lab, index))
 		return g_strdup_printf("lab.blades[%u].name: '%s' appears twice", index,
 				       blade->name);
-	if (!is_watts(blade->idle_w))
-		return g_strdup_printf("lab.blades[%u].idle_w: %g is outside 0 to %g W", index,
-				       blade->idle_w, WATTS_MAX);
-	if (!is_watts(blade->core_w))
-		return g_strdup_printf("lab.blades[%u].core_w: %g is outside 0 to %g W", index,
-				       blade->core_w, WATTS_MAX);
 	blade_cores(config, blade, &quotas, &without);
 	if (config_lab_is_steady(config) && quotas * CONFIG_LAB_STEADY_MOST > blade->cpu_cores)
 		return g_strdup_printf("lab.blades[%u].cpu_cores: in a steady lab the quotas of its VMs, "
@@ -207,9 +196,6 @@ char *config_lab_check(const struct config *config)
 
 	if (!lab)
 		return NULL;
-	if (lab->blades_count > CONFIG_BLADES_MAX)
-		return g_strdup_printf("lab.blades: %u are more than %d", lab->blades_count,
-				       CONFIG_BLADES_MAX);
 	for (uint32_t b = 0; b < lab->blades_count; b++) {
 		char *wrong = check_blade(config, b);
 

@@ -75,12 +75,15 @@ static const struct config_key meter_keys[] = {
 	{CONFIG_WORD(struct config_meter, snmp, snmps), .help = "amm: version `v3`, `v1` or `v2c`."},
 	{CONFIG_TEXT(struct config_meter, sys_root), .help = "rapl, acpi: where sysfs is; default: /sys."},
 	{CONFIG_TEXT(struct config_meter, proc_root), .help = "model: where procfs is; default: /proc."},
-	{CONFIG_NUMBER(struct config_meter, idle_w), .help = "model: watts at no load."},
-	{CONFIG_NUMBER(struct config_meter, core_w),
+	{CONFIG_NUMBER(struct config_meter, idle_w), .max = INFINITY,
+	 .says = "watts are numbers that are not negative, core_w too",
+	 .help = "model: watts at no load."},
+	{CONFIG_NUMBER(struct config_meter, core_w), .max = INFINITY,
+	 .says = "watts are numbers that are not negative",
 	 .help = "model: watts more per busy CPU; one of both is above 0."},
 	{CONFIG_NUMBER(struct config_meter, interval_s), .fallback = INTERVAL_S,
 	 .zero = CONFIG_ZERO_IS_REFUSED, .min = INTERVAL_MIN_S, .max = INTERVAL_MAX_S,
-	 .range = CONFIG_RANGE_BY_RULE,
+	 .range = CONFIG_RANGE_TO, .says = "# s is outside @ s",
 	 .help = "time between two samples."},
 	{NULL},
 };
@@ -212,11 +215,6 @@ static char *check_keys(const struct config_meter *meter)
 	return NULL;
 }
 
-static bool is_watts(double value)
-{
-	return isfinite(value) && value >= 0;
-}
-
 static char *check_values(const struct config_meter *meter, bool local)
 {
 	static const char *const privileges[] = { "USER", "OPERATOR", "ADMINISTRATOR", NULL };
@@ -228,8 +226,6 @@ static char *check_values(const struct config_meter *meter, bool local)
 		return g_strdup("user: only SNMP v3 has users; remove it, or ask by `snmp: v3`");
 	if (meter->ca_file && meter->tls == CONFIG_METER_INSECURE)
 		return g_strdup("ca_file: of no use with `tls: insecure`; remove one of the two");
-	if (!is_watts(meter->idle_w) || !is_watts(meter->core_w))
-		return g_strdup("idle_w: watts are numbers that are not negative, core_w too");
 	if (meter->kind == CONFIG_METER_MODEL && !(meter->idle_w + meter->core_w > 0))
 		return g_strdup("idle_w: missing; give the host's watts at no load, and core_w, "
 				"those more per busy CPU");
@@ -247,9 +243,6 @@ char *config_meter_check(const struct config_meter *meter, bool local)
 
 	if (meter->kind == CONFIG_METER_NONE)
 		return NULL;
-	if (!(meter->interval_s >= INTERVAL_MIN_S && meter->interval_s <= INTERVAL_MAX_S))
-		return g_strdup_printf("interval_s: %g s is outside %g to %g s", meter->interval_s,
-				       INTERVAL_MIN_S, INTERVAL_MAX_S);
 	wrong = check_keys(meter);
 	return wrong ? wrong : check_values(meter, local);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "common/config/config_parts.h"
+
 /* A section whose rows config_served has. */
 #define CONFIG_SERVED(key_name, index) \
 	.name = (key_name), .kind = CONFIG_KIND_SECTION, \
@@ -13,9 +15,9 @@ static const struct config_key root_keys[] = {
 	 .help = "of the experiment or service; a name, which names the run directory and the lab. With a "
 	 "section `lab` letters, digits, `_` and `-` only."},
 	{CONFIG_TEXT(struct config, description), .help = "free text for the headings of reports."},
-	{CONFIG_SECTIONS(struct config, clusters, config_cluster_section), .needed = true,
+	{CONFIG_SECTIONS(struct config, clusters, config_cluster_section), .needed = true, .most = 1000,
 	 .help = "at least one."},
-	{CONFIG_SECTIONS(struct config, types, config_type_section),
+	{CONFIG_SECTIONS(struct config, types, config_type_section), .most = CONFIG_TYPES_MAX,
 	 .help = "what runs; their shares sum to 1. Needed, unless there is an `environment`."},
 	{CONFIG_SECTIONS(struct config, estimates, config_estimate_section),
 	 .help = "ETC and EEC of every type on every cluster that it fits. Without any, `virtbed profile` "

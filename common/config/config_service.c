@@ -7,7 +7,6 @@
 
 #define POLICY_DEFAULT "easy"
 #define GROUP_NAME_MAX 32
-#define LIMIT_MAX_J 1e15
 
 static const struct config_key service_keys[] = {
 	{CONFIG_TEXT(struct config_service, policy), .fallback_text = POLICY_DEFAULT,
@@ -26,8 +25,8 @@ static const struct config_key service_keys[] = {
 	{CONFIG_NUMBER(struct config_service, retention_days), .fallback = 30, .zero = CONFIG_ZERO_IS_VALUE,
 	 .max = 36500, .above_min = true,
 	 .help = "samples, decisions, events and output of tasks are kept so long."},
-	{CONFIG_NUMBER(struct config_service, energy_limit_j), .max = LIMIT_MAX_J,
-	 .range = CONFIG_RANGE_BY_RULE,
+	{CONFIG_NUMBER(struct config_service, energy_limit_j), .max = 1e15, .range = CONFIG_RANGE_TO,
+	 .says = "# is not a number of joules above 0; give @, where 0 is no limit",
 	 .help = "joules above idle that may be used in every window. 0: no limit."},
 	{CONFIG_NUMBER(struct config_service, energy_window_s), .fallback = 86400,
 	 .zero = CONFIG_ZERO_IS_VALUE, .min = 10, .max = 31622400, .range = CONFIG_RANGE_FROM,
@@ -96,10 +95,6 @@ char *config_service_check(const struct config *config)
 	if (service->mapping_interval_s == 0 && config_times_known(config))
 		return g_strdup_printf("service.mapping_interval_s: %g is outside (0, 86400]",
 				       service->mapping_interval_s);
-	if (!(service->energy_limit_j >= 0 && service->energy_limit_j <= LIMIT_MAX_J))
-		return g_strdup_printf("service.energy_limit_j: %g is not a number of joules above 0; give 0 to %g, "
-				       "where 0 is no limit",
-				       service->energy_limit_j, LIMIT_MAX_J);
 	if (service->group && !good_group(service->group))
 		return g_strdup_printf("service.group: '%s' cannot be the name of a group",
 				       service->group);

@@ -8,7 +8,6 @@
 /* Far above the 5,000 to 40,000 tasks of the papers; a task takes about 200 bytes. */
 #define TASKS_MAX 1e6
 #define EVENTS_MAX 1e7
-#define CLUSTERS_MAX 1000
 
 /* Products: what takes memory and time. */
 static char *check_work(const struct config *config)
@@ -34,10 +33,5 @@ static char *check_work(const struct config *config)
 
 char *config_size_check(const struct config *config)
 {
-	if (config->clusters_count > CLUSTERS_MAX)
-		return g_strdup_printf("clusters: %u are more than %d", config->clusters_count,
-				       CLUSTERS_MAX);
-	if (config->types_count > CONFIG_TYPES_MAX)
-		return g_strdup_printf("types: %u are more than %d", config->types_count, CONFIG_TYPES_MAX);
 	return config->workload ? check_work(config) : NULL;
 }

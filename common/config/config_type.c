@@ -15,7 +15,8 @@ static const struct config_key type_keys[] = {
 	{CONFIG_UINT(struct config_type, cores),
 	 .help = "cores, as many as MPI ranks; for cg, is and is_cg a power of two. Needed, unless a "
 	 "script has `nodes`."},
-	{CONFIG_UINT(struct config_type, nodes),
+	{CONFIG_UINT(struct config_type, nodes), .min = 1, .max = BENCHMARK_RANKS_MAX, .range = CONFIG_RANGE_TO,
+	 .says = "# nodes; give a task @",
 	 .help = "scripts: so many whole nodes instead, whatever their cores."},
 	{CONFIG_UINT(struct config_type, nodes_max),
 	 .help = "scripts: the entry stands for a type of each number of nodes from `nodes` to this, at "
@@ -36,11 +37,13 @@ static const struct config_key type_keys[] = {
 	{CONFIG_FLAG(struct config_type, preemptible), .help = "its tasks may be suspended for others."},
 	{CONFIG_UINT(struct config_type, utility_max), .help = "utility of its tasks. 0: the workload's."},
 	{CONFIG_NUMBER(struct config_type, constant_until), .zero = CONFIG_ZERO_IS_REFUSED,
+	 .max = INFINITY, .says = "# is not positive; constant_until and zero_at are positive numbers",
 	 .help = "as in `workload`, for this type. 0: the workload's."},
 	{CONFIG_NUMBER(struct config_type, zero_at), .zero = CONFIG_ZERO_IS_REFUSED,
+	 .max = INFINITY, .says = "# is not positive; constant_until and zero_at are positive numbers",
 	 .help = "as in `workload`, for this type. 0: the workload's."},
 	{CONFIG_NUMBER(struct config_type, cpu_need), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .max = 1, .above_min = true, .range = CONFIG_RANGE_BY_RULE,
+	 .max = 1, .above_min = true, .says = "# is not above 0 and at most 1, share of a host",
 	 .help = "on shared hosts: what each VM needs of a host's CPU."},
 	{NULL},
 };

@@ -20,7 +20,8 @@ static const struct config_key workload_keys[] = {
 	 .help = "mean number of tasks that arrive; goes with `load`. `duration_s` follows."},
 	{CONFIG_UINT(struct config_workload, seed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
 	 .help = "of the arrivals."},
-	{CONFIG_LIST(struct config_workload, utility_max, UINT), .least = 1, .needed = true,
+	{CONFIG_LIST(struct config_workload, utility_max, UINT), .least = 1, .needed = true, .min = 1,
+	 .max = INFINITY, .says = "# earns nothing",
 	 .help = "whole numbers above 0, of which each task's utility is drawn."},
 	{CONFIG_NUMBER(struct config_workload, constant_until), .fallback = 2.5,
 	 .zero = CONFIG_ZERO_IS_REFUSED, .max = 1e6, .above_min = true, .range = CONFIG_RANGE_MOST,
@@ -40,9 +41,6 @@ const struct config_section config_workload_section = {
 
 char *config_workload_check(const struct config_workload *workload)
 {
-	for (uint32_t i = 0; i < workload->utility_max_count; i++)
-		if (workload->utility_max[i] == 0)
-			return g_strdup_printf("workload.utility_max[%u]: 0 earns nothing", i);
 	if (workload->zero_at < workload->constant_until)
 		return g_strdup_printf("workload.zero_at: %g is below constant_until, %g: utility would rise",
 				       workload->zero_at, workload->constant_until);

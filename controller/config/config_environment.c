@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/config/config_environment.h"
 
-#define TASKS_PER_DAY_MAX 1e6
 #define TASKS_MAX 1e7
 #define LEAD_S (4.0 * 3600)
 
 static const struct config_key environment_keys[] = {
-	{CONFIG_NUMBER(struct config_environment, tasks_per_day), .max = TASKS_PER_DAY_MAX,
-	 .above_min = true, .range = CONFIG_RANGE_BY_RULE,
+	{CONFIG_NUMBER(struct config_environment, tasks_per_day), .max = 1e6,
+	 .above_min = true, .says = "# is outside (0, 1000000]",
 	 .help = "mean number of arrivals in 24 h; needed without a trace; default: 1 with sharing and "
 	 "pruning, where it does not count."},
 	{CONFIG_TEXT(struct config_environment, trace),
@@ -118,10 +117,8 @@ static char *check_times(const struct config *config)
 	const struct config_experiment *experiment = config->experiment;
 	const double events = environment->lead_s / experiment->mapping_interval_s;
 
-	if (!environment->trace &&
-	    !(environment->tasks_per_day > 0 && environment->tasks_per_day <= TASKS_PER_DAY_MAX))
-		return g_strdup_printf("environment.tasks_per_day: %g is outside (0, %.0f]",
-				       environment->tasks_per_day, TASKS_PER_DAY_MAX);
+	if (!environment->trace && environment->tasks_per_day == 0)
+		return g_strdup("environment.tasks_per_day: 0 is outside (0, 1000000]");
 	if (!(environment->lead_s >= 0 && environment->lead_s < experiment->duration_s) ||
 	    events != floor(events))
 		return g_strdup_printf("environment.lead_s: %g s must be shorter than "

@@ -10,7 +10,6 @@
 #define TIME_MAX_S 1e9
 #define BINS_MAX 100000
 #define ENTRIES_MAX 10000
-#define SAMPLES_MAX 1000000
 #define SEED_MACHINES 8 /* of the matrix that is drawn */
 #define SEED_TYPES 12
 #define LEFT_OUT 100 /* tasks at either end, where none are listed */
@@ -20,10 +19,12 @@
 static const struct config_key pet_entry_keys[] = {
 	{CONFIG_TEXT(struct config_pet_entry, type), .needed = true, .help = "name of the type."},
 	{CONFIG_TEXT(struct config_pet_entry, machine), .needed = true, .help = "name of a cluster."},
-	{CONFIG_LIST(struct config_pet_entry, samples, NUMBER), .help = "measured times in seconds."},
+	{CONFIG_LIST(struct config_pet_entry, samples, NUMBER), .max = TIME_MAX_S, .above_min = true, .most = 1000000,
+	 .says = "# is not an execution time; give seconds in @", .help = "measured times in seconds."},
 	{CONFIG_UINT(struct config_pet_entry, first), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
+	 .min = 1, .max = BINS_MAX, .range = CONFIG_RANGE_TO, .says = "bins are counted from @",
 	 .help = "time bin of the first mass."},
-	{CONFIG_LIST(struct config_pet_entry, masses, NUMBER),
+	{CONFIG_LIST(struct config_pet_entry, masses, NUMBER), .max = INFINITY, .most = BINS_MAX, .says = "# is a negative mass",
 	 .help = "probabilities of that bin and the next ones; they sum to 1."},
 	{NULL},
 };
@@ -75,7 +76,7 @@ static const struct config_key pruning_keys[] = {
 	{CONFIG_TEXT(struct config_pruning, pet),
 	 .help = "file with entries of execution times, by `virtbed profile` --pet; its path begins at "
 	 "the directory of the configuration."},
-	{CONFIG_SECTIONS(struct config_pruning, entries, config_pet_entry_section),
+	{CONFIG_SECTIONS(struct config_pruning, entries, config_pet_entry_section), .most = ENTRIES_MAX,
 	 .help = "execution times here, instead of in a file. Where there are neither and no types, a "
 	 "matrix of 12 types on 8 machines is drawn; those of configured types are measured."},
 	{CONFIG_UINT(struct config_pruning, pet_seed), .fallback = 4, .zero = CONFIG_ZERO_IS_REFUSED,
@@ -125,7 +126,8 @@ const struct config_section config_pruning_section = {
 };
 
 static const struct config_key pet_file_keys[] = {
-	{CONFIG_SECTIONS(struct config_pruning, entries, config_pet_entry_section), .least = 1, .needed = true},
+	{CONFIG_SECTIONS(struct config_pruning, entries, config_pet_entry_section), .least = 1, .most = ENTRIES_MAX,
+	 .needed = true},
 	{NULL},
 };
 
@@ -135,31 +137,12 @@ static const struct config_section pet_file_section = {
 	.size = sizeof(struct config_pruning),
 };
 
-static char *check_samples(const char *key, uint32_t i, const struct config_pet_entry *entry)
-{
-	if (entry->samples_count > SAMPLES_MAX)
-		return g_strdup_printf("%s[%u].samples: %u are more than %d", key, i,
-				       entry->samples_count, SAMPLES_MAX);
-	for (uint32_t k = 0; k < entry->samples_count; k++)
-		if (!(entry->samples[k] > 0 && entry->samples[k] <= TIME_MAX_S))
-			return g_strdup_printf("%s[%u].samples[%u]: %g is not an execution time; "
-					       "give seconds in (0, %g]",
-					       key, i, k, entry->samples[k], TIME_MAX_S);
-	return NULL;
-}
-
 static char *check_masses(const char *key, uint32_t i, const struct config_pet_entry *entry)
 {
 	double sum = 0;
 
-	if (entry->first < 1 || entry->first > BINS_MAX || entry->masses_count > BINS_MAX)
-		return g_strdup_printf("%s[%u]: bins are counted from 1 to %d", key, i, BINS_MAX);
-	for (uint32_t k = 0; k < entry->masses_count; k++) {
-		if (!(entry->masses[k] >= 0))
-			return g_strdup_printf("%s[%u].masses[%u]: %g is a negative mass", key, i, k,
-					       entry->masses[k]);
+	for (uint32_t k = 0; k < entry->masses_count; k++)
 		sum += entry->masses[k];
-	}
 	if (fabs(sum - 1) <= MASS_SLACK)
 		return NULL;
 	return g_strdup_printf("%s[%u].masses: they sum to %.9g, not to 1", key, i, sum);
@@ -196,8 +179,7 @@ static char *check_entry(const struct config *config, const char *key,
 				       key, i, entry->type, entry->machine);
 	if (entry->samples_count > 0 && entry->masses_count > 0)
 		return g_strdup_printf("%s[%u]: give samples or masses, not both", key, i);
-	return entry->samples_count > 0 ? check_samples(key, i, entry)
-					: check_masses(key, i, entry);
+	return entry->samples_count > 0 ? NULL : check_masses(key, i, entry);
 }
 
 /* Every type, those of the entries and the configured ones, runs on every machine. */
@@ -223,8 +205,6 @@ static char *check_entries(const struct config *config, const char *key,
 {
 	char *wrong = NULL;
 
-	if (count > ENTRIES_MAX)
-		return g_strdup_printf("%s: %u are more than %d", key, count, ENTRIES_MAX);
 	for (uint32_t i = 0; !wrong && i < count; i++)
 		wrong = check_entry(config, key, entries, i);
 	return wrong ? wrong : check_complete(config, key, entries, count);
@@ -369,7 +349,8 @@ bool config_load_pet(struct config *config, const char *path, GError **error)
 
 	if (!file)
 		return false;
-	wrong = check_entries(config, "entries", file->entries, file->entries_count);
+	wrong = config_section_check(&pet_file_section, "", file) ?:
+		check_entries(config, "entries", file->entries, file->entries_count);
 	if (wrong) {
 		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", path, wrong);
 	} else {

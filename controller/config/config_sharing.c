@@ -8,7 +8,7 @@
 #define RUN_MAX_S 1e9
 /* The least share of a host that a VM may need: bounds how many fit on one. */
 #define SHARE_MIN 1e-4
-#define WEEK_MAX 10000
+#define SHARE_OUTSIDE "# is outside @; give the share of a host that each VM needs"
 /* Shares of a host are sums of decimal fractions. */
 #define ROUNDING 1e-9
 
@@ -17,12 +17,13 @@ static const struct config_key job_keys[] = {
 	 .help = "in order."},
 	{CONFIG_NUMBER(struct config_job, run_s), .needed = true, .max = RUN_MAX_S, .above_min = true,
 	 .help = "alone on the cluster."},
-	{CONFIG_UINT(struct config_job, vms), .needed = true, .help = "how many VMs it has."},
+	{CONFIG_UINT(struct config_job, vms), .needed = true, .min = 1, .max = INFINITY,
+	 .says = "#; give at least 1", .help = "how many VMs it has."},
 	{CONFIG_NUMBER(struct config_job, cpu), .needed = true, .min = SHARE_MIN, .max = 1,
-	 .range = CONFIG_RANGE_BY_RULE,
+	 .says = SHARE_OUTSIDE,
 	 .help = "what each needs of a host's CPU."},
 	{CONFIG_NUMBER(struct config_job, memory), .needed = true, .min = SHARE_MIN, .max = 1,
-	 .range = CONFIG_RANGE_BY_RULE,
+	 .says = SHARE_OUTSIDE,
 	 .help = "and of its memory."},
 	{NULL},
 };
@@ -49,7 +50,7 @@ static const struct config_key sharing_keys[] = {
 	 .min = 2, .max = 10, .range = CONFIG_RANGE_TO,
 	 .help = "the most memory that a task of the model needs, in tenths of a host's."},
 	{CONFIG_UINT(struct config_sharing, week), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, .min = 1,
-	 .max = WEEK_MAX, .range = CONFIG_RANGE_BY_RULE,
+	 .max = 10000, .range = CONFIG_RANGE_TO, .says = "# is above 10000; give @",
 	 .help = "of the trace, that trial 1 runs."},
 	{CONFIG_SECTIONS(struct config_sharing, list, config_job_section),
 	 .help = "jobs, the same in all trials, instead of the model's."},
@@ -83,18 +84,7 @@ static char *check_job(const struct config *config, uint32_t i)
 {
 	const struct config_sharing *sharing = config_environment(config)->sharing;
 	const struct config_job *job = &sharing->list[i];
-	const struct {
-		const char *key;
-		double value;
-	} shares[] = { { "cpu", job->cpu }, { "memory", job->memory } };
 
-	for (gsize k = 0; k < G_N_ELEMENTS(shares); k++)
-		if (!(shares[k].value >= SHARE_MIN && shares[k].value <= 1))
-			return g_strdup_printf("environment.sharing.list[%u].%s: %g is outside [%g, 1]; "
-					       "give the share of a host that each VM needs",
-					       i, shares[k].key, shares[k].value, SHARE_MIN);
-	if (job->vms == 0)
-		return g_strdup_printf("environment.sharing.list[%u].vms: 0; give at least 1", i);
 	if (!(job->arrival_s >= (i > 0 ? sharing->list[i - 1].arrival_s : 0) &&
 	      job->arrival_s <= RUN_MAX_S))
 		return g_strdup_printf("environment.sharing.list[%u].arrival_s: %g is below 0 or "
@@ -134,9 +124,6 @@ char *config_sharing_check(const struct config *config)
 		return g_strdup_printf("environment.sharing.memory_tenths: %u, but only the model draws "
 				       "what jobs need; leave it out",
 				       sharing->memory_tenths);
-	if (sharing->week > WEEK_MAX)
-		return g_strdup_printf("environment.sharing.week: %u is above %d; give 1 to %d", sharing->week,
-				       WEEK_MAX, WEEK_MAX);
 	if (!environment->trace && sharing->list_count == 0 &&
 	    config->clusters[0].nodes < MODEL_HOSTS)
 		return g_strdup_printf("clusters[0].nodes: %u, but the jobs of the model have up to %d "

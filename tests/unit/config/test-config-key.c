@@ -17,6 +17,7 @@ struct part {
 	char *name;
 	double *parts;
 	uint32_t parts_count;
+	uint32_t bolts;
 };
 
 struct thing {
@@ -34,7 +35,8 @@ static const char *const colors[] = {"red", "blue", NULL};
 
 static const struct config_key part_keys[] = {
 	{CONFIG_TEXT(struct part, name), .needed = true},
-	{CONFIG_LIST(struct part, parts, NUMBER), .max = 1, .above_min = true},
+	{CONFIG_LIST(struct part, parts, NUMBER), .most = 3, .max = 1, .above_min = true},
+	{CONFIG_UINT(struct part, bolts), .max = 8, .range = CONFIG_RANGE_TO, .says = "part '~' has # bolts; give @"},
 	{NULL},
 };
 
@@ -154,6 +156,9 @@ static const struct {
 	{"load: 0\n", NULL},
 	{"load: 1\n", "thing.load: 1 is outside [0, 1)"},
 	{"list: [{name: a, parts: [0.5, 0]}]\n", "thing.list[0].parts[1]: 0 is outside (0, 1]"},
+	{"list: [{name: a, parts: [1, 1, 1]}]\n", NULL},
+	{"list: [{name: a, parts: [1, 1, 1, 1]}]\n", "thing.list[0].parts: 4 are more than 3"},
+	{"list: [{name: a, bolts: 9}]\n", "thing.list[0].bolts: part 'a' has 9 bolts; give 0 to 8"},
 };
 
 static void test_ranges_are_checked_below_too(void)
