@@ -7,90 +7,65 @@
 static const char *const keeps[] = {"auto", "memory", "disk", NULL};
 
 static const struct config_key preemption_keys[] = {
-	{CONFIG_WORD(struct config_preemption, keep, keeps),
-	 .help = "where the VMs of a suspended task go: `memory`, `disk`, or `auto`: into memory as long "
-	 "as it suffices."},
-	{CONFIG_UINT(struct config_preemption, spares), .max = 200, .range = CONFIG_RANGE_TO,
-	 .says = "# VMs; give @",
+	{CONFIG_WORD(preemption, keep, keeps), .help = "where the VMs of a suspended task go: `memory`, `disk`, or "
+	 "`auto`: into memory as long as it suffices."},
+	{CONFIG_UINT(preemption, spares), CONFIG_TO(0, 200), .says = "# VMs; give @",
 	 .help = "VMs per host beyond its nodes, booted beforehand."},
-	{CONFIG_UINT(struct config_preemption, memory_mib), .max = 67108864, .range = CONFIG_RANGE_TO,
-	 .says = "# MiB is too much; give @",
+	{CONFIG_UINT(preemption, memory_mib), CONFIG_TO(0, 67108864), .says = "# MiB is too much; give @",
 	 .help = "RAM that suspended VMs may hold on each host. 0: as much as its nodes."},
 	{NULL},
 };
 
-const struct config_section config_preemption_section = {
-	.keys = preemption_keys,
-	.size = sizeof(struct config_preemption),
-};
+const struct config_section config_preemption_section = {preemption_keys, sizeof(struct config_preemption)};
 
 static const struct config_key simulated_keys[] = {
-	{CONFIG_NUMBER(struct config_simulated, speed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .max = 1e6, .above_min = true, .says = "# is not above 0 and at most 1e+06",
-	 .help = "how many times as fast as the estimates. It is of the cluster's local scheduler: "
-	 "`virtbed simulate` warns that it goes by the estimates alone, `compare` and `report` hold "
-	 "execution times against these in simulated seconds."},
-	{CONFIG_NUMBER(struct config_simulated, idle_w), .needed = true, .max = INFINITY,
-	 .range = CONFIG_RANGE_MOST,
+	{CONFIG_NUMBER(simulated, speed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_ABOVE(0, 1e6),
+	 .says = "# is not above 0 and at most 1e+06", .help = "how many times as fast as the estimates. It is of "
+	 "the cluster's local scheduler: `virtbed simulate` warns that it goes by the estimates alone, `compare` and "
+	 "`report` hold execution times against these in simulated seconds."},
+	{CONFIG_NUMBER(simulated, idle_w), .needed = true, CONFIG_MOST(0, INFINITY),
 	 .help = "watts of each host when idle."},
-	{CONFIG_UINT(struct config_simulated, seed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
+	{CONFIG_UINT(simulated, seed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
 	 .help = "of the execution times, which vary by `etc_sd_s`."},
 	{NULL},
 };
 
-const struct config_section config_simulated_section = {
-	.keys = simulated_keys,
-	.size = sizeof(struct config_simulated),
-};
+const struct config_section config_simulated_section = {simulated_keys, sizeof(struct config_simulated)};
 
 static const struct config_key cluster_keys[] = {
-	{CONFIG_TEXT(struct config_cluster, name), .needed = true,
-	 .help = "a name, unlike those of the others."},
-	{CONFIG_UINT(struct config_cluster, nodes), .needed = true, .min = 1, .max = 65536,
-	 .range = CONFIG_RANGE_TO, .says = "cluster '~' has # nodes; give @",
-	 .help = "VMs, spread over the hosts in blocks. A local scheduler serves 239 at the most; more "
-	 "can be simulated."},
-	{CONFIG_UINT(struct config_cluster, cores), .needed = true, .min = 1, .max = 1024,
-	 .range = CONFIG_RANGE_TO, .says = "# cores per node; give @",
+	{CONFIG_TEXT(cluster, name), .needed = true, .help = "a name, unlike those of the others."},
+	{CONFIG_UINT(cluster, nodes), .needed = true, CONFIG_TO(1, 65536), .says = "cluster '~' has # nodes; give @",
+	 .help = "VMs, spread over the hosts in blocks. A local scheduler serves 239 at the most; more can be "
+	 "simulated."},
+	{CONFIG_UINT(cluster, cores), .needed = true, CONFIG_TO(1, 1024), .says = "# cores per node; give @",
 	 .help = "virtual CPUs of each node; a local scheduler serves 30 at the most."},
-	{CONFIG_UINT(struct config_cluster, memory_mib), .needed = true, .min = 1, .max = 67108864,
-	 .range = CONFIG_RANGE_TO, .says = "# MiB; give @",
+	{CONFIG_UINT(cluster, memory_mib), .needed = true, CONFIG_TO(1, 67108864), .says = "# MiB; give @",
 	 .help = "RAM of each node. What all VMs that run on one machine need together, it has to have."},
-	{CONFIG_UINT(struct config_cluster, swap_mib), .max = 67108864, .range = CONFIG_RANGE_TO,
-	 .says = "# MiB is too much; give @",
+	{CONFIG_UINT(cluster, swap_mib), CONFIG_TO(0, 67108864), .says = "# MiB is too much; give @",
 	 .help = "swap disk of each node."},
-	{CONFIG_UINT(struct config_cluster, max_mhz),
-	 .help = "P-state cap: a frequency where the local scheduler can set one, else a CPU quota, which "
-	 "caps throughput. 0: none."},
-	{CONFIG_UINT(struct config_cluster, base_mhz),
+	{CONFIG_UINT(cluster, max_mhz), .help = "P-state cap: a frequency where the local scheduler can set one, "
+	 "else a CPU quota, which caps throughput. 0: none."},
+	{CONFIG_UINT(cluster, base_mhz),
 	 .help = "the hosts' nominal frequency, of which `max_mhz` is a share; needed with it."},
-	{CONFIG_TEXT(struct config_cluster, max_cstate),
-	 .help = "deepest idle state of the hosts' CPUs, such as C1, C1E or C6. Without it there is no "
-	 "limit."},
-	{CONFIG_SECTION(struct config_cluster, preemption, config_preemption_section),
-	 .help = "how tasks are suspended there."},
-	{CONFIG_FLAG(struct config_cluster, shared),
-	 .help = "its hosts are shared in time: policies place VMs on hosts and give them shares. It is "
-	 "then the only cluster, and every host has as many nodes."},
-	{CONFIG_FLAG(struct config_cluster, migration_tls),
-	 .help = "its hosts send one another the memory of VMs by TLS, with the certificates that each "
-	 "one's libvirt has for migrations; otherwise in the clear. Not for a simulated cluster."},
-	{CONFIG_TEXT(struct config_cluster, local_scheduler),
-	 .help = "address of a local scheduler that runs already: unix:/PATH, http://HOST:PORT at "
-	 "loopback, or https://HOST:PORT, which needs `tls`. Without it one is started."},
-	{CONFIG_SECTION(struct config_cluster, simulated, config_simulated_section),
+	{CONFIG_TEXT(cluster, max_cstate),
+	 .help = "deepest idle state of the hosts' CPUs, such as C1, C1E or C6. Without it there is no limit."},
+	{CONFIG_SECTION(cluster, preemption, config_preemption_section), .help = "how tasks are suspended there."},
+	{CONFIG_FLAG(cluster, shared), .help = "its hosts are shared in time: policies place VMs on hosts and give "
+	 "them shares. It is then the only cluster, and every host has as many nodes."},
+	{CONFIG_FLAG(cluster, migration_tls),
+	 .help = "its hosts send one another the memory of VMs by TLS, with the certificates that each one's libvirt "
+	 "has for migrations; otherwise in the clear. Not for a simulated cluster."},
+	{CONFIG_TEXT(cluster, local_scheduler), .help = "address of a local scheduler that runs already: unix:/PATH, "
+	 "http://HOST:PORT at loopback, or https://HOST:PORT, which needs `tls`. Without it one is started."},
+	{CONFIG_SECTION(cluster, simulated, config_simulated_section),
 	 .help = "there are no VMs and hosts: tasks take what their estimates say."},
-	{CONFIG_SECTIONS(struct config_cluster, hosts, config_host_section),
-	 .help = "none are needed for a cluster that is simulated, or has a local scheduler elsewhere, or "
-	 "for `virtbed simulate`."},
+	{CONFIG_SECTIONS(cluster, hosts, config_host_section), .help = "none are needed for a cluster that is "
+	 "simulated, or has a local scheduler elsewhere, or for `virtbed simulate`."},
 	{NULL},
 };
 
-const struct config_section config_cluster_section = {
-	.keys = cluster_keys,
-	.size = sizeof(struct config_cluster),
-	.help = "A homogeneous cluster under one local scheduler.",
-};
+const struct config_section config_cluster_section = {cluster_keys, sizeof(struct config_cluster),
+	"A homogeneous cluster under one local scheduler."};
 
 const struct config_cluster *config_cluster_find(const struct config *config, const char *name)
 {

@@ -12,30 +12,24 @@
 #define BRIDGE_NAME_MAX 15 /* IFNAMSIZ, less the terminating zero */
 
 static const struct config_key host_keys[] = {
-	{CONFIG_TEXT(struct config_host, name),
-	 .help = "unlike those of all hosts; default: that of the blade, else CLUSTER-N."},
-	{CONFIG_TEXT(struct config_host, uri),
-	 .help = "of libvirt, such as qemu:///system or qemu+ssh://USER@HOST/system. Connections in the "
-	 "clear (qemu+tcp) are for loopback."},
-	{CONFIG_TEXT(struct config_host, peer_uri),
+	{CONFIG_TEXT(host, name), .help = "unlike those of all hosts; default: that of the blade, else CLUSTER-N."},
+	{CONFIG_TEXT(host, uri), .help = "of libvirt, such as qemu:///system or qemu+ssh://USER@HOST/system. "
+	 "Connections in the clear (qemu+tcp) are for loopback."},
+	{CONFIG_TEXT(host, peer_uri),
 	 .help = "URI by which the cluster's other hosts reach it, for VMs that move; default: `uri`."},
-	{CONFIG_TEXT(struct config_host, blade), .help = "name of one of `lab.blades`."},
-	{CONFIG_TEXT(struct config_host, bridge), .fallback_text = "br0",
+	{CONFIG_TEXT(host, blade), .help = "name of one of `lab.blades`."},
+	{CONFIG_TEXT(host, bridge), .fallback_text = "br0",
 	 .help = "bridge on the host that the VMs are connected to."},
-	{CONFIG_SECTION(struct config_host, meter, config_meter_section),
+	{CONFIG_SECTION(host, meter, config_meter_section),
 	 .help = "where the host's watts come from. Without one its energy is not known."},
-	{CONFIG_TEXT(struct config_host, sys_root), .fallback_text = "/sys",
+	{CONFIG_TEXT(host, sys_root), .fallback_text = "/sys",
 	 .help = "where the CPUs' knobs are, on a host that is this machine."},
-	{CONFIG_TEXT(struct config_host, dev_root), .fallback_text = "/dev",
-	 .help = "where cpu_dma_latency is."},
+	{CONFIG_TEXT(host, dev_root), .fallback_text = "/dev", .help = "where cpu_dma_latency is."},
 	{NULL},
 };
 
-const struct config_section config_host_section = {
-	.keys = host_keys,
-	.size = sizeof(struct config_host),
-	.help = "A machine with a hypervisor. It has a `uri`, or is an emulated `blade`.",
-};
+const struct config_section config_host_section = {host_keys, sizeof(struct config_host),
+	"A machine with a hypervisor. It has a `uri`, or is an emulated `blade`."};
 
 static char *check_uri(const char *key, const char *uri)
 {

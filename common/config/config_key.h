@@ -75,21 +75,28 @@ struct config_section {
 	const char *advice;            /* what to do about it */
 };
 
-#define CONFIG_FIELD(type, field) \
-	.name = #field, .offset = offsetof(type, field), .size = sizeof(((type *)0)->field)
-#define CONFIG_COUNTED(type, field) \
-	.name = #field, .offset = offsetof(type, field), .size = sizeof(*((type *)0)->field), \
-	.count_offset = offsetof(type, field##_count), .kind = CONFIG_KIND_LIST
-#define CONFIG_UINT(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_UINT
-#define CONFIG_NUMBER(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_NUMBER
-#define CONFIG_FLAG(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_FLAG
-#define CONFIG_WORD(type, field, list) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_WORD, .words = (list)
-#define CONFIG_TEXT(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_TEXT
-#define CONFIG_SECTION(type, field, rows) \
-	CONFIG_FIELD(type, field), .kind = CONFIG_KIND_SECTION, .section = &(rows)
-#define CONFIG_LIST(type, field, what) CONFIG_COUNTED(type, field), .entry = CONFIG_KIND_##what
-#define CONFIG_SECTIONS(type, field, rows) \
-	CONFIG_COUNTED(type, field), .entry = CONFIG_KIND_SECTION, .section = &(rows)
+/* A key of struct config_SECTION. */
+#define CONFIG_FIELD(section, field) \
+	.name = #field, .offset = offsetof(struct config_##section, field), \
+	.size = sizeof(((struct config_##section *)0)->field)
+#define CONFIG_COUNTED(section, field) \
+	.name = #field, .offset = offsetof(struct config_##section, field), \
+	.size = sizeof(*((struct config_##section *)0)->field), \
+	.count_offset = offsetof(struct config_##section, field##_count), .kind = CONFIG_KIND_LIST
+#define CONFIG_UINT(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_UINT
+#define CONFIG_NUMBER(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_NUMBER
+#define CONFIG_FLAG(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_FLAG
+#define CONFIG_WORD(section, field, list) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_WORD, .words = (list)
+#define CONFIG_TEXT(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_TEXT
+#define CONFIG_SECTION(section_, field, rows) \
+	CONFIG_FIELD(section_, field), .kind = CONFIG_KIND_SECTION, .section = &(rows)
+#define CONFIG_LIST(section, field, what) CONFIG_COUNTED(section, field), .entry = CONFIG_KIND_##what
+#define CONFIG_SECTIONS(section_, field, rows) \
+	CONFIG_COUNTED(section_, field), .entry = CONFIG_KIND_SECTION, .section = &(rows)
+/* Ranges: "2 is outside 0 to 1", "2 is more than 1; give 0 to 1", "2 is outside (0, 1]". */
+#define CONFIG_TO(low, high) .min = (low), .max = (high), .range = CONFIG_RANGE_TO
+#define CONFIG_MOST(low, high) .min = (low), .max = (high), .range = CONFIG_RANGE_MOST
+#define CONFIG_ABOVE(low, high) .min = (low), .max = (high), .above_min = true
 
 /* The row in `section` that has that name or had it in the version before, or NULL. */
 const struct config_key *config_key_find(const struct config_section *section, const char *name);

@@ -17,48 +17,36 @@ static const char *const bmcs[] = {"ipmi", "redfish", NULL};
 static const char *const answers[] = {"no", "yes", NULL};
 
 static const struct config_key blade_keys[] = {
-	{CONFIG_TEXT(struct config_blade, name), .needed = true,
-	 .help = "a host name of at most 24 characters."},
-	{CONFIG_NUMBER(struct config_blade, cpu_cores), .needed = true, .min = CPU_CORES_MIN,
-	 .max = CPU_CORES_MAX, .range = CONFIG_RANGE_TO,
+	{CONFIG_TEXT(blade, name), .needed = true, .help = "a host name of at most 24 characters."},
+	{CONFIG_NUMBER(blade, cpu_cores), .needed = true, CONFIG_TO(CPU_CORES_MIN, CPU_CORES_MAX),
 	 .help = "its CPU budget in cores of this machine; at least the quotas of its VMs."},
-	{CONFIG_NUMBER(struct config_blade, idle_w), .needed = true, .max = WATTS_MAX,
-	 .range = CONFIG_RANGE_TO, .says = "# is outside @ W",
+	{CONFIG_NUMBER(blade, idle_w), .needed = true, CONFIG_TO(0, WATTS_MAX), .says = "# is outside @ W",
 	 .help = "watts at no load."},
-	{CONFIG_NUMBER(struct config_blade, core_w), .needed = true, .max = WATTS_MAX,
-	 .range = CONFIG_RANGE_TO, .says = "# is outside @ W",
+	{CONFIG_NUMBER(blade, core_w), .needed = true, CONFIG_TO(0, WATTS_MAX), .says = "# is outside @ W",
 	 .help = "watts more per core that its VMs keep busy."},
-	{CONFIG_WORD(struct config_blade, bmc, bmcs), .help = "what its BMC speaks, `ipmi` or `redfish`."},
+	{CONFIG_WORD(blade, bmc, bmcs), .help = "what its BMC speaks, `ipmi` or `redfish`."},
 	{NULL},
 };
 
-const struct config_section config_blade_section = {
-	.keys = blade_keys,
-	.size = sizeof(struct config_blade),
-};
+const struct config_section config_blade_section = {blade_keys, sizeof(struct config_blade)};
 
 static const struct config_key lab_keys[] = {
-	{CONFIG_SECTIONS(struct config_lab, blades, config_blade_section), .least = 1, .most = CONFIG_BLADES_MAX, .needed = true,
+	{CONFIG_SECTIONS(lab, blades, config_blade_section), .least = 1, .most = CONFIG_BLADES_MAX, .needed = true,
 	 .help = "at most 64."},
-	{CONFIG_WORD(struct config_lab, overcommit, answers),
+	{CONFIG_WORD(lab, overcommit, answers),
 	 .help = "`yes`: more than that may be used. Nothing can be measured then. `no`: it is refused."},
-	{CONFIG_WORD(struct config_lab, steady, answers),
-	 .help = "`yes`: quotas follow the machine's own speed, so that the VMs' work per second does "
-	 "not; only under emulation on x86-64. `no`: they stay what they are."},
-	{CONFIG_WORD(struct config_lab, fit, answers),
-	 .help = "`yes`: quotas, budgets and the types' repetitions are scaled by what a probe finds the "
-	 "machine to have (`virtbed lab probe`), before anything else reads them; where repetitions cannot "
-	 "shrink enough, so are `workload.tasks` and `profile_repeats`. `no`: they are what is written, "
-	 "and refused where that is more than 80 % of what this process may use of the CPUs."},
+	{CONFIG_WORD(lab, steady, answers), .help = "`yes`: quotas follow the machine's own speed, so that the VMs' "
+	 "work per second does not; only under emulation on x86-64. `no`: they stay what they are."},
+	{CONFIG_WORD(lab, fit, answers), .help = "`yes`: quotas, budgets and the types' repetitions are scaled by "
+	 "what a probe finds the machine to have (`virtbed lab probe`), before anything else reads them; where "
+	 "repetitions cannot shrink enough, so are `workload.tasks` and `profile_repeats`. `no`: they are what is "
+	 "written, and refused where that is more than 80 % of what this process may use of the CPUs."},
 	{NULL},
 };
 
-const struct config_section config_lab_section = {
-	.keys = lab_keys,
-	.size = sizeof(struct config_lab),
-	.help = "All VMs may use 80 % of this machine's CPUs at the most, as far as affinity and quotas of "
-		"control groups leave them.",
-};
+const struct config_section config_lab_section = {lab_keys, sizeof(struct config_lab),
+	"All VMs may use 80 % of this machine's CPUs at the most, as far as affinity and quotas of control groups "
+	"leave them."};
 
 bool config_lab_is_steady(const struct config *config)
 {

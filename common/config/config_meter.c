@@ -39,60 +39,44 @@ static const char *const auths[] = {"basic", "session", NULL};
 static const char *const snmps[] = {"v3", "v1", "v2c", NULL};
 
 static const struct config_key meter_keys[] = {
-	{CONFIG_WORD(struct config_meter, kind, kind_names), .needed = true,
-	 .help = "`ipmi` (a BMC, by ipmitool), `redfish` (a BMC, by https), `amm` (a bay of an IBM "
-	 "BladeCenter, by SNMP), `rapl` (CPU packages of this machine only), `acpi` (power meter of this "
-	 "machine), `model` (computed from this machine's CPU time), `simulated` (hosts of a simulated "
-	 "cluster, and no others) or `none`."},
-	{CONFIG_TEXT(struct config_meter, address),
-	 .help = "host name or IP address of the BMC; needed with ipmi, redfish and amm, which also take "
-	 "`port`, `user` and `password_file`."},
-	{CONFIG_UINT(struct config_meter, port), .zero = CONFIG_ZERO_IS_REFUSED,
+	{CONFIG_WORD(meter, kind, kind_names), .needed = true,
+	 .help = "`ipmi` (a BMC, by ipmitool), `redfish` (a BMC, by https), `amm` (a bay of an IBM BladeCenter, by "
+	 "SNMP), `rapl` (CPU packages of this machine only), `acpi` (power meter of this machine), `model` (computed "
+	 "from this machine's CPU time), `simulated` (hosts of a simulated cluster, and no others) or `none`."},
+	{CONFIG_TEXT(meter, address), .help = "host name or IP address of the BMC; needed with ipmi, redfish and "
+	 "amm, which also take `port`, `user` and `password_file`."},
+	{CONFIG_UINT(meter, port), .zero = CONFIG_ZERO_IS_REFUSED,
 	 .help = "default: 623 (ipmi), 443 (redfish), 161 (amm)."},
-	{CONFIG_TEXT(struct config_meter, user),
-	 .help = "default: ADMIN; with SNMP v1 and v2c there is none."},
-	{CONFIG_TEXT(struct config_meter, password_file),
-	 .help = "file whose first line is the password, or the community of SNMP v1 and v2c; needed with "
-	 "ipmi, redfish and amm. Mode 0600, of the user that the local scheduler runs as."},
-	{CONFIG_UINT(struct config_meter, cipher_suite), .zero = CONFIG_ZERO_IS_REFUSED, .min = 1,
-	 .max = CIPHER_SUITE_MAX, .range = CONFIG_RANGE_TO,
+	{CONFIG_TEXT(meter, user), .help = "default: ADMIN; with SNMP v1 and v2c there is none."},
+	{CONFIG_TEXT(meter, password_file), .help = "file whose first line is the password, or the community of SNMP "
+	 "v1 and v2c; needed with ipmi, redfish and amm. Mode 0600, of the user that the local scheduler runs as."},
+	{CONFIG_UINT(meter, cipher_suite), .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(1, CIPHER_SUITE_MAX),
 	 .help = "ipmi; default: 17."},
-	{CONFIG_TEXT(struct config_meter, privilege),
-	 .help = "ipmi: USER, OPERATOR or ADMINISTRATOR; default: USER."},
-	{CONFIG_TEXT(struct config_meter, sensor), .help = "ipmi: sensor to read where DCMI is missing."},
-	{CONFIG_TEXT(struct config_meter, ca_file),
+	{CONFIG_TEXT(meter, privilege), .help = "ipmi: USER, OPERATOR or ADMINISTRATOR; default: USER."},
+	{CONFIG_TEXT(meter, sensor), .help = "ipmi: sensor to read where DCMI is missing."},
+	{CONFIG_TEXT(meter, ca_file),
 	 .help = "redfish: file (PEM) of the certificates to trust; default: the system's."},
-	{CONFIG_WORD(struct config_meter, tls, tlses),
-	 .help = "redfish: `verify` the BMC's certificate, or take any (`insecure`): a machine in "
-	 "between may then read the password."},
-	{CONFIG_WORD(struct config_meter, auth, auths),
-	 .help = "redfish: name and password with every request (`basic`), or one login for all "
-	 "(`session`)."},
-	{CONFIG_TEXT(struct config_meter, chassis),
-	 .help = "redfish: Id of the chassis; default: the first that has watts."},
-	{CONFIG_UINT(struct config_meter, bay), .min = 1, .max = BAYS, .range = CONFIG_RANGE_TO,
-	 .help = "amm: the blade's bay; needed."},
-	{CONFIG_WORD(struct config_meter, snmp, snmps), .help = "amm: version `v3`, `v1` or `v2c`."},
-	{CONFIG_TEXT(struct config_meter, sys_root), .help = "rapl, acpi: where sysfs is; default: /sys."},
-	{CONFIG_TEXT(struct config_meter, proc_root), .help = "model: where procfs is; default: /proc."},
-	{CONFIG_NUMBER(struct config_meter, idle_w), .max = INFINITY,
-	 .says = "watts are numbers that are not negative, core_w too",
+	{CONFIG_WORD(meter, tls, tlses), .help = "redfish: `verify` the BMC's certificate, or take any (`insecure`): "
+	 "a machine in between may then read the password."},
+	{CONFIG_WORD(meter, auth, auths),
+	 .help = "redfish: name and password with every request (`basic`), or one login for all (`session`)."},
+	{CONFIG_TEXT(meter, chassis), .help = "redfish: Id of the chassis; default: the first that has watts."},
+	{CONFIG_UINT(meter, bay), CONFIG_TO(1, BAYS), .help = "amm: the blade's bay; needed."},
+	{CONFIG_WORD(meter, snmp, snmps), .help = "amm: version `v3`, `v1` or `v2c`."},
+	{CONFIG_TEXT(meter, sys_root), .help = "rapl, acpi: where sysfs is; default: /sys."},
+	{CONFIG_TEXT(meter, proc_root), .help = "model: where procfs is; default: /proc."},
+	{CONFIG_NUMBER(meter, idle_w), .max = INFINITY, .says = "watts are numbers that are not negative, core_w too",
 	 .help = "model: watts at no load."},
-	{CONFIG_NUMBER(struct config_meter, core_w), .max = INFINITY,
-	 .says = "watts are numbers that are not negative",
+	{CONFIG_NUMBER(meter, core_w), .max = INFINITY, .says = "watts are numbers that are not negative",
 	 .help = "model: watts more per busy CPU; one of both is above 0."},
-	{CONFIG_NUMBER(struct config_meter, interval_s), .fallback = INTERVAL_S,
-	 .zero = CONFIG_ZERO_IS_REFUSED, .min = INTERVAL_MIN_S, .max = INTERVAL_MAX_S,
-	 .range = CONFIG_RANGE_TO, .says = "# s is outside @ s",
+	{CONFIG_NUMBER(meter, interval_s), .fallback = INTERVAL_S, .zero = CONFIG_ZERO_IS_REFUSED,
+	 CONFIG_TO(INTERVAL_MIN_S, INTERVAL_MAX_S), .says = "# s is outside @ s",
 	 .help = "time between two samples."},
 	{NULL},
 };
 
-const struct config_section config_meter_section = {
-	.keys = meter_keys,
-	.size = sizeof(struct config_meter),
-	.help = "A key that the kind does not take is refused.",
-};
+const struct config_section config_meter_section = {meter_keys, sizeof(struct config_meter),
+	"A key that the kind does not take is refused."};
 
 /* A key: where it lies, and which kinds take it and cannot do without. */
 struct key {

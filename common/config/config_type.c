@@ -5,54 +5,42 @@
 #include "common/config/config_parts.h"
 
 static const struct config_key type_keys[] = {
-	{CONFIG_TEXT(struct config_type, name), .needed = true,
-	 .help = "a name, unlike those of the others."},
-	{CONFIG_TEXT(struct config_type, benchmark), .needed = true,
+	{CONFIG_TEXT(type, name), .needed = true, .help = "a name, unlike those of the others."},
+	{CONFIG_TEXT(type, benchmark), .needed = true,
 	 .help = "cg, ep, is, is_cg or mg; or script: what people bring along."},
 	{.name = "class", .offset = offsetof(struct config_type, class_), .size = sizeof(char *),
-	 .kind = CONFIG_KIND_TEXT,
-	 .help = "problem class, one of S, W, A, B and C; needed, but for scripts."},
-	{CONFIG_UINT(struct config_type, cores),
-	 .help = "cores, as many as MPI ranks; for cg, is and is_cg a power of two. Needed, unless a "
-	 "script has `nodes`."},
-	{CONFIG_UINT(struct config_type, nodes), .min = 1, .max = BENCHMARK_RANKS_MAX, .range = CONFIG_RANGE_TO,
-	 .says = "# nodes; give a task @",
+	 .kind = CONFIG_KIND_TEXT, .help = "problem class, one of S, W, A, B and C; needed, but for scripts."},
+	{CONFIG_UINT(type, cores), .help = "cores, as many as MPI ranks; for cg, is and is_cg a power of two. "
+	 "Needed, unless a script has `nodes`."},
+	{CONFIG_UINT(type, nodes), CONFIG_TO(1, BENCHMARK_RANKS_MAX), .says = "# nodes; give a task @",
 	 .help = "scripts: so many whole nodes instead, whatever their cores."},
-	{CONFIG_UINT(struct config_type, nodes_max),
-	 .help = "scripts: the entry stands for a type of each number of nodes from `nodes` to this, at "
-	 "most 4096, whose names end in it (`any.1`, `any.2`). `memory_mib` is that of the first, the "
-	 "others' in proportion."},
-	{CONFIG_UINT(struct config_type, repetitions), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
+	{CONFIG_UINT(type, nodes_max),
+	 .help = "scripts: the entry stands for a type of each number of nodes from `nodes` to this, at most 4096, "
+	 "whose names end in it (`any.1`, `any.2`). `memory_mib` is that of the first, the others' in proportion."},
+	{CONFIG_UINT(type, repetitions), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
 	 .help = "of the benchmark's timed section."},
-	{CONFIG_UINT(struct config_type, memory_mib), .needed = true,
-	 .help = "least memory, RAM and swap, over all nodes of the task. It decides which clusters the "
-	 "type fits."},
-	{CONFIG_NUMBER(struct config_type, share), .needed = true, .max = 1, .range = CONFIG_RANGE_TO,
+	{CONFIG_UINT(type, memory_mib), .needed = true,
+	 .help = "least memory, RAM and swap, over all nodes of the task. It decides which clusters the type fits."},
+	{CONFIG_NUMBER(type, share), .needed = true, CONFIG_TO(0, 1),
 	 .help = "fraction of arrivals; 0 for scripts. All sum to 1."},
-	{CONFIG_NUMBER(struct config_type, time_s),
-	 .help = "scripts only, and needed there: the longest that one may run, and what is expected of "
-	 "it where there is no estimate."},
-	{CONFIG_FLAG(struct config_type, may_preempt),
-	 .help = "its tasks may take the nodes of preemptible ones."},
-	{CONFIG_FLAG(struct config_type, preemptible), .help = "its tasks may be suspended for others."},
-	{CONFIG_UINT(struct config_type, utility_max), .help = "utility of its tasks. 0: the workload's."},
-	{CONFIG_NUMBER(struct config_type, constant_until), .zero = CONFIG_ZERO_IS_REFUSED,
-	 .max = INFINITY, .says = "# is not positive; constant_until and zero_at are positive numbers",
+	{CONFIG_NUMBER(type, time_s), .help = "scripts only, and needed there: the longest that one may run, and "
+	 "what is expected of it where there is no estimate."},
+	{CONFIG_FLAG(type, may_preempt), .help = "its tasks may take the nodes of preemptible ones."},
+	{CONFIG_FLAG(type, preemptible), .help = "its tasks may be suspended for others."},
+	{CONFIG_UINT(type, utility_max), .help = "utility of its tasks. 0: the workload's."},
+	{CONFIG_NUMBER(type, constant_until), .zero = CONFIG_ZERO_IS_REFUSED, .max = INFINITY,
+	 .says = "# is not positive; constant_until and zero_at are positive numbers",
 	 .help = "as in `workload`, for this type. 0: the workload's."},
-	{CONFIG_NUMBER(struct config_type, zero_at), .zero = CONFIG_ZERO_IS_REFUSED,
-	 .max = INFINITY, .says = "# is not positive; constant_until and zero_at are positive numbers",
+	{CONFIG_NUMBER(type, zero_at), .zero = CONFIG_ZERO_IS_REFUSED, .max = INFINITY,
+	 .says = "# is not positive; constant_until and zero_at are positive numbers",
 	 .help = "as in `workload`, for this type. 0: the workload's."},
-	{CONFIG_NUMBER(struct config_type, cpu_need), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .max = 1, .above_min = true, .says = "# is not above 0 and at most 1, share of a host",
+	{CONFIG_NUMBER(type, cpu_need), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_ABOVE(0, 1),
+	 .says = "# is not above 0 and at most 1, share of a host",
 	 .help = "on shared hosts: what each VM needs of a host's CPU."},
 	{NULL},
 };
 
-const struct config_section config_type_section = {
-	.keys = type_keys,
-	.size = sizeof(struct config_type),
-	.help = "A task type.",
-};
+const struct config_section config_type_section = {type_keys, sizeof(struct config_type), "A task type."};
 
 const struct config_type *config_type_find(const struct config *config, const char *name)
 {

@@ -5,46 +5,37 @@
 #define LEAD_S (4.0 * 3600)
 
 static const struct config_key environment_keys[] = {
-	{CONFIG_NUMBER(struct config_environment, tasks_per_day), .max = 1e6,
-	 .above_min = true, .says = "# is outside (0, 1000000]",
-	 .help = "mean number of arrivals in 24 h; needed without a trace; default: 1 with sharing and "
-	 "pruning, where it does not count."},
-	{CONFIG_TEXT(struct config_environment, trace),
+	{CONFIG_NUMBER(environment, tasks_per_day), CONFIG_ABOVE(0, 1e6), .says = "# is outside (0, 1000000]",
+	 .help = "mean number of arrivals in 24 h; needed without a trace; default: 1 with sharing and pruning, "
+	 "where it does not count."},
+	{CONFIG_TEXT(environment, trace),
 	 .help = "file in the Standard Workload Format, plain or gzipped, whose jobs are the tasks."},
-	{CONFIG_UINT(struct config_environment, trace_day), .fallback = 1,
-	 .help = "the day of the trace that trial 1 runs; the next trials run those after it. Days on "
-	 "which no job is submitted are skipped and do not count."},
-	{CONFIG_UINT(struct config_environment, trace_cores), .fallback = 4096,
+	{CONFIG_UINT(environment, trace_day), .fallback = 1, .help = "the day of the trace that trial 1 runs; the "
+	 "next trials run those after it. Days on which no job is submitted are skipped and do not count."},
+	{CONFIG_UINT(environment, trace_cores), .fallback = 4096,
 	 .help = "jobs that ask for more cores are left out."},
-	{CONFIG_UINT(struct config_environment, pstates), .zero = CONFIG_ZERO_IS_REFUSED, .min = 1,
-	 .max = 64, .range = CONFIG_RANGE_MOST,
+	{CONFIG_UINT(environment, pstates), .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_MOST(1, 64),
 	 .help = "default: 3, and 1 with serial, sharing and pruning."},
-	{CONFIG_NUMBER(struct config_environment, lead_s), .zero = CONFIG_ZERO_IS_VALUE,
+	{CONFIG_NUMBER(environment, lead_s), .zero = CONFIG_ZERO_IS_VALUE,
 	 .help = "time before the day that counts; default: 14400, and 0 with sharing and pruning."},
-	{CONFIG_UINT(struct config_environment, seed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
+	{CONFIG_UINT(environment, seed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
 	 .help = "of all that is drawn."},
-	{CONFIG_UINT(struct config_environment, classes_seed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
+	{CONFIG_UINT(environment, classes_seed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
 	 .help = "of the 20 utility classes."},
-	{CONFIG_LIST(struct config_environment, special, TEXT),
-	 .help = "names of clusters that only run types of their own."},
-	{CONFIG_NUMBER(struct config_environment, sine_amplitude), .fallback = 0.5,
-	 .zero = CONFIG_ZERO_IS_VALUE, .max = 1, .range = CONFIG_RANGE_TO,
+	{CONFIG_LIST(environment, special, TEXT), .help = "names of clusters that only run types of their own."},
+	{CONFIG_NUMBER(environment, sine_amplitude), .fallback = 0.5, .zero = CONFIG_ZERO_IS_VALUE, CONFIG_TO(0, 1),
 	 .help = "of the arrival rates, relative."},
-	{CONFIG_SECTION(struct config_environment, serial, config_serial_section),
+	{CONFIG_SECTION(environment, serial, config_serial_section),
 	 .help = "serial tasks that come in bursts instead."},
-	{CONFIG_SECTION(struct config_environment, sharing, config_sharing_section),
-	 .help = "jobs on shared hosts instead."},
-	{CONFIG_SECTION(struct config_environment, pruning, config_pruning_section),
+	{CONFIG_SECTION(environment, sharing, config_sharing_section), .help = "jobs on shared hosts instead."},
+	{CONFIG_SECTION(environment, pruning, config_pruning_section),
 	 .help = "tasks with hard deadlines on machines with queues instead."},
 	{NULL},
 };
 
-const struct config_section config_environment_section = {
-	.keys = environment_keys,
-	.size = sizeof(struct config_environment),
-	.help = "Task types, estimates and arrivals of simulations, drawn for every trial; `types` "
-		"and `estimates` stay empty, but with `pruning`.",
-};
+const struct config_section config_environment_section = {environment_keys, sizeof(struct config_environment),
+	"Task types, estimates and arrivals of simulations, drawn for every trial; `types` and `estimates` stay "
+	"empty, but with `pruning`."};
 
 /* An environment draws its own workload; what other code reads of a workload is filled in. */
 static struct config_workload *workload_of(const struct config *config)

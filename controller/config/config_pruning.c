@@ -17,125 +17,91 @@
 #define MASS_SLACK 1e-6
 
 static const struct config_key pet_entry_keys[] = {
-	{CONFIG_TEXT(struct config_pet_entry, type), .needed = true, .help = "name of the type."},
-	{CONFIG_TEXT(struct config_pet_entry, machine), .needed = true, .help = "name of a cluster."},
-	{CONFIG_LIST(struct config_pet_entry, samples, NUMBER), .max = TIME_MAX_S, .above_min = true, .most = 1000000,
+	{CONFIG_TEXT(pet_entry, type), .needed = true, .help = "name of the type."},
+	{CONFIG_TEXT(pet_entry, machine), .needed = true, .help = "name of a cluster."},
+	{CONFIG_LIST(pet_entry, samples, NUMBER), CONFIG_ABOVE(0, TIME_MAX_S), .most = 1000000,
 	 .says = "# is not an execution time; give seconds in @", .help = "measured times in seconds."},
-	{CONFIG_UINT(struct config_pet_entry, first), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .min = 1, .max = BINS_MAX, .range = CONFIG_RANGE_TO, .says = "bins are counted from @",
-	 .help = "time bin of the first mass."},
-	{CONFIG_LIST(struct config_pet_entry, masses, NUMBER), .max = INFINITY, .most = BINS_MAX, .says = "# is a negative mass",
+	{CONFIG_UINT(pet_entry, first), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(1, BINS_MAX),
+	 .says = "bins are counted from @", .help = "time bin of the first mass."},
+	{CONFIG_LIST(pet_entry, masses, NUMBER), .max = INFINITY, .most = BINS_MAX, .says = "# is a negative mass",
 	 .help = "probabilities of that bin and the next ones; they sum to 1."},
 	{NULL},
 };
 
-const struct config_section config_pet_entry_section = {
-	.keys = pet_entry_keys,
-	.size = sizeof(struct config_pet_entry),
-	.help = "Times of one type on one machine: samples, or masses.",
-};
+const struct config_section config_pet_entry_section = {pet_entry_keys, sizeof(struct config_pet_entry),
+	"Times of one type on one machine: samples, or masses."};
 
 static const struct config_key pruning_task_keys[] = {
-	{CONFIG_TEXT(struct config_pruning_task, type), .needed = true,
-	 .help = "name of a type that has execution times."},
-	{CONFIG_NUMBER(struct config_pruning_task, arrival_s), .needed = true, .zero = CONFIG_ZERO_IS_VALUE,
-	 .help = "in order."},
-	{CONFIG_NUMBER(struct config_pruning_task, deadline_s), .needed = true,
-	 .help = "after the arrival."},
+	{CONFIG_TEXT(pruning_task, type), .needed = true, .help = "name of a type that has execution times."},
+	{CONFIG_NUMBER(pruning_task, arrival_s), .needed = true, .zero = CONFIG_ZERO_IS_VALUE, .help = "in order."},
+	{CONFIG_NUMBER(pruning_task, deadline_s), .needed = true, .help = "after the arrival."},
 	{NULL},
 };
 
-const struct config_section config_pruning_task_section = {
-	.keys = pruning_task_keys,
-	.size = sizeof(struct config_pruning_task),
-};
+const struct config_section config_pruning_task_section = {pruning_task_keys, sizeof(struct config_pruning_task)};
 
 static const struct config_key pruning_keys[] = {
-	{CONFIG_NUMBER(struct config_pruning, level), .fallback = 34000, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .max = 1e9, .above_min = true,
+	{CONFIG_NUMBER(pruning, level), .fallback = 34000, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_ABOVE(0, 1e9),
 	 .help = "tasks that arrive in `span_s`."},
-	{CONFIG_NUMBER(struct config_pruning, span_s), .fallback = 250000, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .max = 1e9, .above_min = true,
+	{CONFIG_NUMBER(pruning, span_s), .fallback = 250000, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_ABOVE(0, 1e9),
 	 .help = "see `level`."},
-	{CONFIG_NUMBER(struct config_pruning, demand), .max = 1e6,
-	 .help = "tasks arrive so many times as fast as the machines could do them, instead of `level` "
-	 "and `span_s`. 0: it does not count."},
-	{CONFIG_UINT(struct config_pruning, tasks), .fallback = 800, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .min = 1, .max = 1000000,
+	{CONFIG_NUMBER(pruning, demand), .max = 1e6, .help = "tasks arrive so many times as fast as the machines "
+	 "could do them, instead of `level` and `span_s`. 0: it does not count."},
+	{CONFIG_UINT(pruning, tasks), .fallback = 800, .zero = CONFIG_ZERO_IS_REFUSED, .min = 1, .max = 1000000,
 	 .help = "the first so many make a trial."},
-	{CONFIG_UINT(struct config_pruning, left_out), .zero = CONFIG_ZERO_IS_VALUE,
+	{CONFIG_UINT(pruning, left_out), .zero = CONFIG_ZERO_IS_VALUE,
 	 .help = "first and last tasks that do not count; default: 100, and 0 with a `list`."},
-	{CONFIG_NUMBER(struct config_pruning, variance), .fallback = 0.1, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .max = 1e9, .above_min = true,
+	{CONFIG_NUMBER(pruning, variance), .fallback = 0.1, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_ABOVE(0, 1e9),
 	 .help = "of a type's gaps, as a share of their mean."},
-	{CONFIG_NUMBER(struct config_pruning, slack), .fallback = 1.7, .zero = CONFIG_ZERO_IS_VALUE,
-	 .max = 1e6,
+	{CONFIG_NUMBER(pruning, slack), .fallback = 1.7, .zero = CONFIG_ZERO_IS_VALUE, .max = 1e6,
 	 .help = "beta of the deadlines."},
-	{CONFIG_SECTIONS(struct config_pruning, list, config_pruning_task_section),
+	{CONFIG_SECTIONS(pruning, list, config_pruning_task_section),
 	 .help = "tasks, the same in all trials, instead of drawn ones."},
-	{CONFIG_TEXT(struct config_pruning, pet),
-	 .help = "file with entries of execution times, by `virtbed profile` --pet; its path begins at "
-	 "the directory of the configuration."},
-	{CONFIG_SECTIONS(struct config_pruning, entries, config_pet_entry_section), .most = ENTRIES_MAX,
-	 .help = "execution times here, instead of in a file. Where there are neither and no types, a "
-	 "matrix of 12 types on 8 machines is drawn; those of configured types are measured."},
-	{CONFIG_UINT(struct config_pruning, pet_seed), .fallback = 4, .zero = CONFIG_ZERO_IS_REFUSED,
+	{CONFIG_TEXT(pruning, pet), .help = "file with entries of execution times, by `virtbed profile` --pet; its "
+	 "path begins at the directory of the configuration."},
+	{CONFIG_SECTIONS(pruning, entries, config_pet_entry_section), .most = ENTRIES_MAX,
+	 .help = "execution times here, instead of in a file. Where there are neither and no types, a matrix of 12 "
+	 "types on 8 machines is drawn; those of configured types are measured."},
+	{CONFIG_UINT(pruning, pet_seed), .fallback = 4, .zero = CONFIG_ZERO_IS_REFUSED,
 	 .help = "of the matrix that is drawn."},
-	{CONFIG_NUMBER(struct config_pruning, bin_s), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .min = 1e-6, .max = 1e9,
+	{CONFIG_NUMBER(pruning, bin_s), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, .min = 1e-6, .max = 1e9,
 	 .help = "width of a time bin."},
-	{CONFIG_UINT(struct config_pruning, queue_length), .fallback = 6, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .min = 1, .max = 1000,
+	{CONFIG_UINT(pruning, queue_length), .fallback = 6, .zero = CONFIG_ZERO_IS_REFUSED, .min = 1, .max = 1000,
 	 .help = "of each machine, the task that executes included."},
-	{CONFIG_NUMBER(struct config_pruning, drop_threshold), .fallback = 0.5, .zero = CONFIG_ZERO_IS_VALUE,
-	 .max = 1,
+	{CONFIG_NUMBER(pruning, drop_threshold), .fallback = 0.5, .zero = CONFIG_ZERO_IS_VALUE, .max = 1,
 	 .help = "chance below which tasks are dropped."},
-	{CONFIG_NUMBER(struct config_pruning, defer_threshold), .fallback = 0.9,
-	 .zero = CONFIG_ZERO_IS_VALUE, .max = 1,
+	{CONFIG_NUMBER(pruning, defer_threshold), .fallback = 0.9, .zero = CONFIG_ZERO_IS_VALUE, .max = 1,
 	 .help = "chance below which tasks are deferred."},
-	{CONFIG_NUMBER(struct config_pruning, adjustment), .zero = CONFIG_ZERO_IS_VALUE, .max = 1,
+	{CONFIG_NUMBER(pruning, adjustment), .zero = CONFIG_ZERO_IS_VALUE, .max = 1,
 	 .help = "p of the paper's equation 7; default: `drop_threshold`."},
-	{CONFIG_NUMBER(struct config_pruning, recency), .fallback = 0.9, .zero = CONFIG_ZERO_IS_VALUE,
-	 .max = 1,
+	{CONFIG_NUMBER(pruning, recency), .fallback = 0.9, .zero = CONFIG_ZERO_IS_VALUE, .max = 1,
 	 .help = "lambda of equation 8."},
-	{CONFIG_NUMBER(struct config_pruning, toggle), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .max = 1e6, .above_min = true,
+	{CONFIG_NUMBER(pruning, toggle), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_ABOVE(0, 1e6),
 	 .help = "oversubscription level from which tasks are dropped."},
-	{CONFIG_NUMBER(struct config_pruning, separation), .fallback = 0.2, .zero = CONFIG_ZERO_IS_VALUE,
-	 .max = 1,
+	{CONFIG_NUMBER(pruning, separation), .fallback = 0.2, .zero = CONFIG_ZERO_IS_VALUE, .max = 1,
 	 .help = "of the Schmitt trigger. 0: none."},
-	{CONFIG_NUMBER(struct config_pruning, fairness), .fallback = 0.05, .zero = CONFIG_ZERO_IS_VALUE,
-	 .max = 1,
+	{CONFIG_NUMBER(pruning, fairness), .fallback = 0.05, .zero = CONFIG_ZERO_IS_VALUE, .max = 1,
 	 .help = "fairness factor."},
-	{CONFIG_NUMBER(struct config_pruning, cull_threshold), .fallback = 0.3, .zero = CONFIG_ZERO_IS_VALUE,
-	 .max = 1,
+	{CONFIG_NUMBER(pruning, cull_threshold), .fallback = 0.3, .zero = CONFIG_ZERO_IS_VALUE, .max = 1,
 	 .help = "of the policy moc."},
-	{CONFIG_FLAG(struct config_pruning, evict), .fallback = true, .zero = CONFIG_ZERO_IS_VALUE,
+	{CONFIG_FLAG(pruning, evict), .fallback = true, .zero = CONFIG_ZERO_IS_VALUE,
 	 .help = "policies without pruning, too, take executing tasks off at their deadlines."},
-	{CONFIG_UINT(struct config_pruning, merge),
-	 .help = "most impulses of a completion time. 0: exact."},
-	{CONFIG_LIST(struct config_pruning, prices, NUMBER), .max = 1e9,
+	{CONFIG_UINT(pruning, merge), .help = "most impulses of a completion time. 0: exact."},
+	{CONFIG_LIST(pruning, prices, NUMBER), .max = 1e9,
 	 .help = "of an hour of each cluster, as many as clusters; 1 each without it."},
 	{NULL},
 };
 
-const struct config_section config_pruning_section = {
-	.keys = pruning_keys,
-	.size = sizeof(struct config_pruning),
-	.help = "Clusters are machines with queues. Chances, thresholds and factors are 0 to 1.",
-};
+const struct config_section config_pruning_section = {pruning_keys, sizeof(struct config_pruning),
+	"Clusters are machines with queues. Chances, thresholds and factors are 0 to 1."};
 
 static const struct config_key pet_file_keys[] = {
-	{CONFIG_SECTIONS(struct config_pruning, entries, config_pet_entry_section), .least = 1, .most = ENTRIES_MAX,
-	 .needed = true},
+	{CONFIG_SECTIONS(pruning, entries, config_pet_entry_section), .least = 1, .most = ENTRIES_MAX, .needed = true},
 	{NULL},
 };
 
 /* A file of execution times alone, which is read into the section's own structure. */
-static const struct config_section pet_file_section = {
-	.keys = pet_file_keys,
-	.size = sizeof(struct config_pruning),
-};
+static const struct config_section pet_file_section = {pet_file_keys, sizeof(struct config_pruning)};
 
 static char *check_masses(const char *key, uint32_t i, const struct config_pet_entry *entry)
 {

@@ -13,57 +13,41 @@
 #define ROUNDING 1e-9
 
 static const struct config_key job_keys[] = {
-	{CONFIG_NUMBER(struct config_job, arrival_s), .needed = true, .zero = CONFIG_ZERO_IS_VALUE,
-	 .help = "in order."},
-	{CONFIG_NUMBER(struct config_job, run_s), .needed = true, .max = RUN_MAX_S, .above_min = true,
-	 .help = "alone on the cluster."},
-	{CONFIG_UINT(struct config_job, vms), .needed = true, .min = 1, .max = INFINITY,
-	 .says = "#; give at least 1", .help = "how many VMs it has."},
-	{CONFIG_NUMBER(struct config_job, cpu), .needed = true, .min = SHARE_MIN, .max = 1,
-	 .says = SHARE_OUTSIDE,
+	{CONFIG_NUMBER(job, arrival_s), .needed = true, .zero = CONFIG_ZERO_IS_VALUE, .help = "in order."},
+	{CONFIG_NUMBER(job, run_s), .needed = true, CONFIG_ABOVE(0, RUN_MAX_S), .help = "alone on the cluster."},
+	{CONFIG_UINT(job, vms), .needed = true, .min = 1, .max = INFINITY, .says = "#; give at least 1",
+	 .help = "how many VMs it has."},
+	{CONFIG_NUMBER(job, cpu), .needed = true, .min = SHARE_MIN, .max = 1, .says = SHARE_OUTSIDE,
 	 .help = "what each needs of a host's CPU."},
-	{CONFIG_NUMBER(struct config_job, memory), .needed = true, .min = SHARE_MIN, .max = 1,
-	 .says = SHARE_OUTSIDE,
+	{CONFIG_NUMBER(job, memory), .needed = true, .min = SHARE_MIN, .max = 1, .says = SHARE_OUTSIDE,
 	 .help = "and of its memory."},
 	{NULL},
 };
 
-const struct config_section config_job_section = {
-	.keys = job_keys,
-	.size = sizeof(struct config_job),
-};
+const struct config_section config_job_section = {job_keys, sizeof(struct config_job)};
 
 static const struct config_key sharing_keys[] = {
-	{CONFIG_UINT(struct config_sharing, jobs), .fallback = 1000, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .min = 2, .max = 1000000, .range = CONFIG_RANGE_TO,
+	{CONFIG_UINT(sharing, jobs), .fallback = 1000, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(2, 1000000),
 	 .help = "of the Lublin model, in a trial."},
-	{CONFIG_NUMBER(struct config_sharing, load), .zero = CONFIG_ZERO_IS_REFUSED, .max = 10,
-	 .range = CONFIG_RANGE_TO,
+	{CONFIG_NUMBER(sharing, load), .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(0, 10),
 	 .help = "offered load that they are scaled to; without it as drawn."},
-	{CONFIG_NUMBER(struct config_sharing, penalty_s), .fallback = 300, .zero = CONFIG_ZERO_IS_VALUE,
-	 .max = 1e6, .range = CONFIG_RANGE_TO,
+	{CONFIG_NUMBER(sharing, penalty_s), .fallback = 300, .zero = CONFIG_ZERO_IS_VALUE, CONFIG_TO(0, 1e6),
 	 .help = "of rescheduling."},
-	{CONFIG_FLAG(struct config_sharing, virtual_time_in_penalty),
-	 .help = "the virtual time of a job runs during the penalty; without it, it stands still, as "
-	 "in a pause."},
-	{CONFIG_UINT(struct config_sharing, memory_tenths), .fallback = 10, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .min = 2, .max = 10, .range = CONFIG_RANGE_TO,
+	{CONFIG_FLAG(sharing, virtual_time_in_penalty),
+	 .help = "the virtual time of a job runs during the penalty; without it, it stands still, as in a pause."},
+	{CONFIG_UINT(sharing, memory_tenths), .fallback = 10, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(2, 10),
 	 .help = "the most memory that a task of the model needs, in tenths of a host's."},
-	{CONFIG_UINT(struct config_sharing, week), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, .min = 1,
-	 .max = 10000, .range = CONFIG_RANGE_TO, .says = "# is above 10000; give @",
-	 .help = "of the trace, that trial 1 runs."},
-	{CONFIG_SECTIONS(struct config_sharing, list, config_job_section),
+	{CONFIG_UINT(sharing, week), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(1, 10000),
+	 .says = "# is above 10000; give @", .help = "of the trace, that trial 1 runs."},
+	{CONFIG_SECTIONS(sharing, list, config_job_section),
 	 .help = "jobs, the same in all trials, instead of the model's."},
 	{NULL},
 };
 
-const struct config_section config_sharing_section = {
-	.keys = sharing_keys,
-	.size = sizeof(struct config_sharing),
+const struct config_section config_sharing_section = {sharing_keys, sizeof(struct config_sharing),
 	.gone = "virtual_time_is_progress",
 	.advice = "leave it out where it is true, for virtual time stands still in the penalty by default; write "
-		  "virtual_time_in_penalty: true where it is false",
-};
+	"virtual_time_in_penalty: true where it is false"};
 
 /* Whether a listed job could run alone: each host takes as many of its VMs as need no more than it has. */
 static char *check_room(const struct config_cluster *cluster, const struct config_job *job,

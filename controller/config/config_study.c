@@ -8,24 +8,19 @@
 #define NODES_MAX 1000000
 
 static const struct config_key study_keys[] = {
-	{CONFIG_UINT(struct config_study, trials), .fallback = 48, .zero = CONFIG_ZERO_IS_REFUSED, .min = 1,
-	 .max = 1000000, .range = CONFIG_RANGE_MOST,
+	{CONFIG_UINT(study, trials), .fallback = 48, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_MOST(1, 1000000),
 	 .help = "workloads that are drawn."},
-	{CONFIG_TEXT(struct config_study, x),
-	 .help = "what the figures have on their x axis: policy, limit, leniency, drop, size; with serial "
-	 "burst, critical_mean_s, critical_utility, flags or utility; with sharing load or penalty_s; with "
-	 "pruning level, recency, defer_threshold or fairness. Default: what there are several of."},
-	{CONFIG_LIST(struct config_study, sizes, NUMBER), .least = 1, .max = 100, .above_min = true,
+	{CONFIG_TEXT(study, x), .help = "what the figures have on their x axis: policy, limit, leniency, drop, size; "
+	 "with serial burst, critical_mean_s, critical_utility, flags or utility; with sharing load or penalty_s; "
+	 "with pruning level, recency, defer_threshold or fairness. Default: what there are several of."},
+	{CONFIG_LIST(study, sizes, NUMBER), .least = 1, CONFIG_ABOVE(0, 100),
 	 .help = "shares of the nodes of every cluster; 1 without it."},
-	{CONFIG_LIST(struct config_study, values, TEXT), .least = 1,
+	{CONFIG_LIST(study, values, TEXT), .least = 1,
 	 .help = "of what is swept; needed where x is one of the last three groups. "},
 	{NULL},
 };
 
-const struct config_section config_study_section = {
-	.keys = study_keys,
-	.size = sizeof(struct config_study),
-};
+const struct config_section config_study_section = {study_keys, sizeof(struct config_study)};
 
 void config_study_fill_in(struct config *config)
 {
