@@ -53,31 +53,27 @@ struct config *config_load(const char *path, GError **error)
 	return config_load_served(path, NULL, error);
 }
 
+/* Exchanges the values of two variables of one type. */
+#define EXCHANGE(a, b) \
+	do { \
+		__typeof__(a) former = (a); \
+		(a) = (b); \
+		(b) = former; \
+	} while (0)
+
 static void exchange_overheads(struct config *config, struct config_measured *measured)
 {
-	struct config_overhead *overheads = config->overheads;
-	const uint32_t count = config->overheads_count;
-
-	config->overheads = measured->overheads;
-	config->overheads_count = measured->overheads_count;
-	measured->overheads = overheads;
-	measured->overheads_count = count;
+	EXCHANGE(config->overheads, measured->overheads);
+	EXCHANGE(config->overheads_count, measured->overheads_count);
 }
 
 /* What was measured changes places with what the configuration has. */
 static void exchange_measured(struct config *config, struct config_measured *measured)
 {
-	const struct config_measured before = {
-		.estimates = config->estimates,   .estimates_count = config->estimates_count,
-		.unmeasured = config->unmeasured, .unmeasured_count = config->unmeasured_count,
-		.overheads = measured->overheads, .overheads_count = measured->overheads_count,
-	};
-
-	config->estimates = measured->estimates;
-	config->estimates_count = measured->estimates_count;
-	config->unmeasured = measured->unmeasured;
-	config->unmeasured_count = measured->unmeasured_count;
-	*measured = before;
+	EXCHANGE(config->estimates, measured->estimates);
+	EXCHANGE(config->estimates_count, measured->estimates_count);
+	EXCHANGE(config->unmeasured, measured->unmeasured);
+	EXCHANGE(config->unmeasured_count, measured->unmeasured_count);
 	exchange_overheads(config, measured);
 }
 

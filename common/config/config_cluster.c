@@ -16,7 +16,7 @@ static const struct config_key preemption_keys[] = {
 	{NULL},
 };
 
-const struct config_section config_preemption_section = {preemption_keys, sizeof(struct config_preemption)};
+static const struct config_section config_preemption_section = {preemption_keys, sizeof(struct config_preemption)};
 
 static const struct config_key simulated_keys[] = {
 	{CONFIG_NUMBER(simulated, speed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_ABOVE(0, 1e6),
@@ -30,10 +30,10 @@ static const struct config_key simulated_keys[] = {
 	{NULL},
 };
 
-const struct config_section config_simulated_section = {simulated_keys, sizeof(struct config_simulated)};
+static const struct config_section config_simulated_section = {simulated_keys, sizeof(struct config_simulated)};
 
 static const struct config_key cluster_keys[] = {
-	{CONFIG_TEXT(cluster, name), .needed = true, .help = "a name, unlike those of the others."},
+	{CONFIG_TEXT(cluster, name), .needed = true, .once = true, .help = "a name, unlike those of the others."},
 	{CONFIG_UINT(cluster, nodes), .needed = true, CONFIG_TO(1, 65536), .says = "cluster '~' has # nodes; give @",
 	 .help = "VMs, spread over the hosts in blocks. A local scheduler serves 239 at the most; more can be "
 	 "simulated."},

@@ -58,15 +58,19 @@ static const struct config_key measured_keys[] = {
 
 const struct config_section config_measured_section = {measured_keys, sizeof(struct config_measured)};
 
-const struct config_estimate *config_estimate(const struct config *config, const char *type,
-					      const char *cluster)
+const struct config_estimate *config_estimate(const struct config *config, const char *type, const char *cluster)
 {
-	for (uint32_t i = 0; i < config->estimates_count; i++) {
-		const struct config_estimate *estimate = &config->estimates[i];
+	for (uint32_t i = 0; i < config->estimates_count; i++)
+		if (g_str_equal(config->estimates[i].type, type) && g_str_equal(config->estimates[i].cluster, cluster))
+			return &config->estimates[i];
+	return NULL;
+}
 
-		if (g_str_equal(estimate->type, type) && g_str_equal(estimate->cluster, cluster))
-			return estimate;
-	}
+const struct config_unmeasured *config_unmeasured(const struct config *config, const char *type, const char *cluster)
+{
+	for (uint32_t i = 0; i < config->unmeasured_count; i++)
+		if (g_str_equal(config->unmeasured[i].type, type) && g_str_equal(config->unmeasured[i].cluster, cluster))
+			return &config->unmeasured[i];
 	return NULL;
 }
 
@@ -104,18 +108,6 @@ bool config_expectation(const struct config *config, const struct config_type *t
 	*ret_etc_s = type->time_s;
 	*ret_eec_j = type->time_s * config_type_cores(type, cluster) * core_w(config, cluster);
 	return true;
-}
-
-const struct config_unmeasured *config_unmeasured(const struct config *config, const char *type,
-						  const char *cluster)
-{
-	for (uint32_t i = 0; i < config->unmeasured_count; i++) {
-		const struct config_unmeasured *entry = &config->unmeasured[i];
-
-		if (g_str_equal(entry->type, type) && g_str_equal(entry->cluster, cluster))
-			return entry;
-	}
-	return NULL;
 }
 
 bool config_is_hole(const struct config *config, const struct config_type *type,

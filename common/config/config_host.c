@@ -47,22 +47,6 @@ static char *check_uri(const char *key, const char *uri)
 	return NULL;
 }
 
-/*
- * Another host reaches it by this URI, which therefore names the host. Blades of a lab speak to
- * each other in the clear, on a network that is nowhere but in this machine.
- */
-static char *check_peer_uri(const char *uri, bool lab)
-{
-	char *wrong = lab ? NULL : check_uri("peer_uri", uri);
-	g_autoptr(GUri) parts = wrong ? NULL : g_uri_parse(uri, G_URI_FLAGS_NONE, NULL);
-
-	if (parts && !(g_uri_get_host(parts) && *g_uri_get_host(parts)))
-		return g_strdup_printf("peer_uri: '%s' names no host, so other hosts cannot use "
-				       "it; write e.g. qemu+tls://HOST/system",
-				       uri);
-	return wrong;
-}
-
 /* As the kernel takes them for interfaces. */
 static bool is_bridge_name(const char *name)
 {
@@ -79,10 +63,16 @@ static bool is_bridge_name(const char *name)
 
 char *config_host_check(const struct config_host *host)
 {
+	g_autoptr(GUri) peer = host->peer_uri ? g_uri_parse(host->peer_uri, G_URI_FLAGS_NONE, NULL) : NULL;
 	char *wrong = host->uri ? check_uri("uri", host->uri) : NULL;
 
-	if (!wrong && host->peer_uri)
-		wrong = check_peer_uri(host->peer_uri, host->blade != NULL);
+	/* Blades of a lab speak to each other in the clear, on a network that is nowhere but in this machine. */
+	if (!wrong && host->peer_uri && !host->blade)
+		wrong = check_uri("peer_uri", host->peer_uri);
+	/* Another host reaches it by this URI, which therefore names the host. */
+	if (!wrong && peer && !(g_uri_get_host(peer) && *g_uri_get_host(peer)))
+		wrong = g_strdup_printf("peer_uri: '%s' names no host, so other hosts cannot use it; write e.g. "
+					"qemu+tls://HOST/system", host->peer_uri);
 	if (wrong || is_bridge_name(host->bridge))
 		return wrong;
 	return g_strdup_printf("bridge: '%s' cannot be the name of a bridge; give 1 to %d "

@@ -38,6 +38,17 @@ double config_key_number(const struct config_key *key, enum config_kind kind, co
 	return number;
 }
 
+bool config_key_is_absent(const struct config_key *key, const void *data)
+{
+	const void *place = (const char *)data + key->offset;
+
+	if (key->needed)
+		return false;
+	if (key->kind >= CONFIG_KIND_TEXT)
+		return !*(void *const *)place;
+	return key->zero != CONFIG_ZERO_IS_VALUE && fpclassify(config_key_number(key, key->kind, place)) == FP_ZERO;
+}
+
 /* The shorter one of 1e+06 and 1000000. */
 static char *bound_text(double value)
 {
@@ -201,6 +212,8 @@ static char *check_number(const struct config_key *key, enum config_kind kind, c
 
 static char *check_list(const struct config_key *key, const char *path, const void *entries, uint32_t count)
 {
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	const struct config_key *first = key->section ? key->section->keys : NULL;
 	char *wrong = NULL;
 
 	if (key->most > 0 && count > key->most)
@@ -213,6 +226,9 @@ static char *check_list(const struct config_key *key, const char *path, const vo
 			wrong = config_section_check(key->section, below, entry);
 		else if (key->entry < CONFIG_KIND_FLAG)
 			wrong = check_number(key, key->entry, below, entry, NULL);
+		if (!wrong && first && first->once && !g_hash_table_add(seen, *(char **)((char *)entry + first->offset)))
+			wrong = g_strdup_printf("%s.%s: '%s' appears twice", below, first->name,
+						*(char *const *)((const char *)entry + first->offset));
 	}
 	return wrong;
 }

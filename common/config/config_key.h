@@ -52,6 +52,7 @@ struct config_key {
 	size_t offset;         /* of the field in the section's structure */
 	size_t size;           /* of the field; of a list the size of an entry */
 	size_t count_offset;   /* of a list's count */
+	bool once;             /* of the first key of a list's entries: no two have the same text */
 	double fallback;       /* default of a number, flag or word where the key is absent */
 	const char *fallback_text; /* default of a text */
 	enum config_zero zero;
@@ -62,6 +63,9 @@ struct config_key {
 	/* What an error says instead: `#` is the number, `@` the range, `~` the text of the section's first key. */
 	const char *says;
 	const char *const *words; /* NULL-terminated */
+	/* In a section whose first key is a word: the words with which this key is taken, as bits; 0: with any. */
+	unsigned takers;
+	const char *cure;         /* what to do where it is missing with one of them; NULL: it may be */
 	/* Of a section, or of each entry of a list of sections; NULL: not served here, so that it is not read. */
 	const struct config_section *section;
 };
@@ -104,6 +108,9 @@ const struct config_key *config_key_find(const struct config_section *section, c
 /* The kind's name in the manual page, such as "whole number". */
 const char *config_kind_name(enum config_kind kind);
 
+/* Whether the field of `key` in `data` is as if the file did not have the key; a key that is needed never is. */
+bool config_key_is_absent(const struct config_key *key, const void *data);
+
 /* The value of a number, flag or word at `place`, which is the field of `key` or an entry of it. */
 double config_key_number(const struct config_key *key, enum config_kind kind, const void *place);
 
@@ -129,8 +136,8 @@ void config_section_clear(const struct config_section *section, void *data);
 void config_section_free(const struct config_section *section, void *data);
 
 /*
- * Whether every number of `data` and below is in its range, and no list longer than it may be; `path` is that of the
- * section, "" for the file. Returns NULL, or the first "KEY.PATH: what is wrong" (the caller frees). An optional number
+ * Whether every number of `data` and below is in its range, no list longer than it may be, and no text there twice that
+ * may be there `once`; `path` is that of the section, "" for the file. Returns NULL, or the first "KEY.PATH: what is wrong" (the caller frees). An optional number
  * of 0 that is the same as an absent one passes.
  */
 char *config_section_check(const struct config_section *section, const char *path, const void *data);

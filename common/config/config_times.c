@@ -17,12 +17,6 @@ struct rate {
 	double etc_s;
 };
 
-/* Tasks of `width` VMs that a cluster runs at the same time. */
-static double slots(const struct config_cluster *cluster, double width, double cpu_need)
-{
-	return cluster->shared ? cluster->hosts_count / (width * cpu_need) : cluster->nodes / width;
-}
-
 /* Means over the types that arrive and have an estimate on the cluster, weighted by their shares. */
 static struct rate cluster_rate(const struct config *config, const struct config_cluster *cluster)
 {
@@ -47,8 +41,10 @@ static struct rate cluster_rate(const struct config *config, const struct config
 	}
 	if (!(etc_s > 0))
 		return (struct rate){ 0 };
+	width /= share; /* tasks that the cluster runs at the same time are so many VMs wide */
 	return (struct rate){
-		.tasks_per_s = slots(cluster, width / share, cpu_need / share) / (etc_s / share),
+		.tasks_per_s = (cluster->shared ? cluster->hosts_count / (width * (cpu_need / share))
+						: cluster->nodes / width) / (etc_s / share),
 		.etc_s = etc_s / share,
 	};
 }
@@ -109,37 +105,32 @@ void config_times_derive(struct config *config)
 		experiment->duration_s = three_digits(experiment->duration * workload->duration_s);
 }
 
-/* A time given in seconds, or as a multiple. */
-static char *check_either(const char *seconds_key, double seconds, const char *multiple_key,
-			  double multiple)
-{
-	if (seconds > 0 || multiple > 0)
-		return NULL;
-	return g_strdup_printf("%s: missing; give it in seconds, or give %s", seconds_key, multiple_key);
-}
-
 char *config_times_check(const struct config *config)
 {
 	const struct config_workload *workload = config->workload;
 	const struct config_experiment *experiment = config->experiment;
-	char *wrong = check_either("workload.arrival_mean_s", workload->arrival_mean_s,
-				   "workload.load", workload->load);
+	const struct {
+		const char *key;
+		double seconds;
+		const char *multiple_key;
+		double multiple;
+	} times[] = {
+		{"workload.arrival_mean_s", workload->arrival_mean_s, "workload.load", workload->load},
+		{"workload.duration_s", workload->duration_s, "workload.tasks", workload->tasks},
+		{"experiment.mapping_interval_s", experiment->mapping_interval_s, "experiment.mapping_interval",
+		 experiment->mapping_interval},
+		{"experiment.duration_s", experiment->duration_s, "experiment.duration", experiment->duration},
+	};
 
-	if (!wrong)
-		wrong = check_either("workload.duration_s", workload->duration_s, "workload.tasks",
-				     workload->tasks);
-	if (!wrong)
-		wrong = check_either("experiment.mapping_interval_s", experiment->mapping_interval_s,
-				     "experiment.mapping_interval", experiment->mapping_interval);
-	if (!wrong)
-		wrong = check_either("experiment.duration_s", experiment->duration_s,
-				     "experiment.duration", experiment->duration);
-	if (!wrong && (workload->load > 0) != (workload->tasks > 0))
-		wrong = g_strdup_printf("workload.%s: goes with %s; give both, or arrival_mean_s and duration_s",
-					workload->load > 0 ? "load" : "tasks",
-					workload->load > 0 ? "tasks" : "load");
-	if (!wrong && config->is_drawn && config_times_follow(config))
-		wrong = g_strdup("workload.load: an environment has times of its own; leave out load, "
-				 "experiment.mapping_interval and experiment.duration");
-	return wrong;
+	for (gsize i = 0; i < G_N_ELEMENTS(times); i++)
+		if (!(times[i].seconds > 0) && !(times[i].multiple > 0))
+			return g_strdup_printf("%s: missing; give it in seconds, or give %s", times[i].key,
+					       times[i].multiple_key);
+	if ((workload->load > 0) != (workload->tasks > 0))
+		return g_strdup_printf("workload.%s: goes with %s; give both, or arrival_mean_s and duration_s",
+				       workload->load > 0 ? "load" : "tasks", workload->load > 0 ? "tasks" : "load");
+	if (config->is_drawn && config_times_follow(config))
+		return g_strdup("workload.load: an environment has times of its own; leave out load, "
+				"experiment.mapping_interval and experiment.duration");
+	return NULL;
 }

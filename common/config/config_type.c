@@ -5,7 +5,7 @@
 #include "common/config/config_parts.h"
 
 static const struct config_key type_keys[] = {
-	{CONFIG_TEXT(type, name), .needed = true, .help = "a name, unlike those of the others."},
+	{CONFIG_TEXT(type, name), .needed = true, .once = true, .help = "a name, unlike those of the others."},
 	{CONFIG_TEXT(type, benchmark), .needed = true,
 	 .help = "cg, ep, is, is_cg or mg; or script: what people bring along."},
 	{.name = "class", .offset = offsetof(struct config_type, class_), .size = sizeof(char *),

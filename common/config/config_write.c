@@ -63,15 +63,6 @@ static void write_scalar(GString *out, const struct config_key *key, enum config
 	}
 }
 
-static bool is_absent(const struct config_key *key, const char *place)
-{
-	if (key->needed)
-		return false;
-	if (key->kind >= CONFIG_KIND_TEXT)
-		return !*(void *const *)place;
-	return key->zero != CONFIG_ZERO_IS_VALUE && fpclassify(config_key_number(key, key->kind, place)) == FP_ZERO;
-}
-
 static void write_list(GString *out, const struct config_key *key, const char *entries, uint32_t count,
 		       unsigned indent)
 {
@@ -120,7 +111,7 @@ static void write_section(GString *out, const struct config_section *section, co
 	bool first = true;
 
 	for (const struct config_key *key = section->keys; key->name; key++) {
-		if (is_absent(key, data + key->offset))
+		if (config_key_is_absent(key, data))
 			continue;
 		g_string_append_printf(out, "%*s", (int)(first && in_list ? indent - 2 : indent), "");
 		if (first && in_list)

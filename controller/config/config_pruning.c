@@ -28,7 +28,7 @@ static const struct config_key pet_entry_keys[] = {
 	{NULL},
 };
 
-const struct config_section config_pet_entry_section = {pet_entry_keys, sizeof(struct config_pet_entry),
+static const struct config_section config_pet_entry_section = {pet_entry_keys, sizeof(struct config_pet_entry),
 	"Times of one type on one machine: samples, or masses."};
 
 static const struct config_key pruning_task_keys[] = {
@@ -38,7 +38,7 @@ static const struct config_key pruning_task_keys[] = {
 	{NULL},
 };
 
-const struct config_section config_pruning_task_section = {pruning_task_keys, sizeof(struct config_pruning_task)};
+static const struct config_section config_pruning_task_section = {pruning_task_keys, sizeof(struct config_pruning_task)};
 
 static const struct config_key pruning_keys[] = {
 	{CONFIG_NUMBER(pruning, level), .fallback = 34000, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_ABOVE(0, 1e9),

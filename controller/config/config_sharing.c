@@ -24,7 +24,7 @@ static const struct config_key job_keys[] = {
 	{NULL},
 };
 
-const struct config_section config_job_section = {job_keys, sizeof(struct config_job)};
+static const struct config_section config_job_section = {job_keys, sizeof(struct config_job)};
 
 static const struct config_key sharing_keys[] = {
 	{CONFIG_UINT(sharing, jobs), .fallback = 1000, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(2, 1000000),
