@@ -53,27 +53,19 @@ struct config *config_load(const char *path, GError **error)
 	return config_load_served(path, NULL, error);
 }
 
-/* Exchanges the values of two variables of one type. */
-#define EXCHANGE(a, b) \
-	do { \
-		__typeof__(a) former = (a); \
-		(a) = (b); \
-		(b) = former; \
-	} while (0)
-
 static void exchange_overheads(struct config *config, struct config_measured *measured)
 {
-	EXCHANGE(config->overheads, measured->overheads);
-	EXCHANGE(config->overheads_count, measured->overheads_count);
+	CONFIG_EXCHANGE(config->overheads, measured->overheads);
+	CONFIG_EXCHANGE(config->overheads_count, measured->overheads_count);
 }
 
 /* What was measured changes places with what the configuration has. */
 static void exchange_measured(struct config *config, struct config_measured *measured)
 {
-	EXCHANGE(config->estimates, measured->estimates);
-	EXCHANGE(config->estimates_count, measured->estimates_count);
-	EXCHANGE(config->unmeasured, measured->unmeasured);
-	EXCHANGE(config->unmeasured_count, measured->unmeasured_count);
+	CONFIG_EXCHANGE(config->estimates, measured->estimates);
+	CONFIG_EXCHANGE(config->estimates_count, measured->estimates_count);
+	CONFIG_EXCHANGE(config->unmeasured, measured->unmeasured);
+	CONFIG_EXCHANGE(config->unmeasured_count, measured->unmeasured_count);
 	exchange_overheads(config, measured);
 }
 

@@ -85,32 +85,22 @@ uint32_t config_cluster_places(const struct config_cluster *cluster)
 	return cluster->nodes / MAX(cluster->hosts_count, 1);
 }
 
-static void fill_in_simulated(struct config_cluster *cluster)
+void config_cluster_fill_in(struct config_cluster *cluster)
 {
-	if (cluster->hosts_count == 0) {
+	if (cluster->simulated && cluster->hosts_count == 0) {
 		cluster->hosts = config_section_new(&config_host_section);
 		cluster->hosts_count = 1;
 	}
 	for (uint32_t h = 0; h < cluster->hosts_count; h++) {
 		struct config_host *host = &cluster->hosts[h];
 
-		if (host->meter)
-			continue;
-		host->meter = config_section_new(&config_meter_section);
-		host->meter->kind = CONFIG_METER_SIMULATED;
-	}
-}
-
-void config_cluster_fill_in(struct config_cluster *cluster)
-{
-	if (cluster->simulated)
-		fill_in_simulated(cluster);
-	for (uint32_t h = 0; h < cluster->hosts_count; h++) {
-		struct config_host *host = &cluster->hosts[h];
-
 		if (!host->name)
 			host->name = host->blade ? g_strdup(host->blade)
 						 : g_strdup_printf("%s-%u", cluster->name, h + 1);
+		if (cluster->simulated && !host->meter) {
+			host->meter = config_section_new(&config_meter_section);
+			host->meter->kind = CONFIG_METER_SIMULATED;
+		}
 		if (host->meter)
 			config_meter_fill_in(host->meter);
 	}
@@ -140,29 +130,23 @@ char *config_cluster_check_served(const struct config *config, uint32_t index)
 char *config_cluster_check_simulated(const struct config_cluster *cluster)
 {
 	if (cluster->local_scheduler)
-		return g_strdup("local_scheduler: a local scheduler that runs already says itself whether it "
-				"simulates; leave out simulated");
+		return g_strdup("local_scheduler: a local scheduler that runs already says itself whether it simulates; "
+				"leave out simulated");
 	if (cluster->shared)
-		return g_strdup("shared: hosts of a simulated cluster cannot be shared; leave one "
-				"of the two out");
+		return g_strdup("shared: hosts of a simulated cluster cannot be shared; leave one of the two out");
 	if (cluster->migration_tls)
-		return g_strdup("migration_tls: a simulated cluster has no VMs that are moved; leave one "
-				"of the two out");
+		return g_strdup("migration_tls: a simulated cluster has no VMs that are moved; leave one of the two out");
 	if (cluster->max_mhz > 0 || cluster->max_cstate)
-		return g_strdup("simulated: tasks take what the estimates say, so caps cap nothing; "
-				"leave out max_mhz and max_cstate");
+		return g_strdup("simulated: tasks take what the estimates say, so caps cap nothing; leave out max_mhz "
+				"and max_cstate");
 	for (uint32_t h = 0; h < cluster->hosts_count; h++) {
 		const struct config_host *host = &cluster->hosts[h];
 
 		if (host->uri || host->blade)
-			return g_strdup_printf("hosts[%u]: a simulated cluster reaches no hosts; "
-					       "leave out uri and blade",
-					       h);
-		if (host->meter->kind != CONFIG_METER_SIMULATED &&
-		    host->meter->kind != CONFIG_METER_NONE)
-			return g_strdup_printf("hosts[%u].meter.kind: a host of a simulated "
-					       "cluster has a simulated meter, or none",
-					       h);
+			return g_strdup_printf("hosts[%u]: a simulated cluster reaches no hosts; leave out uri and blade", h);
+		if (host->meter->kind != CONFIG_METER_SIMULATED && host->meter->kind != CONFIG_METER_NONE)
+			return g_strdup_printf("hosts[%u].meter.kind: a host of a simulated cluster has a simulated "
+					       "meter, or none", h);
 	}
 	return NULL;
 }

@@ -102,6 +102,14 @@ struct config_section {
 #define CONFIG_MOST(low, high) .min = (low), .max = (high), .range = CONFIG_RANGE_MOST
 #define CONFIG_ABOVE(low, high) .min = (low), .max = (high), .above_min = true
 
+/* Exchanges the values of two variables of one type. */
+#define CONFIG_EXCHANGE(a, b) \
+	do { \
+		__typeof__(a) former = (a); \
+		(a) = (b); \
+		(b) = former; \
+	} while (0)
+
 /* The row in `section` that has that name or had it in the version before, or NULL. */
 const struct config_key *config_key_find(const struct config_section *section, const char *name);
 

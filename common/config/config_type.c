@@ -62,22 +62,15 @@ uint32_t config_type_cores(const struct config_type *type, const struct config_c
 	return type->nodes > 0 ? type->nodes * cluster->cores : type->cores;
 }
 
-/* Whether shared hosts are enough for VMs of the type, alone there with all that they need. */
-static bool has_hosts(const struct config_cluster *cluster, const struct config_type *type,
-		      uint32_t vms)
-{
-	const double need = type->cpu_need > 0 ? type->cpu_need : 1;
-	const uint32_t each = MIN((uint32_t)(1 / need + 1e-9), config_cluster_places(cluster));
-
-	return vms <= (uint64_t)each * cluster->hosts_count;
-}
-
 bool config_type_fits(const struct config_type *type, const struct config_cluster *cluster)
 {
-	uint32_t nodes = config_type_nodes(type, cluster);
+	const uint32_t nodes = config_type_nodes(type, cluster);
+	const double need = type->cpu_need > 0 ? type->cpu_need : 1;
+	/* VMs of the type on each host that is shared, alone there with all that they need. */
+	const uint32_t each = (uint32_t)fmin(1 / need + 1e-9, config_cluster_places(cluster));
 
 	return nodes <= cluster->nodes && config_type_cores(type, cluster) <= BENCHMARK_RANKS_MAX &&
-	       (!cluster->shared || has_hosts(cluster, type, nodes)) &&
+	       (!cluster->shared || nodes <= (uint64_t)each * cluster->hosts_count) &&
 	       type->memory_mib <= nodes * (cluster->memory_mib + cluster->swap_mib);
 }
 
@@ -86,24 +79,12 @@ bool config_type_is_script(const struct config_type *type)
 	return type->benchmark && benchmark_is_script(type->benchmark);
 }
 
-static bool can_expand(const struct config *config, const struct config_type *type)
-{
-	return config_type_is_script(type) && type->nodes > 0 && type->nodes_max >= type->nodes &&
-	       type->nodes_max <= BENCHMARK_RANKS_MAX &&
-	       config->types_count + type->nodes_max - type->nodes <= CONFIG_TYPES_MAX;
-}
-
-static char *name_of(const struct config_type *range, uint32_t nodes)
-{
-	return g_strdup_printf("%s.%u", range->name, nodes);
-}
-
 /* Memory is in proportion; more than there is on any machine is refused later, whatever the number. */
 static struct config_type with_nodes(const struct config_type *range, uint32_t nodes)
 {
 	struct config_type type = *range;
 
-	type.name = name_of(range, nodes);
+	type.name = g_strdup_printf("%s.%u", range->name, nodes);
 	type.benchmark = g_strdup(range->benchmark);
 	type.class_ = g_strdup(range->class_);
 	type.nodes = nodes;
@@ -112,26 +93,23 @@ static struct config_type with_nodes(const struct config_type *range, uint32_t n
 	return type;
 }
 
-static void expand(struct config *config, uint32_t index)
-{
-	const struct config_type range = config->types[index];
-	char *name = name_of(&range, range.nodes);
-
-	config->types = g_renew(struct config_type, config->types,
-				config->types_count + range.nodes_max - range.nodes);
-	for (uint32_t nodes = range.nodes + 1; nodes <= range.nodes_max; nodes++)
-		config->types[config->types_count++] = with_nodes(&range, nodes);
-	g_free(range.name);
-	config->types[index].name = name;
-	config->types[index].nodes_max = 0;
-}
-
 void config_expand_types(struct config *config)
 {
 	const uint32_t count = config->types_count;
 
-	for (uint32_t i = 0; i < count; i++)
-		if (can_expand(config, &config->types[i]))
-			expand(config, i);
-}
+	for (uint32_t i = 0; i < count; i++) {
+		struct config_type range = config->types[i];
 
+		if (!config_type_is_script(&range) || range.nodes == 0 || range.nodes_max < range.nodes ||
+		    range.nodes_max > BENCHMARK_RANKS_MAX ||
+		    config->types_count + range.nodes_max - range.nodes > CONFIG_TYPES_MAX)
+			continue;
+		config->types = g_renew(struct config_type, config->types,
+					config->types_count + range.nodes_max - range.nodes);
+		config->types[i].name = g_strdup_printf("%s.%u", range.name, range.nodes);
+		config->types[i].nodes_max = 0;
+		for (uint32_t nodes = range.nodes + 1; nodes <= range.nodes_max; nodes++)
+			config->types[config->types_count++] = with_nodes(&range, nodes);
+		g_free(range.name);
+	}
+}

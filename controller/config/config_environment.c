@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/config/config_environment.h"
 
+#include "common/duplicates.h"
+
 #define TASKS_MAX 1e7
 #define LEAD_S (4.0 * 3600)
 
@@ -86,55 +88,40 @@ bool config_environment_fill_in(struct config *config, const char *path, GHashTa
 static char *check_special(const struct config *config)
 {
 	const struct config_environment *environment = config_environment(config);
+	const uint32_t twice = duplicate_name((const char *const *)environment->special, environment->special_count);
 
-	for (uint32_t i = 0; i < environment->special_count; i++) {
+	for (uint32_t i = 0; i < environment->special_count; i++)
 		if (!config_cluster_find(config, environment->special[i]))
-			return g_strdup_printf("environment.special[%u]: no cluster '%s' in "
-					       "clusters",
-					       i, environment->special[i]);
-		for (uint32_t j = 0; j < i; j++)
-			if (g_str_equal(environment->special[i], environment->special[j]))
-				return g_strdup_printf("environment.special[%u]: '%s' appears twice",
-						       i, environment->special[i]);
-	}
+			return g_strdup_printf("environment.special[%u]: no cluster '%s' in clusters", i,
+					       environment->special[i]);
+	if (twice < environment->special_count)
+		return g_strdup_printf("environment.special[%u]: '%s' appears twice", twice, environment->special[twice]);
 	if (environment->special_count >= config->clusters_count)
 		return g_strdup("environment.special: leave at least one general cluster");
 	return NULL;
 }
 
+/* Times, and tasks in all: what takes memory and time. */
 static char *check_times(const struct config *config)
 {
 	const struct config_environment *environment = config_environment(config);
 	const struct config_experiment *experiment = config->experiment;
 	const double events = environment->lead_s / experiment->mapping_interval_s;
+	const bool drawn = !environment->trace && !environment->sharing && !environment->pruning;
+	const double tasks = drawn ? environment->tasks_per_day * experiment->duration_s / 86400 : 0;
 
 	if (!environment->trace && environment->tasks_per_day == 0)
 		return g_strdup("environment.tasks_per_day: 0 is outside (0, 1000000]");
-	if (!(environment->lead_s >= 0 && environment->lead_s < experiment->duration_s) ||
-	    events != floor(events))
-		return g_strdup_printf("environment.lead_s: %g s must be shorter than "
-				       "experiment.duration_s and a multiple of mapping_interval_s",
-				       environment->lead_s);
+	if (!(environment->lead_s >= 0 && environment->lead_s < experiment->duration_s) || events != floor(events))
+		return g_strdup_printf("environment.lead_s: %g s must be shorter than experiment.duration_s and a "
+				       "multiple of mapping_interval_s", environment->lead_s);
 	if (!(experiment->budget_j > 0))
-		return g_strdup_printf("experiment.budget_j: %g is not a positive number; an "
-				       "environment needs one",
+		return g_strdup_printf("experiment.budget_j: %g is not a positive number; an environment needs one",
 				       experiment->budget_j);
-	return NULL;
-}
-
-/* Tasks in all: what takes memory and time. */
-static char *check_tasks(const struct config *config)
-{
-	const struct config_environment *environment = config_environment(config);
-	const bool drawn = !environment->trace && !environment->sharing && !environment->pruning;
-	const double tasks =
-		drawn ? environment->tasks_per_day * config->experiment->duration_s / 86400 : 0;
-
 	if (tasks <= TASKS_MAX || !isfinite(tasks))
 		return NULL;
-	return g_strdup_printf("environment.tasks_per_day: %g tasks in all are more than "
-			       "%.0f; lower it, or experiment.duration_s",
-			       tasks, TASKS_MAX);
+	return g_strdup_printf("environment.tasks_per_day: %g tasks in all are more than %.0f; lower it, or "
+			       "experiment.duration_s", tasks, TASKS_MAX);
 }
 
 char *config_environment_check(const struct config *config)
@@ -143,8 +130,7 @@ char *config_environment_check(const struct config *config)
 	char *wrong;
 
 	if (!environment->pruning && (config->types_count > 0 || config->estimates_count > 0))
-		return g_strdup("types: an environment draws its own; leave types and estimates "
-				"empty");
+		return g_strdup("types: an environment draws its own; leave types and estimates empty");
 	wrong = check_special(config);
 	if (!wrong && environment->pruning)
 		wrong = config_pruning_check(config);
@@ -152,7 +138,5 @@ char *config_environment_check(const struct config *config)
 		wrong = config_sharing_check(config);
 	else if (!wrong && environment->serial)
 		wrong = config_serial_check(config);
-	if (!wrong)
-		wrong = check_times(config);
-	return wrong ? wrong : check_tasks(config);
+	return wrong ?: check_times(config);
 }

@@ -103,17 +103,6 @@ static const struct config_key pet_file_keys[] = {
 /* A file of execution times alone, which is read into the section's own structure. */
 static const struct config_section pet_file_section = {pet_file_keys, sizeof(struct config_pruning)};
 
-static char *check_masses(const char *key, uint32_t i, const struct config_pet_entry *entry)
-{
-	double sum = 0;
-
-	for (uint32_t k = 0; k < entry->masses_count; k++)
-		sum += entry->masses[k];
-	if (fabs(sum - 1) <= MASS_SLACK)
-		return NULL;
-	return g_strdup_printf("%s[%u].masses: they sum to %.9g, not to 1", key, i, sum);
-}
-
 /* The entry of a type on a machine (NULL: on any), of the first `count`; `count`: there is none. */
 static uint32_t find_entry(const struct config_pet_entry *entries, uint32_t count, const char *type,
 			   const char *machine)
@@ -130,42 +119,28 @@ static char *check_entry(const struct config *config, const char *key,
 			 const struct config_pet_entry *entries, uint32_t i)
 {
 	const struct config_pet_entry *entry = &entries[i];
+	double sum = 0;
 
 	if (config->types_count > 0 && !config_type_find(config, entry->type))
 		return g_strdup_printf("%s[%u].type: no type '%s' in types", key, i, entry->type);
 	if (!config_cluster_find(config, entry->machine))
-		return g_strdup_printf("%s[%u].machine: no cluster '%s' in clusters", key, i,
-				       entry->machine);
+		return g_strdup_printf("%s[%u].machine: no cluster '%s' in clusters", key, i, entry->machine);
 	if (find_entry(entries, i, entry->type, entry->machine) < i)
-		return g_strdup_printf("%s[%u]: type '%s' on machine '%s' appears twice", key, i,
-				       entry->type, entry->machine);
+		return g_strdup_printf("%s[%u]: type '%s' on machine '%s' appears twice", key, i, entry->type,
+				       entry->machine);
 	if (entry->samples_count == 0 && entry->masses_count == 0)
-		return g_strdup_printf("%s[%u]: type '%s' on machine '%s' has no samples; give samples "
-				       "or masses",
-				       key, i, entry->type, entry->machine);
+		return g_strdup_printf("%s[%u]: type '%s' on machine '%s' has no samples; give samples or masses", key,
+				       i, entry->type, entry->machine);
 	if (entry->samples_count > 0 && entry->masses_count > 0)
 		return g_strdup_printf("%s[%u]: give samples or masses, not both", key, i);
-	return entry->samples_count > 0 ? NULL : check_masses(key, i, entry);
-}
-
-/* Every type, those of the entries and the configured ones, runs on every machine. */
-static char *check_complete(const struct config *config, const char *key,
-			    const struct config_pet_entry *entries, uint32_t count)
-{
-	for (uint32_t i = 0; i < count + config->types_count; i++) {
-		const char *type = i < count ? entries[i].type : config->types[i - count].name;
-
-		if (i < count && find_entry(entries, i, type, NULL) < i)
-			continue;
-		for (uint32_t c = 0; c < config->clusters_count; c++)
-			if (find_entry(entries, count, type, config->clusters[c].name) == count)
-				return g_strdup_printf("%s: type '%s' has no execution times on "
-						       "machine '%s'",
-						       key, type, config->clusters[c].name);
-	}
+	for (uint32_t k = 0; k < entry->masses_count; k++)
+		sum += entry->masses[k];
+	if (entry->masses_count > 0 && !(fabs(sum - 1) <= MASS_SLACK))
+		return g_strdup_printf("%s[%u].masses: they sum to %.9g, not to 1", key, i, sum);
 	return NULL;
 }
 
+/* Each entry, and whether every type, those of the entries and the configured ones, runs on every machine. */
 static char *check_entries(const struct config *config, const char *key,
 			   const struct config_pet_entry *entries, uint32_t count)
 {
@@ -173,7 +148,17 @@ static char *check_entries(const struct config *config, const char *key,
 
 	for (uint32_t i = 0; !wrong && i < count; i++)
 		wrong = check_entry(config, key, entries, i);
-	return wrong ? wrong : check_complete(config, key, entries, count);
+	for (uint32_t i = 0; !wrong && i < count + config->types_count; i++) {
+		const char *type = i < count ? entries[i].type : config->types[i - count].name;
+
+		if (i < count && find_entry(entries, i, type, NULL) < i)
+			continue;
+		for (uint32_t c = 0; !wrong && c < config->clusters_count; c++)
+			if (find_entry(entries, count, type, config->clusters[c].name) == count)
+				wrong = g_strdup_printf("%s: type '%s' has no execution times on machine '%s'", key, type,
+							config->clusters[c].name);
+	}
+	return wrong;
 }
 
 bool config_wants_pet(const struct config *config)
@@ -193,10 +178,8 @@ static bool is_type(const struct config *config, const char *name)
 
 	if (config->types_count > 0)
 		return config_type_find(config, name) != NULL;
-
-	for (uint32_t i = 0; i < pruning->entries_count; i++)
-		if (g_str_equal(pruning->entries[i].type, name))
-			return true;
+	if (find_entry(pruning->entries, pruning->entries_count, name, NULL) < pruning->entries_count)
+		return true;
 	return pruning->entries_count == 0 && name[0] == 't' && name[1] != '0' &&
 	       read_number_unsigned(name + 1, 1, SEED_TYPES, &number);
 }
@@ -208,101 +191,68 @@ static char *check_task(const struct config *config, uint32_t i)
 	const double before_s = i > 0 ? pruning->list[i - 1].arrival_s : 0;
 
 	if (!is_type(config, task->type))
-		return g_strdup_printf("environment.pruning.list[%u].type: no type '%s' in the "
-				       "execution times",
-				       i, task->type);
+		return g_strdup_printf("environment.pruning.list[%u].type: no type '%s' in the execution times", i,
+				       task->type);
 	if (!(task->arrival_s >= before_s && task->arrival_s <= TIME_MAX_S))
-		return g_strdup_printf("environment.pruning.list[%u].arrival_s: %g is below 0 or before "
-				       "the task above it; sort by arrival",
-				       i, task->arrival_s);
+		return g_strdup_printf("environment.pruning.list[%u].arrival_s: %g is below 0 or before the task above "
+				       "it; sort by arrival", i, task->arrival_s);
 	if (!(task->deadline_s > task->arrival_s && task->deadline_s <= TIME_MAX_S))
-		return g_strdup_printf("environment.pruning.list[%u].deadline_s: %g is not after the "
-				       "arrival at %g, or later than %g",
-				       i, task->deadline_s, task->arrival_s, TIME_MAX_S);
+		return g_strdup_printf("environment.pruning.list[%u].deadline_s: %g is not after the arrival at %g, or "
+				       "later than %g", i, task->deadline_s, task->arrival_s, TIME_MAX_S);
 	return NULL;
-}
-
-static char *check_prices(const struct config *config)
-{
-	const struct config_pruning *pruning = config_environment(config)->pruning;
-
-	if (pruning->prices_count > 0 && pruning->prices_count != config->clusters_count)
-		return g_strdup_printf("environment.pruning.prices: %u for %u clusters; give one for "
-				       "each, or none",
-				       pruning->prices_count, config->clusters_count);
-	return NULL;
-}
-
-static bool can_be_measured(const struct config *config)
-{
-	for (uint32_t c = 0; c < config->clusters_count; c++)
-		if (config->clusters[c].hosts_count == 0 && !config->clusters[c].local_scheduler)
-			return false;
-	return true;
 }
 
 /* Machines: one task at a time on each. */
 static char *check_machines(const struct config *config)
 {
 	const struct config_pruning *pruning = config_environment(config)->pruning;
+	bool measurable = true;
 
-	if (config_wants_pet(config) && !can_be_measured(config))
-		return g_strdup("environment.pruning.pet: none, but types are given; give their "
-				"execution times on the clusters, or all clusters hosts to measure "
-				"them on");
-	if (pruning->entries_count == 0 && config->types_count == 0 &&
-	    config->clusters_count != SEED_MACHINES)
-		return g_strdup_printf("clusters: %u, but the drawn execution times are those of %d "
-				       "machines; give as many, or environment.pruning.pet",
-				       config->clusters_count, SEED_MACHINES);
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		measurable &= config->clusters[c].hosts_count > 0 || config->clusters[c].local_scheduler;
+	if (config_wants_pet(config) && !measurable)
+		return g_strdup("environment.pruning.pet: none, but types are given; give their execution times on the "
+				"clusters, or all clusters hosts to measure them on");
+	if (pruning->entries_count == 0 && config->types_count == 0 && config->clusters_count != SEED_MACHINES)
+		return g_strdup_printf("clusters: %u, but the drawn execution times are those of %d machines; give as "
+				       "many, or environment.pruning.pet", config->clusters_count, SEED_MACHINES);
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		for (uint32_t t = 0; t < config->types_count; t++)
 			if (!config_type_fits(&config->types[t], &config->clusters[c]))
-				return g_strdup_printf("types[%u]: does not fit cluster '%s', and every "
-						       "type of environment.pruning has to run on "
-						       "every machine",
+				return g_strdup_printf("types[%u]: does not fit cluster '%s', and every type of "
+						       "environment.pruning has to run on every machine",
 						       t, config->clusters[c].name);
-	return NULL;
-}
-
-/* What tasks with deadlines do not go together with. */
-static char *check_others(const struct config *config)
-{
-	const struct config_environment *environment = config_environment(config);
-
-	if (environment->serial || environment->sharing || environment->trace)
-		return g_strdup("environment.pruning: tasks have deadlines and queues, or are serial, "
-				"share hosts or come from a trace; leave out the others");
-	if (environment->special_count > 0 || environment->pstates != 1 || environment->lead_s != 0)
-		return g_strdup("environment: special, pstates and lead_s are of no use with "
-				"environment.pruning; leave them out");
-	if (environment->pruning->demand > 0 && g_str_equal(config_study(config)->x, "level"))
-		return g_strdup("study.x: 'level' does not count with environment.pruning.demand; leave "
-				"out one of them");
-	if (config->experiment->limits_count != 1)
-		return g_strdup("experiment.limits: tasks of environment.pruning have no energy "
-				"budget; give [1]");
 	return NULL;
 }
 
 char *config_pruning_check(const struct config *config)
 {
-	const struct config_pruning *pruning = config_environment(config)->pruning;
+	const struct config_environment *environment = config_environment(config);
+	const struct config_pruning *pruning = environment->pruning;
 	const uint32_t tasks = pruning->list_count > 0 ? pruning->list_count : pruning->tasks;
-	char *wrong = check_others(config);
+	char *wrong;
 
-	if (!wrong)
-		wrong = check_machines(config);
+	if (environment->serial || environment->sharing || environment->trace)
+		return g_strdup("environment.pruning: tasks have deadlines and queues, or are serial, share hosts or "
+				"come from a trace; leave out the others");
+	if (environment->special_count > 0 || environment->pstates != 1 || environment->lead_s != 0)
+		return g_strdup("environment: special, pstates and lead_s are of no use with environment.pruning; leave "
+				"them out");
+	if (pruning->demand > 0 && g_str_equal(config_study(config)->x, "level"))
+		return g_strdup("study.x: 'level' does not count with environment.pruning.demand; leave out one of "
+				"them");
+	if (config->experiment->limits_count != 1)
+		return g_strdup("experiment.limits: tasks of environment.pruning have no energy budget; give [1]");
+	wrong = check_machines(config);
 	if (!wrong && pruning->entries_count > 0)
-		wrong = check_entries(config, "environment.pruning.entries", pruning->entries,
-				      pruning->entries_count);
+		wrong = check_entries(config, "environment.pruning.entries", pruning->entries, pruning->entries_count);
 	for (uint32_t i = 0; !wrong && i < pruning->list_count; i++)
 		wrong = check_task(config, i);
-	if (!wrong)
-		wrong = check_prices(config);
+	if (!wrong && pruning->prices_count > 0 && pruning->prices_count != config->clusters_count)
+		wrong = g_strdup_printf("environment.pruning.prices: %u for %u clusters; give one for each, or none",
+					pruning->prices_count, config->clusters_count);
 	if (!wrong && pruning->left_out >= (tasks + 1) / 2)
-		wrong = g_strdup_printf("environment.pruning.left_out: %u of %u tasks at either end "
-					"leave none",
+		wrong = g_strdup_printf("environment.pruning.left_out: %u of %u tasks at either end leave none",
 					pruning->left_out, tasks);
 	return wrong;
 }
@@ -320,47 +270,34 @@ bool config_load_pet(struct config *config, const char *path, GError **error)
 	if (wrong) {
 		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", path, wrong);
 	} else {
-		const struct config_pruning former = *pruning;
-
-		pruning->entries = file->entries;
-		pruning->entries_count = file->entries_count;
-		file->entries = former.entries;
-		file->entries_count = former.entries_count;
+		CONFIG_EXCHANGE(pruning->entries, file->entries);
+		CONFIG_EXCHANGE(pruning->entries_count, file->entries_count);
 		g_clear_pointer(&pruning->pet, g_free);
 	}
 	config_section_free(&pet_file_section, file);
 	return !wrong;
 }
 
-/*
- * The execution times of environment.pruning.pet, a path from where the configuration at `path` is: from
- * here on they are part of the configuration, which is then all that a run depends on.
- */
-static bool read_pet(struct config *config, const char *path, GError **error)
-{
-	const struct config_pruning *pruning = config_environment(config)->pruning;
-	g_autofree char *folder = g_path_get_dirname(path);
-	g_autofree char *pet = NULL;
-
-	if (!pruning->pet)
-		return true;
-	if (pruning->entries_count > 0) {
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			    "%s: environment.pruning.pet: '%s', but there are entries as well; leave "
-			    "out one of them",
-			    path, pruning->pet);
-		return false;
-	}
-	pet = g_path_is_absolute(pruning->pet) ? g_strdup(pruning->pet)
-					       : g_build_filename(folder, pruning->pet, NULL);
-	return config_load_pet(config, pet, error);
-}
-
 bool config_pruning_fill_in(struct config *config, const char *path, GHashTable *given, GError **error)
 {
 	struct config_pruning *pruning = config_environment(config)->pruning;
+	g_autofree char *folder = g_path_get_dirname(path);
+	g_autofree char *pet = NULL;
 
-	if (!read_pet(config, path, error))
+	if (pruning->pet && pruning->entries_count > 0) {
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "%s: environment.pruning.pet: '%s', but there are entries as well; leave out one of them",
+			    path, pruning->pet);
+		return false;
+	}
+	/*
+	 * Its path begins where the configuration is. Execution times that are read are part of the configuration,
+	 * which is then all that a run depends on.
+	 */
+	if (pruning->pet)
+		pet = g_path_is_absolute(pruning->pet) ? g_strdup(pruning->pet)
+						       : g_build_filename(folder, pruning->pet, NULL);
+	if (pet && !config_load_pet(config, pet, error))
 		return false;
 	if (!g_hash_table_contains(given, "environment.pruning.left_out"))
 		pruning->left_out = pruning->list_count > 0 ? 0 : LEFT_OUT;

@@ -40,22 +40,19 @@ char *config_serial_check(const struct config *config)
 	const struct config_environment *environment = config_environment(config);
 
 	if (environment->trace)
-		return g_strdup("environment.trace: the jobs of a trace are parallel; leave out "
-				"trace or environment.serial");
+		return g_strdup("environment.trace: the jobs of a trace are parallel; leave out trace or "
+				"environment.serial");
 	if (environment->special_count > 0)
-		return g_strdup("environment.special: serial tasks run on every cluster; leave it "
-				"empty, or leave out environment.serial");
+		return g_strdup("environment.special: serial tasks run on every cluster; leave it empty, or leave out "
+				"environment.serial");
 	if (environment->pstates != 1)
-		return g_strdup_printf("environment.pstates: %u, but serial tasks know one P-state; "
-				       "leave it out",
+		return g_strdup_printf("environment.pstates: %u, but serial tasks know one P-state; leave it out",
 				       environment->pstates);
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		if (config->clusters[c].cores != 1)
-			return g_strdup_printf("clusters[%u].cores: %u, but with environment.serial "
-					       "a node is one core; give 1",
-					       c, config->clusters[c].cores);
+			return g_strdup_printf("clusters[%u].cores: %u, but with environment.serial a node is one core; "
+					       "give 1", c, config->clusters[c].cores);
 	if (config->experiment->limits_count != 1)
-		return g_strdup("experiment.limits: the tasks of environment.serial use no energy; "
-				"give [1]");
+		return g_strdup("experiment.limits: the tasks of environment.serial use no energy; give [1]");
 	return NULL;
 }
