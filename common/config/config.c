@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config/config.h"
 
+#include <string.h>
+
 #include "common/config/config_parts.h"
 #include "common/config/config_read.h"
 #include "common/config/config_root.h"
 #include "common/config/config_write.h"
 
 G_DEFINE_QUARK(virtbed-config-error-quark, config_error)
-
-static void fill_in(struct config *config, GHashTable *given)
-{
-	for (uint32_t c = 0; c < config->clusters_count; c++)
-		config_cluster_fill_in(&config->clusters[c]);
-	if (config->service && !g_hash_table_contains(given, "service.mapping_interval_s"))
-		config->service->mapping_interval_s = config->experiment->mapping_interval_s;
-}
 
 /* Reads the file alone, by the rows. */
 static struct config *read_file_of(const char *path, const struct config_served *served, GHashTable *given,
@@ -40,7 +34,10 @@ struct config *config_load_served(const char *path, const struct config_served *
 	config->is_drawn = g_hash_table_contains(given, "environment");
 	if (served && !served->fill_in(config, path, given, error))
 		return NULL;
-	fill_in(config, given);
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		config_cluster_fill_in(&config->clusters[c]);
+	config->service_follows = !g_hash_table_contains(given, "service.mapping_interval_s") ||
+				  (config->service->mapping_interval_s == 0 && config_times_follow(config));
 	config_expand_types(config);
 	config_times_derive(config);
 	if (!config_check(config, path, error))
@@ -126,11 +123,23 @@ char *config_to_text(const struct config *config)
 	return config_write_text(&root.section, config);
 }
 
+bool config_text_is_readable(const char *text, const char *path, GError **error)
+{
+	const size_t length = strlen(text);
+
+	if (length <= CONFIG_FILE_BYTES_MAX)
+		return true;
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+		    "%s: with every default filled in it has %zu bytes, and a configuration of more than 4 MiB is not read "
+		    "again; give fewer or shorter entries", path, length);
+	return false;
+}
+
 bool config_save(const struct config *config, const char *path, GError **error)
 {
 	g_autofree char *text = config_to_text(config);
 
-	return config_write_file(path, text, error);
+	return config_text_is_readable(text, path, error) && config_write_file(path, text, error);
 }
 
 bool config_save_measured(const struct config_measured *measured, const char *path,
@@ -145,18 +154,7 @@ bool config_save_measured(const struct config_measured *measured, const char *pa
 	if (file.unmeasured_count == 0)
 		file.unmeasured = NULL;
 	text = config_write_text(&config_measured_section, &file);
-	return config_write_file(path, text, error);
-}
-
-bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,
-			   const char *path, GError **error)
-{
-	const struct config_measured measured = {
-		.estimates = (struct config_estimate *)estimates,
-		.estimates_count = count,
-	};
-
-	return config_save_measured(&measured, path, error);
+	return config_text_is_readable(text, path, error) && config_write_file(path, text, error);
 }
 
 void config_free(struct config *config)

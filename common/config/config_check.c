@@ -171,7 +171,10 @@ static char *check_host_names(const struct config *config)
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++)
 			if (!g_hash_table_add(seen, config->clusters[c].hosts[h].name))
-				return g_strdup_printf("clusters[%u].hosts[%u].name: '%s' appears twice", c, h,
+				return g_strdup_printf("clusters[%u].hosts[%u].%s: '%s' appears twice", c, h,
+						       /* a host without a name has that of its blade */
+						       g_strcmp0(config->clusters[c].hosts[h].blade,
+								 config->clusters[c].hosts[h].name) == 0 ? "blade" : "name",
 						       config->clusters[c].hosts[h].name);
 	return NULL;
 }
@@ -278,6 +281,12 @@ static char *find_wrong(const struct config *config)
 	for (uint32_t t = 0; !wrong && t < config->types_count; t++)
 		wrong = entry_line("types", t, check_type(config, &config->types[t]));
 	wrong = wrong ?: check_host_names(config);
+	if (!wrong && config->is_drawn && config_times_follow(config))
+		wrong = g_strdup_printf("%s: an environment has times of its own; leave out load, "
+					"experiment.mapping_interval and experiment.duration",
+					config->workload && config->workload->load > 0 ? "workload.load"
+					: config->experiment->mapping_interval > 0 ? "experiment.mapping_interval"
+										   : "experiment.duration");
 	if (!wrong && config->served)
 		wrong = config->served->check(config);
 	if (!wrong && !config->is_drawn)
@@ -295,8 +304,13 @@ static char *find_wrong(const struct config *config)
 bool config_check(const struct config *config, const char *path, GError **error)
 {
 	g_autofree char *wrong = find_wrong(config);
+	g_autofree char *key = wrong ? g_strndup(wrong, strcspn(wrong, ":")) : NULL;
+	const char *source = key ? config_times_source(config, key) : NULL;
 
-	if (wrong)
+	if (wrong && source == key)
 		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", path, wrong);
+	else if (wrong)
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s: %s follows from it: %s", path, source,
+			    key, wrong + strlen(key) + 2);
 	return !wrong;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Which keys each kind of meter takes and needs, and their defaults. A key that the kind does not
- * take is refused: it would be ignored otherwise, and be read as if it were obeyed.
+ * take is refused: it would be ignored otherwise, and be read as if it were obeyed. Kind none takes all
+ * keys: it is how a meter is switched off for a while.
  */
 #include "common/config/config_meter.h"
 
@@ -76,7 +77,8 @@ static const struct config_key meter_keys[] = {
 };
 
 const struct config_section config_meter_section = {meter_keys, sizeof(struct config_meter),
-	"A key that the kind does not take is refused."};
+	"A key that the kind does not take is refused; `none` takes all, so that a meter can be switched off and "
+	"its keys stay. Ranges hold for every kind."};
 
 const char *config_meter_kind_name(enum config_meter_kind kind)
 {

@@ -19,9 +19,6 @@
 
 #define TEXT_MAX 4096
 
-/* The most bytes of a file; keeps a hostile file from eating the memory. */
-#define MAX_FILE_BYTES (4 * 1024 * 1024)
-
 struct walk {
 	yaml_document_t *document;
 	const char *path;
@@ -312,7 +309,7 @@ void *config_read(const char *path, const struct config_section *section, GHashT
 {
 	g_autoptr(GError) reason = NULL;
 	gsize length = 0;
-	g_autofree char *text = read_file(path, MAX_FILE_BYTES, &length, &reason);
+	g_autofree char *text = read_file(path, CONFIG_FILE_BYTES_MAX, &length, &reason);
 	struct walk walk = {NULL, path, given, error};
 	void *data;
 

@@ -26,8 +26,8 @@ static char *check_work(const struct config *config)
 				       tasks, TASKS_MAX);
 	if (!(events <= EVENTS_MAX))
 		return g_strdup_printf("experiment.mapping_interval_s: %g mapping events in all are "
-				       "more than %.0f; raise it, or lower experiment.duration_s",
-				       events, EVENTS_MAX);
+				       "more than %.0f; raise it, or lower %s",
+				       events, EVENTS_MAX, config_times_source(config, "experiment.duration_s"));
 	return NULL;
 }
 

@@ -48,7 +48,7 @@ static struct config_workload *workload_of(const struct config *config)
 	/* A trace has its own, and a rule refuses no tasks; the check wants some number. */
 	workload->arrival_mean_s =
 		environment->trace && !environment->sharing ? 1
-		: environment->tasks_per_day > 0	    ? 86400 / environment->tasks_per_day
+		: environment->tasks_per_day > 0	    ? fmin(86400 / environment->tasks_per_day, 1e18)
 							    : 0;
 	/* A duration outside its range is refused as the experiment's. */
 	workload->duration_s = CLAMP(config->experiment->duration_s, 0, 1e9);
