@@ -19,13 +19,13 @@ static const struct config_key preemption_keys[] = {
 static const struct config_section config_preemption_section = {preemption_keys, sizeof(struct config_preemption)};
 
 static const struct config_key simulated_keys[] = {
-	{CONFIG_NUMBER(simulated, speed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_ABOVE(0, 1e6),
+	{CONFIG_NUMBER(simulated, speed), .fallback = 1, CONFIG_NOT_ZERO, CONFIG_ABOVE(0, 1e6),
 	 .says = "# is not above 0 and at most 1e+06", .help = "how many times as fast as the estimates. It is of "
 	 "the cluster's local scheduler: `virtbed simulate` warns that it goes by the estimates alone, `compare` and "
 	 "`report` hold execution times against these in simulated seconds."},
 	{CONFIG_NUMBER(simulated, idle_w), .needed = true, CONFIG_MOST(0, INFINITY),
 	 .help = "watts of each host when idle."},
-	{CONFIG_UINT(simulated, seed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
+	{CONFIG_UINT(simulated, seed), .fallback = 1, CONFIG_NOT_ZERO,
 	 .help = "of the execution times, which vary by `etc_sd_s`."},
 	{NULL},
 };

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "common/duplicates.h"
+
 const struct config_key *config_key_find(const struct config_section *section, const char *name)
 {
 	for (const struct config_key *key = section->keys; key->name; key++)
@@ -26,16 +28,13 @@ const char *config_kind_name(enum config_kind kind)
 double config_key_number(const struct config_key *key, enum config_kind kind, const void *place)
 {
 	uint64_t whole = 0;
-	double number;
 
-	if (kind != CONFIG_KIND_NUMBER) {
-		/* x86-64 and arm64 alike are little-endian. */
-		G_STATIC_ASSERT(G_BYTE_ORDER == G_LITTLE_ENDIAN);
-		memcpy(&whole, place, key->size);
-		return (double)whole;
-	}
-	memcpy(&number, place, sizeof(number));
-	return number;
+	if (kind == CONFIG_KIND_NUMBER)
+		return *(const double *)place;
+	/* x86-64 and arm64 alike are little-endian. */
+	G_STATIC_ASSERT(G_BYTE_ORDER == G_LITTLE_ENDIAN);
+	memcpy(&whole, place, key->size);
+	return (double)whole;
 }
 
 bool config_key_is_absent(const struct config_key *key, const void *data)
@@ -49,24 +48,20 @@ bool config_key_is_absent(const struct config_key *key, const void *data)
 	return key->zero != CONFIG_ZERO_IS_VALUE && fpclassify(config_key_number(key, key->kind, place)) == FP_ZERO;
 }
 
-/* The shorter one of 1e+06 and 1000000. */
-static char *bound_text(double value)
-{
-	g_autofree char *digits = g_strdup_printf("%.15g", value);
-	g_autofree char *power = g_strdup_printf("%g", value);
-
-	return g_strdup(strlen(power) < strlen(digits) ? power : digits);
-}
-
 static bool is_whole(const struct config_key *key)
 {
 	return (key->kind == CONFIG_KIND_LIST ? key->entry : key->kind) == CONFIG_KIND_UINT;
 }
 
+/* An end of the range: all digits of a whole number, else the shorter one of 1e+06 and 1000000. */
 static char *bound_of(const struct config_key *key, double value)
 {
-	return is_whole(key) ? g_strdup_printf("%.0f", value) : bound_text(value);
+	g_autofree char *digits = g_strdup_printf("%.15g", value);
+	g_autofree char *power = g_strdup_printf("%g", value);
+
+	return g_strdup(!is_whole(key) && strlen(power) < strlen(digits) ? power : digits);
 }
+
 
 char *config_key_fallback(const struct config_key *key)
 {
@@ -134,29 +129,23 @@ void config_section_set(const struct config_section *section, void *data, const 
 	put_number(key, value, (char *)data + key->offset);
 }
 
-static void clear_list(const struct config_key *key, void *entries, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		void *entry = (char *)entries + i * key->size;
-
-		if (key->entry == CONFIG_KIND_SECTION)
-			config_section_clear(key->section, entry);
-		else if (key->entry == CONFIG_KIND_TEXT)
-			g_free(*(char **)entry);
-	}
-	g_free(entries);
-}
-
 void config_section_clear(const struct config_section *section, void *data)
 {
 	for (const struct config_key *key = section->keys; key->name; key++) {
-		void *place = (char *)data + key->offset;
+		const bool list = key->kind == CONFIG_KIND_LIST;
+		char *place = (char *)data + key->offset;
 
-		if (key->kind == CONFIG_KIND_LIST)
-			clear_list(key, *(void **)place, *(uint32_t *)((char *)data + key->count_offset));
-		else if (key->kind == CONFIG_KIND_SECTION)
+		for (uint32_t i = 0; list && i < *(uint32_t *)((char *)data + key->count_offset); i++) {
+			char *entry = *(char **)place + i * key->size;
+
+			if (key->entry == CONFIG_KIND_SECTION)
+				config_section_clear(key->section, entry);
+			else if (key->entry == CONFIG_KIND_TEXT)
+				g_free(*(char **)entry);
+		}
+		if (key->kind == CONFIG_KIND_SECTION)
 			config_section_free(key->section, *(void **)place);
-		else if (key->kind == CONFIG_KIND_TEXT)
+		else if (list || key->kind == CONFIG_KIND_TEXT)
 			g_free(*(char **)place);
 	}
 }
@@ -218,6 +207,19 @@ static char *check_list(const struct config_key *key, const char *path, const vo
 
 	if (key->most > 0 && count > key->most)
 		return g_strdup_printf("%s: %u are more than %u", path, count, key->most);
+	if (key->once) {
+		const uint32_t twice = key->entry == CONFIG_KIND_TEXT ? duplicate_name(entries, count)
+								      : duplicate_fraction(entries, count);
+		const char *entry = (const char *)entries + twice * key->size;
+		g_autofree char *text = NULL;
+
+		if (twice < count)
+			text = key->entry == CONFIG_KIND_TEXT ? g_strdup_printf("'%s'", *(char *const *)entry)
+							      : g_strdup_printf("%g", *(const double *)(const void *)entry);
+		if (text)
+			return g_strdup_printf("%s[%u]: %s appears twice%s%s", path, twice, text, key->cure ? "; " : "",
+					       key->cure ?: "");
+	}
 	for (uint32_t i = 0; !wrong && i < count; i++) {
 		const void *entry = (const char *)entries + i * key->size;
 		g_autofree char *below = g_strdup_printf("%s[%u]", path, i);

@@ -52,7 +52,7 @@ struct config_key {
 	size_t offset;         /* of the field in the section's structure */
 	size_t size;           /* of the field; of a list the size of an entry */
 	size_t count_offset;   /* of a list's count */
-	bool once;             /* of the first key of a list's entries: no two have the same text */
+	bool once;             /* no two entries of a list are the same; of a section's first key: in lists of sections */
 	double fallback;       /* default of a number, flag or word where the key is absent */
 	const char *fallback_text; /* default of a text */
 	enum config_zero zero;
@@ -65,7 +65,7 @@ struct config_key {
 	const char *const *words; /* NULL-terminated */
 	/* In a section whose first key is a word: the words with which this key is taken, as bits; 0: with any. */
 	unsigned takers;
-	const char *cure;         /* what to do where it is missing with one of them; NULL: it may be */
+	const char *cure;         /* what to do where it is missing with one of them, or there twice; NULL: nothing */
 	/* Of a section, or of each entry of a list of sections; NULL: not served here, so that it is not read. */
 	const struct config_section *section;
 };
@@ -97,6 +97,9 @@ struct config_section {
 #define CONFIG_LIST(section, field, what) CONFIG_COUNTED(section, field), .entry = CONFIG_KIND_##what
 #define CONFIG_SECTIONS(section_, field, rows) \
 	CONFIG_COUNTED(section_, field), .entry = CONFIG_KIND_SECTION, .section = &(rows)
+/* A written 0 is refused, or is a value of its own. */
+#define CONFIG_NOT_ZERO .zero = CONFIG_ZERO_IS_REFUSED
+#define CONFIG_OR_ZERO .zero = CONFIG_ZERO_IS_VALUE
 /* Ranges: "2 is outside 0 to 1", "2 is more than 1; give 0 to 1", "2 is outside (0, 1]". */
 #define CONFIG_TO(low, high) .min = (low), .max = (high), .range = CONFIG_RANGE_TO
 #define CONFIG_MOST(low, high) .min = (low), .max = (high), .range = CONFIG_RANGE_MOST

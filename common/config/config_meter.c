@@ -42,13 +42,13 @@ static const struct config_key meter_keys[] = {
 	{CONFIG_TEXT(meter, address), .takers = BMC, .cure = "name the BMC's host or IP address",
 	 .help = "host name or IP address of the BMC; needed with ipmi, redfish and amm, which also take `port`, "
 	 "`user` and `password_file`."},
-	{CONFIG_UINT(meter, port), .takers = BMC, .zero = CONFIG_ZERO_IS_REFUSED,
+	{CONFIG_UINT(meter, port), .takers = BMC, CONFIG_NOT_ZERO,
 	 .help = "default: 623 (ipmi), 443 (redfish), 161 (amm)."},
 	{CONFIG_TEXT(meter, user), .takers = BMC, .help = "default: ADMIN; with SNMP v1 and v2c there is none."},
 	{CONFIG_TEXT(meter, password_file), .takers = BMC, .cure = "name a file that holds the BMC password",
 	 .help = "file whose first line is the password, or the community of SNMP v1 and v2c; needed with ipmi, "
 	 "redfish and amm. Mode 0600, of the user that the local scheduler runs as."},
-	{CONFIG_UINT(meter, cipher_suite), .takers = IPMI, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(1, 19),
+	{CONFIG_UINT(meter, cipher_suite), .takers = IPMI, CONFIG_NOT_ZERO, CONFIG_TO(1, 19),
 	 .help = "ipmi; default: 17."},
 	{CONFIG_TEXT(meter, privilege), .takers = IPMI,
 	 .help = "ipmi: USER, OPERATOR or ADMINISTRATOR; default: USER."},
@@ -71,7 +71,7 @@ static const struct config_key meter_keys[] = {
 	{CONFIG_NUMBER(meter, core_w), .takers = MODEL, .max = INFINITY,
 	 .says = "watts are numbers that are not negative",
 	 .help = "model: watts more per busy CPU; one of both is above 0."},
-	{CONFIG_NUMBER(meter, interval_s), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(0.05, 60),
+	{CONFIG_NUMBER(meter, interval_s), .fallback = 1, CONFIG_NOT_ZERO, CONFIG_TO(0.05, 60),
 	 .says = "# s is outside @ s", .help = "time between two samples."},
 	{NULL},
 };

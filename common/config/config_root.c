@@ -40,9 +40,8 @@ static const struct config_key root_keys[] = {
 	{CONFIG_SERVED("study", 1), .help = "what `virtbed study` varies."},
 	{CONFIG_TEXT(file, image),
 	 .help = "directory of the guest image. By default VIRTBED_IMAGE, else that of the build or the package."},
-	{CONFIG_NUMBER(file, patience), .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(1, 1000),
-	 .help = "how many times as long as on a machine of speed 1 boots and the like may take; without it 1. "
-	 "Fitting a lab sets it."},
+	{CONFIG_NUMBER(file, patience), CONFIG_NOT_ZERO, CONFIG_TO(1, 1000), .help = "how many times as long as on a "
+	 "machine of speed 1 boots and the like may take; without it 1. Fitting a lab sets it."},
 	{NULL},
 };
 

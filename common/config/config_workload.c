@@ -8,21 +8,20 @@ static const struct config_key workload_keys[] = {
 	 "which is exponential; default: as `load` says. One of them is needed."},
 	{CONFIG_NUMBER(workload, duration_s), CONFIG_MOST(0, 1e9),
 	 .help = "tasks arrive in this time; default: as `tasks` says. One of them is needed."},
-	{CONFIG_NUMBER(workload, load), .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_ABOVE(0, 1e6),
+	{CONFIG_NUMBER(workload, load), CONFIG_NOT_ZERO, CONFIG_ABOVE(0, 1e6),
 	 .help = "the work that arrives, over what all clusters can do in the same time; above 1 more arrives than "
 	 "they can take. `arrival_mean_s` then follows from the estimates, so that the same experiment comes out on "
 	 "hosts that are faster or slower; where the file gives both, this one counts."},
-	{CONFIG_NUMBER(workload, tasks), .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_ABOVE(0, 1e6),
+	{CONFIG_NUMBER(workload, tasks), CONFIG_NOT_ZERO, CONFIG_ABOVE(0, 1e6),
 	 .help = "mean number of tasks that arrive; goes with `load`. `duration_s` follows."},
-	{CONFIG_UINT(workload, seed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, .help = "of the arrivals."},
+	{CONFIG_UINT(workload, seed), .fallback = 1, CONFIG_NOT_ZERO, .help = "of the arrivals."},
 	{CONFIG_LIST(workload, utility_max, UINT), .least = 1, .needed = true, .min = 1, .max = INFINITY,
 	 .says = "# earns nothing", .help = "whole numbers above 0, of which each task's utility is drawn."},
-	{CONFIG_NUMBER(workload, constant_until), .fallback = 2.5, .zero = CONFIG_ZERO_IS_REFUSED, .max = 1e6,
-	 .above_min = true, .range = CONFIG_RANGE_MOST,
+	{CONFIG_NUMBER(workload, constant_until), .fallback = 2.5, CONFIG_NOT_ZERO, .max = 1e6, .above_min = true,
+	 .range = CONFIG_RANGE_MOST,
 	 .help = "a task is worth all until so many times the type's least execution time have passed."},
-	{CONFIG_NUMBER(workload, zero_at), .fallback = 4, .zero = CONFIG_ZERO_IS_REFUSED, .max = 1e6,
-	 .above_min = true, .range = CONFIG_RANGE_MOST,
-	 .help = "and nothing from so many times on; falling in between."},
+	{CONFIG_NUMBER(workload, zero_at), .fallback = 4, CONFIG_NOT_ZERO, .max = 1e6, .above_min = true,
+	 .range = CONFIG_RANGE_MOST, .help = "and nothing from so many times on; falling in between."},
 	{NULL},
 };
 

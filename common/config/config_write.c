@@ -12,12 +12,10 @@ static void write_section(GString *out, const struct config_section *section, co
 /* The shortest text that reads back as the same double. */
 static void write_double(GString *out, double value)
 {
-	char text[G_ASCII_DTOSTR_BUF_SIZE];
+	char text[G_ASCII_DTOSTR_BUF_SIZE], format[8];
 	double back;
 
 	for (int digits = 6; digits <= 17; digits++) {
-		char format[8];
-
 		g_snprintf(format, sizeof(format), "%%.%dg", digits);
 		g_ascii_formatd(text, sizeof(text), format, value);
 		if (read_number(text, -DBL_MAX, DBL_MAX, &back) && back == value)

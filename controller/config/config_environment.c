@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/config/config_environment.h"
 
-#include "common/duplicates.h"
-
 #define TASKS_MAX 1e7
 #define LEAD_S (4.0 * 3600)
 
@@ -16,16 +14,16 @@ static const struct config_key environment_keys[] = {
 	 "next trials run those after it. Days on which no job is submitted are skipped and do not count."},
 	{CONFIG_UINT(environment, trace_cores), .fallback = 4096,
 	 .help = "jobs that ask for more cores are left out."},
-	{CONFIG_UINT(environment, pstates), .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_MOST(1, 64),
+	{CONFIG_UINT(environment, pstates), CONFIG_NOT_ZERO, CONFIG_MOST(1, 64),
 	 .help = "default: 3, and 1 with serial, sharing and pruning."},
-	{CONFIG_NUMBER(environment, lead_s), .zero = CONFIG_ZERO_IS_VALUE,
+	{CONFIG_NUMBER(environment, lead_s), CONFIG_OR_ZERO,
 	 .help = "time before the day that counts; default: 14400, and 0 with sharing and pruning."},
-	{CONFIG_UINT(environment, seed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .help = "of all that is drawn."},
-	{CONFIG_UINT(environment, classes_seed), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
+	{CONFIG_UINT(environment, seed), .fallback = 1, CONFIG_NOT_ZERO, .help = "of all that is drawn."},
+	{CONFIG_UINT(environment, classes_seed), .fallback = 1, CONFIG_NOT_ZERO,
 	 .help = "of the 20 utility classes."},
-	{CONFIG_LIST(environment, special, TEXT), .help = "names of clusters that only run types of their own."},
-	{CONFIG_NUMBER(environment, sine_amplitude), .fallback = 0.5, .zero = CONFIG_ZERO_IS_VALUE, CONFIG_TO(0, 1),
+	{CONFIG_LIST(environment, special, TEXT), .once = true,
+	 .help = "names of clusters that only run types of their own."},
+	{CONFIG_NUMBER(environment, sine_amplitude), .fallback = 0.5, CONFIG_OR_ZERO, CONFIG_TO(0, 1),
 	 .help = "of the arrival rates, relative."},
 	{CONFIG_SECTION(environment, serial, config_serial_section),
 	 .help = "serial tasks that come in bursts instead."},
@@ -88,14 +86,11 @@ bool config_environment_fill_in(struct config *config, const char *path, GHashTa
 static char *check_special(const struct config *config)
 {
 	const struct config_environment *environment = config_environment(config);
-	const uint32_t twice = duplicate_name((const char *const *)environment->special, environment->special_count);
 
 	for (uint32_t i = 0; i < environment->special_count; i++)
 		if (!config_cluster_find(config, environment->special[i]))
 			return g_strdup_printf("environment.special[%u]: no cluster '%s' in clusters", i,
 					       environment->special[i]);
-	if (twice < environment->special_count)
-		return g_strdup_printf("environment.special[%u]: '%s' appears twice", twice, environment->special[twice]);
 	if (environment->special_count >= config->clusters_count)
 		return g_strdup("environment.special: leave at least one general cluster");
 	return NULL;

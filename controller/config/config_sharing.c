@@ -13,7 +13,7 @@
 #define ROUNDING 1e-9
 
 static const struct config_key job_keys[] = {
-	{CONFIG_NUMBER(job, arrival_s), .needed = true, .zero = CONFIG_ZERO_IS_VALUE, .help = "in order."},
+	{CONFIG_NUMBER(job, arrival_s), .needed = true, CONFIG_OR_ZERO, .help = "in order."},
 	{CONFIG_NUMBER(job, run_s), .needed = true, CONFIG_ABOVE(0, RUN_MAX_S), .help = "alone on the cluster."},
 	{CONFIG_UINT(job, vms), .needed = true, .min = 1, .max = INFINITY, .says = "#; give at least 1",
 	 .help = "how many VMs it has."},
@@ -27,17 +27,17 @@ static const struct config_key job_keys[] = {
 static const struct config_section config_job_section = {job_keys, sizeof(struct config_job)};
 
 static const struct config_key sharing_keys[] = {
-	{CONFIG_UINT(sharing, jobs), .fallback = 1000, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(2, 1000000),
+	{CONFIG_UINT(sharing, jobs), .fallback = 1000, CONFIG_NOT_ZERO, CONFIG_TO(2, 1000000),
 	 .help = "of the Lublin model, in a trial."},
-	{CONFIG_NUMBER(sharing, load), .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(0, 10),
+	{CONFIG_NUMBER(sharing, load), CONFIG_NOT_ZERO, CONFIG_TO(0, 10),
 	 .help = "offered load that they are scaled to; without it as drawn."},
-	{CONFIG_NUMBER(sharing, penalty_s), .fallback = 300, .zero = CONFIG_ZERO_IS_VALUE, CONFIG_TO(0, 1e6),
+	{CONFIG_NUMBER(sharing, penalty_s), .fallback = 300, CONFIG_OR_ZERO, CONFIG_TO(0, 1e6),
 	 .help = "of rescheduling."},
 	{CONFIG_FLAG(sharing, virtual_time_in_penalty),
 	 .help = "the virtual time of a job runs during the penalty; without it, it stands still, as in a pause."},
-	{CONFIG_UINT(sharing, memory_tenths), .fallback = 10, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(2, 10),
+	{CONFIG_UINT(sharing, memory_tenths), .fallback = 10, CONFIG_NOT_ZERO, CONFIG_TO(2, 10),
 	 .help = "the most memory that a task of the model needs, in tenths of a host's."},
-	{CONFIG_UINT(sharing, week), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_TO(1, 10000),
+	{CONFIG_UINT(sharing, week), .fallback = 1, CONFIG_NOT_ZERO, CONFIG_TO(1, 10000),
 	 .says = "# is above 10000; give @", .help = "of the trace, that trial 1 runs."},
 	{CONFIG_SECTIONS(sharing, list, config_job_section),
 	 .help = "jobs, the same in all trials, instead of the model's."},

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/config/config_study.h"
 
-#include "common/duplicates.h"
 #include "controller/config/config_environment.h"
 #include "controller/config/config_sweep.h"
 
 #define NODES_MAX 1000000
 
 static const struct config_key study_keys[] = {
-	{CONFIG_UINT(study, trials), .fallback = 48, .zero = CONFIG_ZERO_IS_REFUSED, CONFIG_MOST(1, 1000000),
+	{CONFIG_UINT(study, trials), .fallback = 48, CONFIG_NOT_ZERO, CONFIG_MOST(1, 1000000),
 	 .help = "workloads that are drawn."},
 	{CONFIG_TEXT(study, x), .help = "what the figures have on their x axis: policy, limit, leniency, drop, size; "
 	 "with serial burst, critical_mean_s, critical_utility, flags or utility; with sharing load or penalty_s; "
 	 "with pruning level, recency, defer_threshold or fairness. Default: what there are several of."},
-	{CONFIG_LIST(study, sizes, NUMBER), .least = 1, CONFIG_ABOVE(0, 100),
+	{CONFIG_LIST(study, sizes, NUMBER), .once = true, .least = 1, CONFIG_ABOVE(0, 100),
 	 .help = "shares of the nodes of every cluster; 1 without it."},
 	{CONFIG_LIST(study, values, TEXT), .least = 1,
 	 .help = "of what is swept; needed where x is one of the last three groups. "},
@@ -44,12 +43,9 @@ static char *check_sizes(const struct config *config)
 {
 	const struct config_environment *environment = config_environment(config);
 	const struct config_study *study = config_study(config);
-	const uint32_t repeated = duplicate_fraction(study->sizes, study->sizes_count);
 	double nodes = 0;
 	double largest = 1;
 
-	if (repeated < study->sizes_count)
-		return g_strdup_printf("study.sizes[%u]: %g appears twice", repeated, study->sizes[repeated]);
 	if (environment && environment->pruning && (study->sizes_count != 1 || study->sizes[0] != 1))
 		return g_strdup("study.sizes: a machine of environment.pruning executes one task, however many nodes it "
 				"has; leave them out");
