@@ -130,8 +130,8 @@ bool config_text_is_readable(const char *text, const char *path, GError **error)
 	if (length <= CONFIG_FILE_BYTES_MAX)
 		return true;
 	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "%s: with every default filled in it has %zu bytes, and a configuration of more than 4 MiB is not read "
-		    "again; give fewer or shorter entries", path, length);
+		    "%s: with every default filled in it has %zu bytes, and a configuration of more than 4 MiB is "
+		    "not read again; give fewer or shorter entries", path, length);
 	return false;
 }
 

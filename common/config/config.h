@@ -147,14 +147,14 @@ char *config_cluster_check_served(const struct config *config, uint32_t index);
 bool config_uri_is_local(const char *uri);
 
 /*
- * `config` as YAML, such that equal texts are equal configurations; the caller frees. With all defaults it may be longer
- * than a file can be (config_text_is_readable()).
+ * `config` as YAML, such that equal texts are equal configurations; the caller frees. With all defaults it may be
+ * longer than a file can be (config_text_is_readable()).
  */
 char *config_to_text(const struct config *config);
 
 /*
- * Whether `text`, a configuration with all defaults that is to be at `path`, is as short as a file that is read has to be.
- * Returns true, or false with `error` (CONFIG_ERROR_MEANING).
+ * Whether `text`, a configuration with all defaults that is to be at `path`, is as short as a file that is read has
+ * to be. Returns true, or false with `error` (CONFIG_ERROR_MEANING).
  */
 bool config_text_is_readable(const char *text, const char *path, GError **error);
 

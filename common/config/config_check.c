@@ -47,7 +47,8 @@ static char *check_host(const struct config *config, const struct config_host *h
 	if (wrong || simulated)
 		return wrong;
 	if (host->meter && host->meter->kind == CONFIG_METER_SIMULATED)
-		return g_strdup("meter.kind: only hosts of a simulated cluster have simulated meters; name another kind");
+		return g_strdup("meter.kind: only hosts of a simulated cluster have simulated meters; name another "
+				"kind");
 	if (!host->uri && !host->blade)
 		return g_strdup(": has neither uri nor blade; name one");
 	if (host->blade && !has_blade(config->lab, host->blade))
@@ -92,14 +93,16 @@ static char *check_cluster(const struct config *config, const struct config_clus
 	if (cluster->max_mhz > 0 && cluster->base_mhz == 0)
 		return g_strdup("base_mhz: missing; max_mhz is a share of it");
 	if (cluster->max_mhz > cluster->base_mhz)
-		return g_strdup_printf("max_mhz: %u MHz is above base_mhz, %u MHz", cluster->max_mhz, cluster->base_mhz);
+		return g_strdup_printf("max_mhz: %u MHz is above base_mhz, %u "
+				       "MHz", cluster->max_mhz, cluster->base_mhz);
 	if (cluster->local_scheduler)
 		wrong = check_scheduler(config, cluster->local_scheduler);
 	/* Names of idle states as the kernel has them: POLL, C1, C1E, C7s, C10, C6-SKX, C1_ACPI. */
 	if (!wrong && cluster->max_cstate &&
 	    !g_regex_match_simple("^(POLL|C[0-9]{1,2}[A-Za-z]?([-_][A-Za-z0-9]+)?)$", cluster->max_cstate,
 				  G_REGEX_DOLLAR_ENDONLY, 0))
-		wrong = g_strdup_printf("max_cstate: '%s' is no idle state; write e.g. C1, C1E or C6", cluster->max_cstate);
+		wrong = g_strdup_printf("max_cstate: '%s' is no idle state; write e.g. C1, C1E or "
+					"C6", cluster->max_cstate);
 	for (uint32_t h = 0; !wrong && h < cluster->hosts_count; h++)
 		wrong = entry_line("hosts", h, check_host(config, &cluster->hosts[h], cluster->simulated));
 	if (!wrong && cluster->simulated)
@@ -117,8 +120,8 @@ static char *check_benchmark(const struct config_type *type)
 	if (!benchmark)
 		return g_strdup_printf("benchmark: '%s' is not known; there are %s", type->benchmark, names);
 	if (type->nodes_max > 0)
-		return g_strdup_printf("nodes_max: %u; give a script's type `nodes` and a higher number up to %d, and %d "
-				       "types in all", type->nodes_max, BENCHMARK_RANKS_MAX, CONFIG_TYPES_MAX);
+		return g_strdup_printf("nodes_max: %u; give a script's type `nodes` and a higher number up to %d, "
+				       "and %d types in all", type->nodes_max, BENCHMARK_RANKS_MAX, CONFIG_TYPES_MAX);
 	if (type->nodes > 0 && !script)
 		return g_strdup("nodes: for scripts only; give a benchmark its cores");
 	if (type->nodes > 0 && type->cores > 0)
@@ -157,8 +160,8 @@ static char *check_type(const struct config *config, const struct config_type *t
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		if (config_type_fits(type, &config->clusters[c]))
 			return NULL;
-	return g_strdup_printf(": type '%s' (%u %s, %" G_GUINT64_FORMAT " MiB) fits no cluster; give a cluster more nodes, "
-			       "memory_mib or swap_mib, or where hosts are shared the type a lower cpu_need",
+	return g_strdup_printf(": type '%s' (%u %s, %" G_GUINT64_FORMAT " MiB) fits no cluster; give a cluster more "
+			       "nodes, memory_mib or swap_mib, or where hosts are shared the type a lower cpu_need",
 			       type->name, type->nodes ?: type->cores, type->nodes > 0 ? "nodes" : "cores",
 			       type->memory_mib);
 }
@@ -169,13 +172,14 @@ static char *check_host_names(const struct config *config)
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 
 	for (uint32_t c = 0; c < config->clusters_count; c++)
-		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++)
-			if (!g_hash_table_add(seen, config->clusters[c].hosts[h].name))
+		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++) {
+			const struct config_host *host = &config->clusters[c].hosts[h];
+
+			/* Without a name it has that of its blade. */
+			if (!g_hash_table_add(seen, host->name))
 				return g_strdup_printf("clusters[%u].hosts[%u].%s: '%s' appears twice", c, h,
-						       /* a host without a name has that of its blade */
-						       g_strcmp0(config->clusters[c].hosts[h].blade,
-								 config->clusters[c].hosts[h].name) == 0 ? "blade" : "name",
-						       config->clusters[c].hosts[h].name);
+						       g_strcmp0(host->blade, host->name) ? "name" : "blade", host->name);
+		}
 	return NULL;
 }
 
@@ -197,8 +201,8 @@ static char *check_estimate(const struct config *config, const struct config_est
 		return wrong;
 	if (!config_type_fits(config_type_find(config, estimate->type),
 			      config_cluster_find(config, estimate->cluster)))
-		return g_strdup_printf(": type '%s' does not fit cluster '%s'; leave the entry out, or give the cluster "
-				       "more memory", estimate->type, estimate->cluster);
+		return g_strdup_printf(": type '%s' does not fit cluster '%s'; leave the entry out, or give the "
+				       "cluster more memory", estimate->type, estimate->cluster);
 	if (config_estimate(config, estimate->type, estimate->cluster) != estimate)
 		return g_strdup_printf(": '%s' on '%s' appears twice", estimate->type, estimate->cluster);
 	return NULL;
@@ -239,8 +243,9 @@ static char *check_estimates(const struct config *config)
 
 			if (config_type_fits(type, cluster) && !config_is_hole(config, type, cluster) &&
 			    !config_expectation(config, type, cluster, &etc_s, &eec_j))
-				wrong = g_strdup_printf("estimates: no entry for type '%s' on cluster '%s'; add one, or "
-							"let `virtbed profile` measure it", type->name, cluster->name);
+				wrong = g_strdup_printf("estimates: no entry for type '%s' on cluster '%s'; add one, "
+							"or let `virtbed profile` measure "
+							"it", type->name, cluster->name);
 		}
 	return wrong;
 }
@@ -264,7 +269,8 @@ static char *find_wrong(const struct config *config)
 	if (wrong)
 		return wrong;
 	if (config->lab && !lab_state_name_ok(config->name))
-		return g_strdup_printf("name: '%s' cannot name a lab; use letters, digits, '_' and '-' only", config->name);
+		return g_strdup_printf("name: '%s' cannot name a lab; use letters, digits, '_' and '-' "
+				       "only", config->name);
 	if (config->clusters_count == 0)
 		return g_strdup("clusters: empty; give at least one cluster");
 	if (!config->workload && (!config->is_drawn || config->served))
@@ -275,7 +281,8 @@ static char *find_wrong(const struct config *config)
 	wrong = config_section_check(&root.section, "", config);
 	for (uint32_t c = 0; !wrong && c < config->clusters_count; c++) {
 		wrong = entry_line("clusters", c, check_cluster(config, &config->clusters[c]));
-		if (!wrong && config->clusters[c].shared && (experiment->limits_count != 1 || experiment->limits[0] < 1))
+		if (!wrong && config->clusters[c].shared &&
+		    (experiment->limits_count != 1 || experiment->limits[0] < 1))
 			wrong = g_strdup("experiment.limits: shared hosts have no energy limit; give [1]");
 	}
 	for (uint32_t t = 0; !wrong && t < config->types_count; t++)

@@ -114,15 +114,16 @@ char *config_cluster_check_served(const struct config *config, uint32_t index)
 		return g_strdup_printf("clusters[%u]: local schedulers serve %d clusters at the most; leave some out",
 				       index, CONFIG_SERVED_CLUSTERS_MAX);
 	if (cluster->nodes > CONFIG_SERVED_NODES_MAX)
-		return g_strdup_printf("clusters[%u].nodes: a local scheduler serves 1 to %d nodes, and cluster '%s' has "
-				       "%u; give fewer, or make two clusters of it",
+		return g_strdup_printf("clusters[%u].nodes: a local scheduler serves 1 to %d nodes, and cluster '%s' "
+				       "has %u; give fewer, or make two clusters of it",
 				       index, CONFIG_SERVED_NODES_MAX, cluster->name, cluster->nodes);
 	if (cluster->cores > CONFIG_SERVED_CORES_MAX)
-		return g_strdup_printf("clusters[%u].cores: nodes that a local scheduler serves have 1 to %d cores, not "
-				       "%u; give fewer",
+		return g_strdup_printf("clusters[%u].cores: nodes that a local scheduler serves have 1 to %d cores, "
+				       "not %u; give fewer",
 				       index, CONFIG_SERVED_CORES_MAX, cluster->cores);
 	if (cluster->hosts_count > cluster->nodes)
-		return g_strdup_printf("clusters[%u].hosts: %u hosts for %u nodes; give no more hosts than nodes", index,
+		return g_strdup_printf("clusters[%u].hosts: %u hosts for %u nodes; give no more hosts than "
+				       "nodes", index,
 				       cluster->hosts_count, cluster->nodes);
 	return NULL;
 }
@@ -130,12 +131,13 @@ char *config_cluster_check_served(const struct config *config, uint32_t index)
 char *config_cluster_check_simulated(const struct config_cluster *cluster)
 {
 	if (cluster->local_scheduler)
-		return g_strdup("local_scheduler: a local scheduler that runs already says itself whether it simulates; "
-				"leave out simulated");
+		return g_strdup("local_scheduler: a local scheduler that runs already says itself whether it "
+				"simulates; leave out simulated");
 	if (cluster->shared)
 		return g_strdup("shared: hosts of a simulated cluster cannot be shared; leave one of the two out");
 	if (cluster->migration_tls)
-		return g_strdup("migration_tls: a simulated cluster has no VMs that are moved; leave one of the two out");
+		return g_strdup("migration_tls: a simulated cluster has no VMs that are moved; leave one of the two "
+				"out");
 	if (cluster->max_mhz > 0 || cluster->max_cstate)
 		return g_strdup("simulated: tasks take what the estimates say, so caps cap nothing; leave out max_mhz "
 				"and max_cstate");
@@ -143,7 +145,8 @@ char *config_cluster_check_simulated(const struct config_cluster *cluster)
 		const struct config_host *host = &cluster->hosts[h];
 
 		if (host->uri || host->blade)
-			return g_strdup_printf("hosts[%u]: a simulated cluster reaches no hosts; leave out uri and blade", h);
+			return g_strdup_printf("hosts[%u]: a simulated cluster reaches no hosts; leave out uri and "
+					       "blade", h);
 		if (host->meter->kind != CONFIG_METER_SIMULATED && host->meter->kind != CONFIG_METER_NONE)
 			return g_strdup_printf("hosts[%u].meter.kind: a host of a simulated cluster has a simulated "
 					       "meter, or none", h);

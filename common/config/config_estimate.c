@@ -69,7 +69,8 @@ const struct config_estimate *config_estimate(const struct config *config, const
 const struct config_unmeasured *config_unmeasured(const struct config *config, const char *type, const char *cluster)
 {
 	for (uint32_t i = 0; i < config->unmeasured_count; i++)
-		if (g_str_equal(config->unmeasured[i].type, type) && g_str_equal(config->unmeasured[i].cluster, cluster))
+		if (g_str_equal(config->unmeasured[i].type, type) &&
+		    g_str_equal(config->unmeasured[i].cluster, cluster))
 			return &config->unmeasured[i];
 	return NULL;
 }

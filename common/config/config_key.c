@@ -213,24 +213,25 @@ static char *check_list(const struct config_key *key, const char *path, const vo
 		const char *entry = (const char *)entries + twice * key->size;
 		g_autofree char *text = NULL;
 
-		if (twice < count)
-			text = key->entry == CONFIG_KIND_TEXT ? g_strdup_printf("'%s'", *(char *const *)entry)
-							      : g_strdup_printf("%g", *(const double *)(const void *)entry);
+		if (twice < count && key->entry == CONFIG_KIND_TEXT)
+			text = g_strdup_printf("'%s'", *(char *const *)entry);
+		else if (twice < count)
+			text = g_strdup_printf("%g", config_key_number(key, key->entry, entry));
 		if (text)
 			return g_strdup_printf("%s[%u]: %s appears twice%s%s", path, twice, text, key->cure ? "; " : "",
 					       key->cure ?: "");
 	}
 	for (uint32_t i = 0; !wrong && i < count; i++) {
 		const void *entry = (const char *)entries + i * key->size;
+		char *name = first && first->once ? *(char *const *)((const char *)entry + first->offset) : NULL;
 		g_autofree char *below = g_strdup_printf("%s[%u]", path, i);
 
 		if (key->entry == CONFIG_KIND_SECTION)
 			wrong = config_section_check(key->section, below, entry);
 		else if (key->entry < CONFIG_KIND_FLAG)
 			wrong = check_number(key, key->entry, below, entry, NULL);
-		if (!wrong && first && first->once && !g_hash_table_add(seen, *(char **)((char *)entry + first->offset)))
-			wrong = g_strdup_printf("%s.%s: '%s' appears twice", below, first->name,
-						*(char *const *)((const char *)entry + first->offset));
+		if (!wrong && name && !g_hash_table_add(seen, name))
+			wrong = g_strdup_printf("%s.%s: '%s' appears twice", below, first->name, name);
 	}
 	return wrong;
 }
@@ -238,7 +239,8 @@ static char *check_list(const struct config_key *key, const char *path, const vo
 char *config_section_check(const struct config_section *section, const char *path, const void *data)
 {
 	const struct config_key *first = section->keys;
-	const char *text = first->kind == CONFIG_KIND_TEXT ? *(char *const *)((const char *)data + first->offset) : NULL;
+	const void *named = (const char *)data + first->offset;
+	const char *text = first->kind == CONFIG_KIND_TEXT ? *(char *const *)named : NULL;
 	char *wrong = NULL;
 
 	for (const struct config_key *key = first; !wrong && key->name; key++) {

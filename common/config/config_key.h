@@ -52,7 +52,8 @@ struct config_key {
 	size_t offset;         /* of the field in the section's structure */
 	size_t size;           /* of the field; of a list the size of an entry */
 	size_t count_offset;   /* of a list's count */
-	bool once;             /* no two entries of a list are the same; of a section's first key: in lists of sections */
+	/* No two entries of a list are the same; of a section's first key: no two sections of a list have the same. */
+	bool once;
 	double fallback;       /* default of a number, flag or word where the key is absent */
 	const char *fallback_text; /* default of a text */
 	enum config_zero zero;
@@ -147,8 +148,8 @@ void config_section_clear(const struct config_section *section, void *data);
 void config_section_free(const struct config_section *section, void *data);
 
 /*
- * Whether every number of `data` and below is in its range, no list longer than it may be, and no text there twice that
- * may be there `once`; `path` is that of the section, "" for the file. Returns NULL, or the first "KEY.PATH: what is wrong" (the caller frees). An optional number
- * of 0 that is the same as an absent one passes.
+ * Whether every number of `data` and below is in its range, no list longer than it may be, and nothing there twice
+ * that may be there `once`; `path` is that of the section, "" for the file. Returns NULL, or the first
+ * "KEY.PATH: what is wrong" (the caller frees). An optional number of 0 that is the same as an absent one passes.
  */
 char *config_section_check(const struct config_section *section, const char *path, const void *data);

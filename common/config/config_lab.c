@@ -133,16 +133,16 @@ char *config_lab_check(const struct config *config)
 		const double quotas = config_lab_blade_quotas(config, b);
 
 		if (!is_blade_name(blade->name))
-			return g_strdup_printf("lab.blades[%u].name: '%s' is not a host name; use 1 to %d of a-z, 0-9 and "
-					       "inner dashes", b, blade->name, CONFIG_BLADE_NAME_MAX);
+			return g_strdup_printf("lab.blades[%u].name: '%s' is not a host name; use 1 to %d of a-z, "
+					       "0-9 and inner dashes", b, blade->name, CONFIG_BLADE_NAME_MAX);
 		if (config_lab_is_steady(config) && quotas * CONFIG_LAB_STEADY_MOST > blade->cpu_cores)
 			return g_strdup_printf("lab.blades[%u].cpu_cores: in a steady lab the quotas of its VMs, %.2f "
 					       "cores, grow to %g times as much while the machine is slow, more than "
 					       "cpu_cores, %.2f; raise cpu_cores",
 					       b, quotas, CONFIG_LAB_STEADY_MOST, blade->cpu_cores);
 		if (quotas > blade->cpu_cores + 1e-9)
-			return g_strdup_printf("lab.blades[%u].cpu_cores: the quotas of its VMs sum to %.2f cores, more "
-					       "than cpu_cores, %.2f; lower max_mhz or raise cpu_cores",
+			return g_strdup_printf("lab.blades[%u].cpu_cores: the quotas of its VMs sum to %.2f cores, "
+					       "more than cpu_cores, %.2f; lower max_mhz or raise cpu_cores",
 					       b, quotas, blade->cpu_cores);
 	}
 	return NULL;

@@ -123,16 +123,19 @@ char *config_meter_check(const struct config_meter *meter, bool local)
 			return g_strdup_printf("meter.%s: missing; %s", key->name, key->cure);
 	}
 	if (meter->privilege && !g_strv_contains(privileges, meter->privilege))
-		return g_strdup_printf("meter.privilege: '%s' is none of USER, OPERATOR, ADMINISTRATOR", meter->privilege);
+		return g_strdup_printf("meter.privilege: '%s' is none of USER, OPERATOR, "
+				       "ADMINISTRATOR", meter->privilege);
 	if (meter->snmp != CONFIG_METER_SNMP_V3 && meter->user)
 		return g_strdup("meter.user: only SNMP v3 has users; remove it, or ask by `snmp: v3`");
 	if (meter->ca_file && meter->tls == CONFIG_METER_INSECURE)
 		return g_strdup("meter.ca_file: of no use with `tls: insecure`; remove one of the two");
 	if (kind == MODEL && !(meter->idle_w + meter->core_w > 0))
-		return g_strdup("meter.idle_w: missing; give the host's watts at no load, and core_w, those more per busy CPU");
+		return g_strdup("meter.idle_w: missing; give the host's watts at no load, and core_w, those more per "
+				"busy CPU");
 	if ((kind & (RAPL | ACPI | MODEL)) && !local)
-		return g_strdup_printf("meter.kind: %s is read from the machine that the local scheduler runs on, and the host's "
-				       "uri is of another; use ipmi, redfish or amm", kind_names[meter->kind]);
+		return g_strdup_printf("meter.kind: %s is read from the machine that the local scheduler runs on, "
+				       "and the host's uri is of another; use ipmi, redfish or "
+				       "amm", kind_names[meter->kind]);
 	return NULL;
 }
 

@@ -24,7 +24,8 @@ char *config_holes(const struct config *config, bool reasons)
 			if (!config_is_hole(config, type, cluster) ||
 			    (config->estimates_count == 0 && config->unmeasured_count == 0))
 				continue;
-			g_string_append_printf(text, "%s'%s' on '%s'", text->len ? "\n" : "", type->name, cluster->name);
+			g_string_append_printf(text, "%s'%s' on "
+						     "'%s'", text->len ? "\n" : "", type->name, cluster->name);
 			if (reasons)
 				g_string_append_printf(text, ": %s", reason_of(config, type, cluster));
 		}

@@ -38,7 +38,8 @@ static const struct config_key pruning_task_keys[] = {
 	{NULL},
 };
 
-static const struct config_section config_pruning_task_section = {pruning_task_keys, sizeof(struct config_pruning_task)};
+static const struct config_section config_pruning_task_section = {
+	pruning_task_keys, sizeof(struct config_pruning_task)};
 
 static const struct config_key pruning_keys[] = {
 	{CONFIG_NUMBER(pruning, level), .fallback = 34000, CONFIG_NOT_ZERO, CONFIG_ABOVE(0, 1e9),
@@ -152,7 +153,8 @@ static char *check_entries(const struct config *config, const char *key,
 			continue;
 		for (uint32_t c = 0; !wrong && c < config->clusters_count; c++)
 			if (find_entry(entries, count, type, config->clusters[c].name) == count)
-				wrong = g_strdup_printf("%s: type '%s' has no execution times on machine '%s'", key, type,
+				wrong = g_strdup_printf("%s: type '%s' has no execution times on machine "
+							"'%s'", key, type,
 							config->clusters[c].name);
 	}
 	return wrong;
@@ -233,8 +235,8 @@ char *config_pruning_check(const struct config *config)
 		return g_strdup("environment.pruning: tasks have deadlines and queues, or are serial, share hosts or "
 				"come from a trace; leave out the others");
 	if (environment->special_count > 0 || environment->pstates != 1 || environment->lead_s != 0)
-		return g_strdup("environment: special, pstates and lead_s are of no use with environment.pruning; leave "
-				"them out");
+		return g_strdup("environment: special, pstates and lead_s are of no use with environment.pruning; "
+				"leave them out");
 	if (pruning->demand > 0 && g_str_equal(config_study(config)->x, "level"))
 		return g_strdup("study.x: 'level' does not count with environment.pruning.demand; leave out one of "
 				"them");

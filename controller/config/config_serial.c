@@ -50,8 +50,8 @@ char *config_serial_check(const struct config *config)
 				       environment->pstates);
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		if (config->clusters[c].cores != 1)
-			return g_strdup_printf("clusters[%u].cores: %u, but with environment.serial a node is one core; "
-					       "give 1", c, config->clusters[c].cores);
+			return g_strdup_printf("clusters[%u].cores: %u, but with environment.serial a node is one "
+					       "core; give 1", c, config->clusters[c].cores);
 	if (config->experiment->limits_count != 1)
 		return g_strdup("experiment.limits: the tasks of environment.serial use no energy; give [1]");
 	return NULL;

@@ -62,8 +62,8 @@ static char *check_job(const struct config *config, uint32_t i)
 				       "it; sort by arrival", i, job->arrival_s);
 	if (job->vms <= each * cluster->nodes)
 		return NULL;
-	return g_strdup_printf("environment.sharing.list[%u]: %u VMs that need %g of a host's CPU and %g of its memory each "
-			       "do not fit on the %u hosts of '%s'; such a job could never run",
+	return g_strdup_printf("environment.sharing.list[%u]: %u VMs that need %g of a host's CPU and %g of its "
+			       "memory each do not fit on the %u hosts of '%s'; such a job could never run",
 			       i, job->vms, job->cpu, job->memory, cluster->nodes, cluster->name);
 }
 
@@ -80,8 +80,8 @@ char *config_sharing_check(const struct config *config)
 		return g_strdup_printf("clusters: %u, but environment.sharing is about the hosts of one cluster; give "
 				       "one cluster, whose nodes are the hosts", config->clusters_count);
 	if (environment->special_count > 0 || environment->pstates != 1 || environment->lead_s != 0)
-		return g_strdup("environment: special, pstates and lead_s are of no use with environment.sharing; leave "
-				"them out");
+		return g_strdup("environment: special, pstates and lead_s are of no use with environment.sharing; "
+				"leave them out");
 	if (config->experiment->limits_count != 1)
 		return g_strdup("experiment.limits: the jobs of environment.sharing use no energy; give [1]");
 	if (environment->trace && sharing->list_count > 0)
@@ -91,8 +91,8 @@ char *config_sharing_check(const struct config *config)
 		return g_strdup_printf("environment.sharing.load: %g, but only jobs of the model are scaled to a load; "
 				       "leave it out", sharing->load);
 	if (!of_model && sharing->memory_tenths != 10)
-		return g_strdup_printf("environment.sharing.memory_tenths: %u, but only the model draws what jobs need; "
-				       "leave it out", sharing->memory_tenths);
+		return g_strdup_printf("environment.sharing.memory_tenths: %u, but only the model draws what jobs "
+				       "need; leave it out", sharing->memory_tenths);
 	if (of_model && config->clusters[0].nodes < MODEL_HOSTS)
 		return g_strdup_printf("clusters[0].nodes: %u, but the jobs of the model have up to %d VMs on hosts of "
 				       "their own", config->clusters[0].nodes, MODEL_HOSTS);

@@ -47,8 +47,8 @@ static char *check_sizes(const struct config *config)
 	double largest = 1;
 
 	if (environment && environment->pruning && (study->sizes_count != 1 || study->sizes[0] != 1))
-		return g_strdup("study.sizes: a machine of environment.pruning executes one task, however many nodes it "
-				"has; leave them out");
+		return g_strdup("study.sizes: a machine of environment.pruning executes one task, however many nodes "
+				"it has; leave them out");
 	/* Nodes in all: what takes memory and time. */
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		nodes += config->clusters[c].nodes;
@@ -100,11 +100,13 @@ char *config_study_check(const struct config *config)
 		return g_strdup_printf("study.x: '%s' is none of policy, limit, leniency, drop, size, %s", study->x,
 				       names);
 	if (!sweep && study->values_count > 0)
-		return g_strdup_printf("study.values: nothing to sweep; give study.x as one of %s, or no values", names);
+		return g_strdup_printf("study.values: nothing to sweep; give study.x as one of %s, or no "
+				       "values", names);
 	if (config->experiment->limits_count > 1 && !g_str_equal(study->x, "limit"))
 		return g_strdup_printf("study.x: '%s' with several experiment.limits; give one of them, or x: limit",
 				       study->x);
 	if (study->sizes_count > 1 && !g_str_equal(study->x, "size"))
-		return g_strdup_printf("study.x: '%s' with several study.sizes; give one of them, or x: size", study->x);
+		return g_strdup_printf("study.x: '%s' with several study.sizes; give one of them, or x: "
+				       "size", study->x);
 	return check_sizes(config);
 }
