@@ -176,7 +176,7 @@ static const struct {
 	const char *text;
 	const char *message;
 } bad[] = {
-	/* The key that the file has is named, not the one that follows from it. */
+	/* The error names the key that the file has, not what follows from it. */
 	{ MEASURED "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
 	  "experiment: {policies: [easy], limits: [1], mapping_interval: 100, duration_s: 10}\n",
 	  ": experiment.mapping_interval: experiment.mapping_interval_s follows from it: 667 s is longer than" },
