@@ -142,8 +142,7 @@ bool config_save(const struct config *config, const char *path, GError **error)
 	return config_text_is_readable(text, path, error) && config_write_file(path, text, error);
 }
 
-bool config_save_measured(const struct config_measured *measured, const char *path,
-			  GError **error)
+bool config_save_measured(const struct config_measured *measured, const char *path, GError **error)
 {
 	struct config_measured file = *measured;
 	g_autofree char *text = NULL;

@@ -119,12 +119,10 @@ char *config_cluster_check_served(const struct config *config, uint32_t index)
 				       index, CONFIG_SERVED_NODES_MAX, cluster->name, cluster->nodes);
 	if (cluster->cores > CONFIG_SERVED_CORES_MAX)
 		return g_strdup_printf("clusters[%u].cores: nodes that a local scheduler serves have 1 to %d cores, "
-				       "not %u; give fewer",
-				       index, CONFIG_SERVED_CORES_MAX, cluster->cores);
+				       "not %u; give fewer", index, CONFIG_SERVED_CORES_MAX, cluster->cores);
 	if (cluster->hosts_count > cluster->nodes)
 		return g_strdup_printf("clusters[%u].hosts: %u hosts for %u nodes; give no more hosts than "
-				       "nodes", index,
-				       cluster->hosts_count, cluster->nodes);
+				       "nodes", index, cluster->hosts_count, cluster->nodes);
 	return NULL;
 }
 

@@ -116,8 +116,7 @@ static void fit_experiment(struct fitting *fitting)
 	experiment->profile_repeats =
 		(uint32_t)fmin(repeats, fmax(CONFIG_FIT_REPEATS, round(repeats * fewer_repeats)));
 	if (workload->tasks < tasks || experiment->profile_repeats < repeats)
-		tell(fitting,
-		     workload->tasks < tasks ?
+		tell(fitting, workload->tasks < tasks ?
 			     "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
 			     "cluster instead of %u, and %.0f tasks in a run instead of %.0f" :
 			     "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "

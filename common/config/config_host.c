@@ -36,13 +36,11 @@ static char *check_uri(const char *key, const char *uri)
 	g_autoptr(GUri) parts = g_uri_parse(uri, G_URI_FLAGS_NONE, NULL);
 
 	if (!parts)
-		return g_strdup_printf("%s: '%s' is no libvirt URI; write e.g. "
-				       "qemu+ssh://USER@HOST/system",
+		return g_strdup_printf("%s: '%s' is no libvirt URI; write e.g. qemu+ssh://USER@HOST/system",
 				       key, uri);
 	if (g_str_has_suffix(g_uri_get_scheme(parts), "+tcp") &&
 	    !loopback_is(g_uri_get_host(parts)))
-		return g_strdup_printf("%s: '%s' goes over the network in the clear; use qemu+ssh "
-				       "or qemu+tls",
+		return g_strdup_printf("%s: '%s' goes over the network in the clear; use qemu+ssh or qemu+tls",
 				       key, uri);
 	return NULL;
 }
@@ -75,9 +73,8 @@ char *config_host_check(const struct config_host *host)
 					"qemu+tls://HOST/system", host->peer_uri);
 	if (wrong || is_bridge_name(host->bridge))
 		return wrong;
-	return g_strdup_printf("bridge: '%s' cannot be the name of a bridge; give 1 to %d "
-			       "characters without blanks, '/' and ':'",
-			       host->bridge, BRIDGE_NAME_MAX);
+	return g_strdup_printf("bridge: '%s' cannot be the name of a bridge; give 1 to %d characters without blanks, "
+			       "'/' and ':'", host->bridge, BRIDGE_NAME_MAX);
 }
 
 bool config_uri_is_local(const char *uri)

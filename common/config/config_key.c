@@ -178,8 +178,7 @@ static char *refusal(const struct config_key *key, double value, const char *fir
 				       key->above_min ? "not a positive number" : "negative or not a number");
 	if (key->range == CONFIG_RANGE_MOST)
 		return g_strdup_printf("%s is more than %s; give %s", text, max, range);
-	return g_strdup_printf("%s is %s %s", text, key->range == CONFIG_RANGE_FROM ? "not from" : "outside",
-			       range);
+	return g_strdup_printf("%s is %s %s", text, key->range == CONFIG_RANGE_FROM ? "not from" : "outside", range);
 }
 
 /* What is wrong with the number at `place`, or NULL. */

@@ -212,10 +212,9 @@ bool config_check_room(const struct config *config, const char *path, GError **e
 	if (sum <= cores * CONFIG_LAB_HOST_SHARE + 1e-9)
 		return true;
 	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "%s: lab.blades: all VMs, emulator threads included, may use %.2f cores, "
-		    "more than 80 %% of the %.4g that this machine lets us use; lower max_mhz (or "
-		    "cpu_cores, where a cluster has no max_mhz), or have them fitted to the machine, by "
-		    "fit: yes, or, where nothing is measured, say overcommit: yes",
-		    path, sum, cores);
+		    "%s: lab.blades: all VMs, emulator threads included, may use %.2f cores, more than 80 %% of the "
+		    "%.4g that this machine lets us use; lower max_mhz (or cpu_cores, where a cluster has no "
+		    "max_mhz), or have them fitted to the machine, by fit: yes, or, where nothing is measured, say "
+		    "overcommit: yes", path, sum, cores);
 	return false;
 }

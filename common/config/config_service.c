@@ -88,7 +88,6 @@ char *config_service_check(const struct config *config)
 		return g_strdup_printf("service.mapping_interval_s: %g is outside (0, 86400]",
 				       service->mapping_interval_s);
 	if (service->group && !good_group(service->group))
-		return g_strdup_printf("service.group: '%s' cannot be the name of a group",
-				       service->group);
+		return g_strdup_printf("service.group: '%s' cannot be the name of a group", service->group);
 	return check_listen(service);
 }

@@ -154,8 +154,7 @@ static char *check_entries(const struct config *config, const char *key,
 		for (uint32_t c = 0; !wrong && c < config->clusters_count; c++)
 			if (find_entry(entries, count, type, config->clusters[c].name) == count)
 				wrong = g_strdup_printf("%s: type '%s' has no execution times on machine "
-							"'%s'", key, type,
-							config->clusters[c].name);
+							"'%s'", key, type, config->clusters[c].name);
 	}
 	return wrong;
 }
