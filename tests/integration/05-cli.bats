@@ -220,7 +220,7 @@ refused() {
 
 @test "a configuration that could not be read again is not dumped" {
 	{ printf 'name: t\nclusters: [{name: a, nodes: 65536, cores: 1, memory_mib: 1, simulated: {idle_w: 1}, hosts: ['
-	  yes '{},' | head -n 65000
+	  yes '{},' | head -n 33000
 	  printf ']}]\nenvironment: {tasks_per_day: 9}\n'
 	  echo 'experiment: {policies: [easy], limits: [1], budget_j: 1, mapping_interval_s: 60, duration_s: 86400}'
 	} >long.yaml
