@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config/config.h"
 
+#include <string.h>
+
 #include "common/config/config_parts.h"
 #include "common/config/config_read.h"
 #include "common/config/config_root.h"
 #include "common/config/config_write.h"
 
 G_DEFINE_QUARK(virtbed-config-error-quark, config_error)
-
-static void fill_in(struct config *config, GHashTable *given)
-{
-	for (uint32_t c = 0; c < config->clusters_count; c++)
-		config_cluster_fill_in(&config->clusters[c]);
-	if (config->service && !g_hash_table_contains(given, "service.mapping_interval_s"))
-		config->service->mapping_interval_s = config->experiment->mapping_interval_s;
-}
 
 /* Reads the file alone, by the rows. */
 static struct config *read_file_of(const char *path, const struct config_served *served, GHashTable *given,
@@ -40,7 +34,10 @@ struct config *config_load_served(const char *path, const struct config_served *
 	config->is_drawn = g_hash_table_contains(given, "environment");
 	if (served && !served->fill_in(config, path, given, error))
 		return NULL;
-	fill_in(config, given);
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		config_cluster_fill_in(&config->clusters[c]);
+	config->service_follows = !g_hash_table_contains(given, "service.mapping_interval_s") ||
+				  (config->service->mapping_interval_s == 0 && config_times_follow(config));
 	config_expand_types(config);
 	config_times_derive(config);
 	if (!config_check(config, path, error))
@@ -55,29 +52,17 @@ struct config *config_load(const char *path, GError **error)
 
 static void exchange_overheads(struct config *config, struct config_measured *measured)
 {
-	struct config_overhead *overheads = config->overheads;
-	const uint32_t count = config->overheads_count;
-
-	config->overheads = measured->overheads;
-	config->overheads_count = measured->overheads_count;
-	measured->overheads = overheads;
-	measured->overheads_count = count;
+	CONFIG_EXCHANGE(config->overheads, measured->overheads);
+	CONFIG_EXCHANGE(config->overheads_count, measured->overheads_count);
 }
 
 /* What was measured changes places with what the configuration has. */
 static void exchange_measured(struct config *config, struct config_measured *measured)
 {
-	const struct config_measured before = {
-		.estimates = config->estimates,   .estimates_count = config->estimates_count,
-		.unmeasured = config->unmeasured, .unmeasured_count = config->unmeasured_count,
-		.overheads = measured->overheads, .overheads_count = measured->overheads_count,
-	};
-
-	config->estimates = measured->estimates;
-	config->estimates_count = measured->estimates_count;
-	config->unmeasured = measured->unmeasured;
-	config->unmeasured_count = measured->unmeasured_count;
-	*measured = before;
+	CONFIG_EXCHANGE(config->estimates, measured->estimates);
+	CONFIG_EXCHANGE(config->estimates_count, measured->estimates_count);
+	CONFIG_EXCHANGE(config->unmeasured, measured->unmeasured);
+	CONFIG_EXCHANGE(config->unmeasured_count, measured->unmeasured_count);
 	exchange_overheads(config, measured);
 }
 
@@ -138,15 +123,26 @@ char *config_to_text(const struct config *config)
 	return config_write_text(&root.section, config);
 }
 
+bool config_text_is_readable(const char *text, const char *path, GError **error)
+{
+	const size_t length = strlen(text);
+
+	if (length <= CONFIG_FILE_BYTES_MAX)
+		return true;
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+		    "%s: with every default filled in it has %zu bytes, and a configuration of more than 4 MiB is "
+		    "not read again; give fewer or shorter entries", path, length);
+	return false;
+}
+
 bool config_save(const struct config *config, const char *path, GError **error)
 {
 	g_autofree char *text = config_to_text(config);
 
-	return config_write_file(path, text, error);
+	return config_text_is_readable(text, path, error) && config_write_file(path, text, error);
 }
 
-bool config_save_measured(const struct config_measured *measured, const char *path,
-			  GError **error)
+bool config_save_measured(const struct config_measured *measured, const char *path, GError **error)
 {
 	struct config_measured file = *measured;
 	g_autofree char *text = NULL;
@@ -157,18 +153,7 @@ bool config_save_measured(const struct config_measured *measured, const char *pa
 	if (file.unmeasured_count == 0)
 		file.unmeasured = NULL;
 	text = config_write_text(&config_measured_section, &file);
-	return config_write_file(path, text, error);
-}
-
-bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,
-			   const char *path, GError **error)
-{
-	const struct config_measured measured = {
-		.estimates = (struct config_estimate *)estimates,
-		.estimates_count = count,
-	};
-
-	return config_save_measured(&measured, path, error);
+	return config_text_is_readable(text, path, error) && config_write_file(path, text, error);
 }
 
 void config_free(struct config *config)

@@ -74,6 +74,7 @@ struct config {
 	double patience;
 	/* Not keys: */
 	const struct config_served *served; /* what it was read for; NULL: the sections above alone */
+	bool service_follows; /* service.mapping_interval_s is not given: it is that of the experiment */
 	bool is_drawn; /* simulations draw its types and workload (section environment): both may be missing */
 };
 
@@ -145,19 +146,27 @@ char *config_cluster_check_served(const struct config *config, uint32_t index);
 /* Whether the libvirt URI `uri` names the machine that opens it: no host in it, and no socket. */
 bool config_uri_is_local(const char *uri);
 
-/* `config` as YAML, such that equal texts are equal configurations; the caller frees. */
+/*
+ * `config` as YAML, such that equal texts are equal configurations; the caller frees. With all defaults it may be
+ * longer than a file can be (config_text_is_readable()).
+ */
 char *config_to_text(const struct config *config);
 
-/* Writes `config` as YAML to `path`, such that config_load() reads it back equal. */
+/*
+ * Whether `text`, a configuration with all defaults that is to be at `path`, is as short as a file that is read has
+ * to be. Returns true, or false with `error` (CONFIG_ERROR_MEANING).
+ */
+bool config_text_is_readable(const char *text, const char *path, GError **error);
+
+/*
+ * Writes `config` as YAML to `path`, such that config_load() reads it back equal; refuses what would be too long to be
+ * read (config_text_is_readable()).
+ */
 bool config_save(const struct config *config, const char *path, GError **error);
 
 /* Writes what was measured, borrowed, as a YAML file that config_load_estimates() reads. */
 bool config_save_measured(const struct config_measured *measured, const char *path,
 			  GError **error);
-
-/* Writes `estimates` (`count` of them) as a YAML file that config_load_estimates() reads. */
-bool config_save_estimates(const struct config_estimate *estimates, uint32_t count,
-			   const char *path, GError **error);
 
 /* Frees a configuration; NULL is allowed. */
 void config_free(struct config *config);

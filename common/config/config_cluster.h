@@ -57,8 +57,6 @@ struct config_cluster {
 };
 
 /* The rows of the structures above. */
-extern const struct config_section config_preemption_section;
-extern const struct config_section config_simulated_section;
 extern const struct config_section config_cluster_section;
 
 /* The index of the host that a node of `cluster` is on: they are spread over its hosts in blocks. */

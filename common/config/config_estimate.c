@@ -4,94 +4,74 @@
 #include "common/config/config.h"
 
 static const struct config_key estimate_keys[] = {
-	{CONFIG_TEXT(struct config_estimate, type), .needed = true, .help = "name of a type."},
-	{CONFIG_TEXT(struct config_estimate, cluster), .needed = true,
-	 .help = "name of a cluster that it fits."},
-	{CONFIG_NUMBER(struct config_estimate, etc_s), .needed = true, .max = 1e9, .above_min = true,
-	 .range = CONFIG_RANGE_MOST,
+	{CONFIG_TEXT(estimate, type), .needed = true, .help = "name of a type."},
+	{CONFIG_TEXT(estimate, cluster), .needed = true, .help = "name of a cluster that it fits."},
+	{CONFIG_NUMBER(estimate, etc_s), .needed = true, .max = 1e9, .above_min = true, .range = CONFIG_RANGE_MOST,
 	 .help = "mean execution time."},
-	{CONFIG_NUMBER(struct config_estimate, etc_sd_s), .max = INFINITY, .range = CONFIG_RANGE_MOST,
-	 .help = "its standard deviation."},
-	{CONFIG_NUMBER(struct config_estimate, eec_j), .needed = true, .max = 1e15,
-	 .range = CONFIG_RANGE_MOST,
-	 .help = "mean energy above idle."},
-	{CONFIG_NUMBER(struct config_estimate, eec_sd_j), .max = INFINITY, .range = CONFIG_RANGE_MOST,
-	 .help = "its standard deviation."},
-	{CONFIG_UINT(struct config_estimate, count),
-	 .help = "measurements behind the entry. 0: it was given."},
+	{CONFIG_NUMBER(estimate, etc_sd_s), CONFIG_MOST(0, INFINITY), .help = "its standard deviation."},
+	{CONFIG_NUMBER(estimate, eec_j), .needed = true, CONFIG_MOST(0, 1e15), .help = "mean energy above idle."},
+	{CONFIG_NUMBER(estimate, eec_sd_j), CONFIG_MOST(0, INFINITY), .help = "its standard deviation."},
+	{CONFIG_UINT(estimate, count), .help = "measurements behind the entry. 0: it was given."},
 	{NULL},
 };
 
-const struct config_section config_estimate_section = {
-	.keys = estimate_keys,
-	.size = sizeof(struct config_estimate),
-	.help = "What a type takes on a cluster. `virtbed profile` measures it.",
-};
+const struct config_section config_estimate_section = {estimate_keys, sizeof(struct config_estimate),
+	"What a type takes on a cluster. `virtbed profile` measures it."};
 
 static const struct config_key unmeasured_keys[] = {
-	{CONFIG_TEXT(struct config_unmeasured, type), .needed = true, .help = "name of a type."},
-	{CONFIG_TEXT(struct config_unmeasured, cluster), .needed = true, .help = "name of a cluster."},
-	{CONFIG_TEXT(struct config_unmeasured, reason), .needed = true, .help = "why, for headings."},
+	{CONFIG_TEXT(unmeasured, type), .needed = true, .help = "name of a type."},
+	{CONFIG_TEXT(unmeasured, cluster), .needed = true, .help = "name of a cluster."},
+	{CONFIG_TEXT(unmeasured, reason), .needed = true, .help = "why, for headings."},
 	{NULL},
 };
 
-const struct config_section config_unmeasured_section = {
-	.keys = unmeasured_keys,
-	.size = sizeof(struct config_unmeasured),
-	.help = "Pairs of type and cluster that could not be measured, as `virtbed profile` writes them: "
-		"they have no entry in `estimates`, and no task of the type is placed on the cluster. "
-		"Other pairs need an estimate, but for those of types with a `share` of 0; and a type with "
-		"a share above 0 needs one on some cluster.",
-};
+const struct config_section config_unmeasured_section = {unmeasured_keys, sizeof(struct config_unmeasured),
+	"Pairs of type and cluster that could not be measured, as `virtbed profile` writes them: they have no "
+	"entry in `estimates`, and no task of the type is placed on the cluster. Other pairs need an estimate, but "
+	"for those of types with a `share` of 0; and a type with a share above 0 needs one on some cluster."};
 
 static const struct config_key overhead_keys[] = {
-	{CONFIG_TEXT(struct config_overhead, cluster), .needed = true, .help = "name of a cluster."},
-	{CONFIG_NUMBER(struct config_overhead, freeze_s), .needed = true, .max = INFINITY,
-	 .range = CONFIG_RANGE_MOST,
+	{CONFIG_TEXT(overhead, cluster), .needed = true, .help = "name of a cluster."},
+	{CONFIG_NUMBER(overhead, freeze_s), .needed = true, CONFIG_MOST(0, INFINITY),
 	 .help = "until all VMs were frozen."},
-	{CONFIG_NUMBER(struct config_overhead, save_s), .needed = true, .max = INFINITY,
-	 .range = CONFIG_RANGE_MOST,
+	{CONFIG_NUMBER(overhead, save_s), .needed = true, CONFIG_MOST(0, INFINITY),
 	 .help = "until they were off the nodes."},
-	{CONFIG_NUMBER(struct config_overhead, restore_s), .needed = true, .max = INFINITY,
-	 .range = CONFIG_RANGE_MOST,
+	{CONFIG_NUMBER(overhead, restore_s), .needed = true, CONFIG_MOST(0, INFINITY),
 	 .help = "until they were on nodes again."},
-	{CONFIG_NUMBER(struct config_overhead, resume_s), .needed = true, .max = INFINITY,
-	 .range = CONFIG_RANGE_MOST,
+	{CONFIG_NUMBER(overhead, resume_s), .needed = true, CONFIG_MOST(0, INFINITY),
 	 .help = "until they ran again."},
-	{CONFIG_TEXT(struct config_overhead, keep),
-	 .help = "where the VMs were meanwhile, memory or disk."},
-	{CONFIG_NUMBER(struct config_overhead, skew_s), .max = INFINITY, .range = CONFIG_RANGE_MOST,
+	{CONFIG_TEXT(overhead, keep), .help = "where the VMs were meanwhile, memory or disk."},
+	{CONFIG_NUMBER(overhead, skew_s), CONFIG_MOST(0, INFINITY),
 	 .help = "between the first and the last VM frozen, part of `freeze_s`."},
 	{NULL},
 };
 
-const struct config_section config_overhead_section = {
-	.keys = overhead_keys,
-	.size = sizeof(struct config_overhead),
-	.help = "What one suspension took, step by step.",
-};
+const struct config_section config_overhead_section = {overhead_keys, sizeof(struct config_overhead),
+	"What one suspension took, step by step."};
 
 static const struct config_key measured_keys[] = {
-	{CONFIG_SECTIONS(struct config_measured, estimates, config_estimate_section), .needed = true},
-	{CONFIG_SECTIONS(struct config_measured, overheads, config_overhead_section)},
-	{CONFIG_SECTIONS(struct config_measured, unmeasured, config_unmeasured_section)},
+	{CONFIG_SECTIONS(measured, estimates, config_estimate_section), .needed = true},
+	{CONFIG_SECTIONS(measured, overheads, config_overhead_section)},
+	{CONFIG_SECTIONS(measured, unmeasured, config_unmeasured_section)},
 	{NULL},
 };
 
-const struct config_section config_measured_section = {
-	.keys = measured_keys,
-	.size = sizeof(struct config_measured),
-};
+const struct config_section config_measured_section = {measured_keys, sizeof(struct config_measured)};
 
-const struct config_estimate *config_estimate(const struct config *config, const char *type,
-					      const char *cluster)
+const struct config_estimate *config_estimate(const struct config *config, const char *type, const char *cluster)
 {
-	for (uint32_t i = 0; i < config->estimates_count; i++) {
-		const struct config_estimate *estimate = &config->estimates[i];
+	for (uint32_t i = 0; i < config->estimates_count; i++)
+		if (g_str_equal(config->estimates[i].type, type) && g_str_equal(config->estimates[i].cluster, cluster))
+			return &config->estimates[i];
+	return NULL;
+}
 
-		if (g_str_equal(estimate->type, type) && g_str_equal(estimate->cluster, cluster))
-			return estimate;
-	}
+const struct config_unmeasured *config_unmeasured(const struct config *config, const char *type, const char *cluster)
+{
+	for (uint32_t i = 0; i < config->unmeasured_count; i++)
+		if (g_str_equal(config->unmeasured[i].type, type) &&
+		    g_str_equal(config->unmeasured[i].cluster, cluster))
+			return &config->unmeasured[i];
 	return NULL;
 }
 
@@ -129,18 +109,6 @@ bool config_expectation(const struct config *config, const struct config_type *t
 	*ret_etc_s = type->time_s;
 	*ret_eec_j = type->time_s * config_type_cores(type, cluster) * core_w(config, cluster);
 	return true;
-}
-
-const struct config_unmeasured *config_unmeasured(const struct config *config, const char *type,
-						  const char *cluster)
-{
-	for (uint32_t i = 0; i < config->unmeasured_count; i++) {
-		const struct config_unmeasured *entry = &config->unmeasured[i];
-
-		if (g_str_equal(entry->type, type) && g_str_equal(entry->cluster, cluster))
-			return entry;
-	}
-	return NULL;
 }
 
 bool config_is_hole(const struct config *config, const struct config_type *type,

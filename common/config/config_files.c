@@ -31,7 +31,7 @@ bool config_files_check(const struct config *config, const char *path, uint32_t 
 		g_autofree char *what =
 			g_strdup_printf("%s: clusters[%u].hosts[%u]", path, cluster, i);
 
-		if (meter &&
+		if (meter && meter->kind != CONFIG_METER_NONE &&
 		    (!check_file(what, "password_file", meter->password_file, check_small,
 				 "write the password into it, mode 0600", error) ||
 		     !check_file(what, "ca_file", meter->ca_file, tls_files_check_ca,

@@ -5,8 +5,6 @@
 
 /* The least share of a CPU that a VM's quota can be: 1 ms per period, of which the shortest is 71 ms (cpu_cap.h). */
 #define QUOTA_LEAST 0.0142
-/* The least that a blade's control group takes. */
-#define BLADE_LEAST 0.01
 #define REPETITIONS_MAX 1e9
 /* Repetitions that had to be so many times as many as they should are worth telling. */
 #define WORK_WORTH_TELLING 1.3
@@ -28,17 +26,11 @@ static void G_GNUC_PRINTF(2, 3) tell(struct fitting *fitting, const char *format
 	va_end(arguments);
 }
 
-static double metronome_cores(const struct config *config)
+/* What all VMs of the lab may use of the machine. */
+static double room_of(const struct fitting *fitting)
 {
-	return config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0;
-}
-
-static bool is_on_blades(const struct config_cluster *cluster)
-{
-	for (uint32_t h = 0; h < cluster->hosts_count; h++)
-		if (cluster->hosts[h].blade)
-			return true;
-	return false;
+	return CONFIG_LAB_HOST_SHARE * fitting->probe->cores -
+	       (config_lab_is_steady(fitting->config) ? CONFIG_LAB_STEADY_CORES : 0);
 }
 
 static void fit_cluster(struct fitting *fitting, struct config_cluster *cluster)
@@ -47,8 +39,11 @@ static void fit_cluster(struct fitting *fitting, struct config_cluster *cluster)
 	const double least = ceil(QUOTA_LEAST * cluster->base_mhz / cluster->cores);
 	const double wanted = floor(cluster->max_mhz * fitting->fit->quotas);
 	const uint32_t given = cluster->max_mhz;
+	bool on_blades = false;
 
-	if (given == 0 || !is_on_blades(cluster))
+	for (uint32_t h = 0; h < cluster->hosts_count; h++)
+		on_blades |= cluster->hosts[h].blade != NULL;
+	if (given == 0 || !on_blades)
 		return;
 	cluster->max_mhz = (uint32_t)fmin(fmax(fmax(wanted, least), 1), given);
 	if (cluster->max_mhz > wanted)
@@ -61,7 +56,7 @@ static void fit_blade(struct fitting *fitting, uint32_t index)
 {
 	struct config_blade *blade = &fitting->config->lab->blades[index];
 	const double quotas = config_lab_blade_quotas(fitting->config, index);
-	const double least = fmax(BLADE_LEAST, config_lab_is_steady(fitting->config) ?
+	const double least = fmax(CONFIG_BLADE_CORES_MIN, config_lab_is_steady(fitting->config) ?
 						       quotas * CONFIG_LAB_STEADY_MOST :
 						       quotas);
 	const double wanted = fmin(blade->cpu_cores * fitting->fit->quotas, fitting->probe->cores);
@@ -121,8 +116,7 @@ static void fit_experiment(struct fitting *fitting)
 	experiment->profile_repeats =
 		(uint32_t)fmin(repeats, fmax(CONFIG_FIT_REPEATS, round(repeats * fewer_repeats)));
 	if (workload->tasks < tasks || experiment->profile_repeats < repeats)
-		tell(fitting,
-		     workload->tasks < tasks ?
+		tell(fitting, workload->tasks < tasks ?
 			     "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
 			     "cluster instead of %u, and %.0f tasks in a run instead of %.0f" :
 			     "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
@@ -130,91 +124,57 @@ static void fit_experiment(struct fitting *fitting)
 		     length, experiment->profile_repeats, repeats, workload->tasks, tasks);
 }
 
-static bool choose_factors(struct fitting *fitting, GError **error)
-{
-	struct config_fit *fit = fitting->fit;
-	const double metronome = metronome_cores(fitting->config);
-	const double room = CONFIG_LAB_HOST_SHARE * fitting->probe->cores - metronome;
-	const double vms = config_lab_cores(fitting->config);
-
-	if (room <= 0) {
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			    "lab.fit: a lab gets %.2f cores of this machine, too few: its metronome alone takes "
-			    "%.2f; give it more, or leave out steady",
-			    fitting->probe->cores, metronome);
-		return false;
-	}
-	fit->quotas = vms > room ? room / vms : 1;
-	fit->work = fit->quotas * (isnan(fitting->probe->speed) ? 1 : fitting->probe->speed);
-	return true;
-}
-
-/* What is clamped from below may be more than there is. */
-static bool check_room(const struct fitting *fitting, GError **error)
-{
-	const struct config *config = fitting->config;
-	const double room = CONFIG_LAB_HOST_SHARE * fitting->probe->cores - metronome_cores(config);
-	const double vms = config_lab_cores(config);
-
-	if (vms <= room + 1e-6)
-		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "lab.fit: VMs of this lab need %.3f cores at least, and this machine has %.3f for them; give it "
-		    "more CPU time, or the clusters fewer nodes",
-		    vms, room);
-	return false;
-}
-
-static void fit_all(struct fitting *fitting)
-{
-	struct config *config = fitting->config;
-	g_autoptr(GString) changed = g_string_new(NULL);
-
-	fit_experiment(fitting);
-	for (uint32_t c = 0; c < config->clusters_count; c++)
-		fit_cluster(fitting, &config->clusters[c]);
-	for (uint32_t b = 0; b < config->lab->blades_count; b++)
-		fit_blade(fitting, b);
-	for (uint32_t t = 0; t < config->types_count; t++)
-		fit_type(fitting, &config->types[t], changed);
-	if (fitting->fit->quotas < 1)
-		tell(fitting,
-		     "CPU quotas and budgets are %.2f of the configuration's: its VMs may use %.2f cores, 80 %% of "
-		     "what a lab gets here",
-		     fitting->fit->quotas, config_lab_cores(config));
-	if (changed->len)
-		tell(fitting, "repetitions, so that tasks take as long as elsewhere: %s", changed->str);
-	if (isnan(fitting->probe->speed))
-		tell(fitting, "the speed of emulated work is not known here: repetitions take it for 1");
-}
-
-/* Hundredths are enough for patience. */
-static void set_patience(struct config *config, double work)
-{
-	const double patience = fmax(1, config->patience) * fmax(1, ceil(100 / work) / 100);
-
-	if (patience > 1)
-		config->patience = fmin(patience, 1000);
-}
-
 bool config_fit(struct config *config, const struct machine_probe *probe, struct config_fit *ret_fit,
 		GError **error)
 {
 	struct fitting fitting = {config, probe, ret_fit, NULL};
+	const double room = room_of(&fitting);
+	g_autoptr(GString) changed = g_string_new(NULL);
+	double vms, patience;
 
 	*ret_fit = (struct config_fit){.quotas = 1, .work = 1};
 	if (!config_lab_is_to_fit(config))
 		return true;
-	if (!choose_factors(&fitting, error))
+	if (room <= 0) {
+		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			    "lab.fit: a lab gets %.2f cores of this machine, too few: its metronome alone takes "
+			    "%.2f; give it more, or leave out steady",
+			    probe->cores, config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
 		return false;
+	}
+	vms = config_lab_cores(config);
+	ret_fit->quotas = vms > room ? room / vms : 1;
+	ret_fit->work = ret_fit->quotas * (isnan(probe->speed) ? 1 : probe->speed);
 	fitting.notices = g_ptr_array_new();
-	fit_all(&fitting);
-	set_patience(config, ret_fit->work);
+	fit_experiment(&fitting);
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		fit_cluster(&fitting, &config->clusters[c]);
+	for (uint32_t b = 0; b < config->lab->blades_count; b++)
+		fit_blade(&fitting, b);
+	for (uint32_t t = 0; t < config->types_count; t++)
+		fit_type(&fitting, &config->types[t], changed);
+	vms = config_lab_cores(config);
+	if (ret_fit->quotas < 1)
+		tell(&fitting,
+		     "CPU quotas and budgets are %.2f of the configuration's: its VMs may use %.2f cores, 80 %% of "
+		     "what a lab gets here", ret_fit->quotas, vms);
+	if (changed->len)
+		tell(&fitting, "repetitions, so that tasks take as long as elsewhere: %s", changed->str);
+	if (isnan(probe->speed))
+		tell(&fitting, "the speed of emulated work is not known here: repetitions take it for 1");
+	/* Hundredths are enough. */
+	patience = config_patience(config, fmax(1, ceil(100 / ret_fit->work) / 100));
+	if (patience > 1)
+		config->patience = fmin(patience, 1000);
 	config->lab->fit = CONFIG_NO;
 	g_ptr_array_add(fitting.notices, NULL);
 	ret_fit->notices = (char **)g_ptr_array_free(fitting.notices, FALSE);
-	if (check_room(&fitting, error))
+	/* What is clamped from below may be more than there is. */
+	if (vms <= room + 1e-6)
 		return true;
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+		    "lab.fit: VMs of this lab need %.3f cores at least, and this machine has %.3f for them; give it "
+		    "more CPU time, or the clusters fewer nodes", vms, room);
 	config_fit_clear(ret_fit);
 	return false;
 }

@@ -37,7 +37,6 @@ enum config_range {
 	CONFIG_RANGE_TO,           /* "2 is outside 0 to 1" */
 	CONFIG_RANGE_FROM,         /* "2 is not from 0 to 1" */
 	CONFIG_RANGE_MOST,         /* "2 is more than 1; give 0 to 1", "-1 is negative or not a number" */
-	CONFIG_RANGE_BY_RULE,      /* a rule of the section refuses it in words of its own */
 };
 
 /* A row. */
@@ -49,9 +48,12 @@ struct config_key {
 	enum config_kind entry; /* of a list: what each entry is */
 	bool needed;           /* its section is not complete without it */
 	uint32_t least;        /* entries that a list has at the least */
+	uint32_t most;         /* and at the most; 0: any number */
 	size_t offset;         /* of the field in the section's structure */
 	size_t size;           /* of the field; of a list the size of an entry */
 	size_t count_offset;   /* of a list's count */
+	/* No two entries of a list are the same; of a section's first key: no two sections of a list have the same. */
+	bool once;
 	double fallback;       /* default of a number, flag or word where the key is absent */
 	const char *fallback_text; /* default of a text */
 	enum config_zero zero;
@@ -59,7 +61,12 @@ struct config_key {
 	bool above_min;        /* `min` itself is outside */
 	bool below_max;        /* `max` itself is outside */
 	enum config_range range;
+	/* What an error says instead: `#` is the number, `@` the range, `~` the text of the section's first key. */
+	const char *says;
 	const char *const *words; /* NULL-terminated */
+	/* In a section whose first key is a word: the words with which this key is taken, as bits; 0: with any. */
+	unsigned takers;
+	const char *cure;         /* what to do where it is missing with one of them, or there twice; NULL: nothing */
 	/* Of a section, or of each entry of a list of sections; NULL: not served here, so that it is not read. */
 	const struct config_section *section;
 };
@@ -73,27 +80,48 @@ struct config_section {
 	const char *advice;            /* what to do about it */
 };
 
-#define CONFIG_FIELD(type, field) \
-	.name = #field, .offset = offsetof(type, field), .size = sizeof(((type *)0)->field)
-#define CONFIG_COUNTED(type, field) \
-	.name = #field, .offset = offsetof(type, field), .size = sizeof(*((type *)0)->field), \
-	.count_offset = offsetof(type, field##_count), .kind = CONFIG_KIND_LIST
-#define CONFIG_UINT(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_UINT
-#define CONFIG_NUMBER(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_NUMBER
-#define CONFIG_FLAG(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_FLAG
-#define CONFIG_WORD(type, field, list) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_WORD, .words = (list)
-#define CONFIG_TEXT(type, field) CONFIG_FIELD(type, field), .kind = CONFIG_KIND_TEXT
-#define CONFIG_SECTION(type, field, rows) \
-	CONFIG_FIELD(type, field), .kind = CONFIG_KIND_SECTION, .section = &(rows)
-#define CONFIG_LIST(type, field, what) CONFIG_COUNTED(type, field), .entry = CONFIG_KIND_##what
-#define CONFIG_SECTIONS(type, field, rows) \
-	CONFIG_COUNTED(type, field), .entry = CONFIG_KIND_SECTION, .section = &(rows)
+/* A key of struct config_SECTION. */
+#define CONFIG_FIELD(section, field) \
+	.name = #field, .offset = offsetof(struct config_##section, field), \
+	.size = sizeof(((struct config_##section *)0)->field)
+#define CONFIG_COUNTED(section, field) \
+	.name = #field, .offset = offsetof(struct config_##section, field), \
+	.size = sizeof(*((struct config_##section *)0)->field), \
+	.count_offset = offsetof(struct config_##section, field##_count), .kind = CONFIG_KIND_LIST
+#define CONFIG_UINT(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_UINT
+#define CONFIG_NUMBER(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_NUMBER
+#define CONFIG_FLAG(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_FLAG
+#define CONFIG_WORD(section, field, list) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_WORD, .words = (list)
+#define CONFIG_TEXT(section, field) CONFIG_FIELD(section, field), .kind = CONFIG_KIND_TEXT
+#define CONFIG_SECTION(section_, field, rows) \
+	CONFIG_FIELD(section_, field), .kind = CONFIG_KIND_SECTION, .section = &(rows)
+#define CONFIG_LIST(section, field, what) CONFIG_COUNTED(section, field), .entry = CONFIG_KIND_##what
+#define CONFIG_SECTIONS(section_, field, rows) \
+	CONFIG_COUNTED(section_, field), .entry = CONFIG_KIND_SECTION, .section = &(rows)
+/* A written 0 is refused, or is a value of its own. */
+#define CONFIG_NOT_ZERO .zero = CONFIG_ZERO_IS_REFUSED
+#define CONFIG_OR_ZERO .zero = CONFIG_ZERO_IS_VALUE
+/* Ranges: "2 is outside 0 to 1", "2 is more than 1; give 0 to 1", "2 is outside (0, 1]". */
+#define CONFIG_TO(low, high) .min = (low), .max = (high), .range = CONFIG_RANGE_TO
+#define CONFIG_MOST(low, high) .min = (low), .max = (high), .range = CONFIG_RANGE_MOST
+#define CONFIG_ABOVE(low, high) .min = (low), .max = (high), .above_min = true
+
+/* Exchanges the values of two variables of one type. */
+#define CONFIG_EXCHANGE(a, b) \
+	do { \
+		__typeof__(a) former = (a); \
+		(a) = (b); \
+		(b) = former; \
+	} while (0)
 
 /* The row in `section` that has that name or had it in the version before, or NULL. */
 const struct config_key *config_key_find(const struct config_section *section, const char *name);
 
 /* The kind's name in the manual page, such as "whole number". */
 const char *config_kind_name(enum config_kind kind);
+
+/* Whether the field of `key` in `data` is as if the file did not have the key; a key that is needed never is. */
+bool config_key_is_absent(const struct config_key *key, const void *data);
 
 /* The value of a number, flag or word at `place`, which is the field of `key` or an entry of it. */
 double config_key_number(const struct config_key *key, enum config_kind kind, const void *place);
@@ -120,8 +148,8 @@ void config_section_clear(const struct config_section *section, void *data);
 void config_section_free(const struct config_section *section, void *data);
 
 /*
- * Whether every number of `data` and below is in its range; `path` is that of the section, "" for the file. Returns
- * NULL, or the first "KEY.PATH: what is wrong" (the caller frees). An optional number of 0 that is the same as an
- * absent one passes, and so does what CONFIG_RANGE_BY_RULE leaves to a rule.
+ * Whether every number of `data` and below is in its range, no list longer than it may be, and nothing there twice
+ * that may be there `once`; `path` is that of the section, "" for the file. Returns NULL, or the first
+ * "KEY.PATH: what is wrong" (the caller frees). An optional number of 0 that is the same as an absent one passes.
  */
 char *config_section_check(const struct config_section *section, const char *path, const void *data);

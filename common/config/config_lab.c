@@ -9,56 +9,42 @@
 #include "common/config/config_parts.h"
 #include "common/own_cgroup.h"
 
-#define CPU_CORES_MIN 0.01 /* the least that a control group takes is a thousandth of a core */
-#define CPU_CORES_MAX 4096.0
 #define WATTS_MAX 1e6
 
 static const char *const bmcs[] = {"ipmi", "redfish", NULL};
 static const char *const answers[] = {"no", "yes", NULL};
 
 static const struct config_key blade_keys[] = {
-	{CONFIG_TEXT(struct config_blade, name), .needed = true,
-	 .help = "a host name of at most 24 characters."},
-	{CONFIG_NUMBER(struct config_blade, cpu_cores), .needed = true, .min = CPU_CORES_MIN,
-	 .max = CPU_CORES_MAX, .range = CONFIG_RANGE_TO,
+	{CONFIG_TEXT(blade, name), .needed = true, .once = true, .help = "a host name of at most 24 characters."},
+	{CONFIG_NUMBER(blade, cpu_cores), .needed = true, CONFIG_TO(CONFIG_BLADE_CORES_MIN, 4096),
 	 .help = "its CPU budget in cores of this machine; at least the quotas of its VMs."},
-	{CONFIG_NUMBER(struct config_blade, idle_w), .needed = true, .max = WATTS_MAX,
-	 .range = CONFIG_RANGE_BY_RULE,
+	{CONFIG_NUMBER(blade, idle_w), .needed = true, CONFIG_TO(0, WATTS_MAX), .says = "# is outside @ W",
 	 .help = "watts at no load."},
-	{CONFIG_NUMBER(struct config_blade, core_w), .needed = true, .max = WATTS_MAX,
-	 .range = CONFIG_RANGE_BY_RULE,
+	{CONFIG_NUMBER(blade, core_w), .needed = true, CONFIG_TO(0, WATTS_MAX), .says = "# is outside @ W",
 	 .help = "watts more per core that its VMs keep busy."},
-	{CONFIG_WORD(struct config_blade, bmc, bmcs), .help = "what its BMC speaks, `ipmi` or `redfish`."},
+	{CONFIG_WORD(blade, bmc, bmcs), .help = "what its BMC speaks, `ipmi` or `redfish`."},
 	{NULL},
 };
 
-const struct config_section config_blade_section = {
-	.keys = blade_keys,
-	.size = sizeof(struct config_blade),
-};
+static const struct config_section config_blade_section = {blade_keys, sizeof(struct config_blade)};
 
 static const struct config_key lab_keys[] = {
-	{CONFIG_SECTIONS(struct config_lab, blades, config_blade_section), .least = 1, .needed = true,
+	{CONFIG_SECTIONS(lab, blades, config_blade_section), .least = 1, .most = CONFIG_BLADES_MAX, .needed = true,
 	 .help = "at most 64."},
-	{CONFIG_WORD(struct config_lab, overcommit, answers),
+	{CONFIG_WORD(lab, overcommit, answers),
 	 .help = "`yes`: more than that may be used. Nothing can be measured then. `no`: it is refused."},
-	{CONFIG_WORD(struct config_lab, steady, answers),
-	 .help = "`yes`: quotas follow the machine's own speed, so that the VMs' work per second does "
-	 "not; only under emulation on x86-64. `no`: they stay what they are."},
-	{CONFIG_WORD(struct config_lab, fit, answers),
-	 .help = "`yes`: quotas, budgets and the types' repetitions are scaled by what a probe finds the "
-	 "machine to have (`virtbed lab probe`), before anything else reads them; where repetitions cannot "
-	 "shrink enough, so are `workload.tasks` and `profile_repeats`. `no`: they are what is written, "
-	 "and refused where that is more than 80 % of what this process may use of the CPUs."},
+	{CONFIG_WORD(lab, steady, answers), .help = "`yes`: quotas follow the machine's own speed, so that the VMs' "
+	 "work per second does not; only under emulation on x86-64. `no`: they stay what they are."},
+	{CONFIG_WORD(lab, fit, answers), .help = "`yes`: quotas, budgets and the types' repetitions are scaled by "
+	 "what a probe finds the machine to have (`virtbed lab probe`), before anything else reads them; where "
+	 "repetitions cannot shrink enough, so are `workload.tasks` and `profile_repeats`. `no`: they are what is "
+	 "written, and refused where that is more than 80 % of what this process may use of the CPUs."},
 	{NULL},
 };
 
-const struct config_section config_lab_section = {
-	.keys = lab_keys,
-	.size = sizeof(struct config_lab),
-	.help = "All VMs may use 80 % of this machine's CPUs at the most, as far as affinity and quotas of "
-		"control groups leave them.",
-};
+const struct config_section config_lab_section = {lab_keys, sizeof(struct config_lab),
+	"All VMs may use 80 % of this machine's CPUs at the most, as far as affinity and quotas of control groups "
+	"leave them."};
 
 bool config_lab_is_steady(const struct config *config)
 {
@@ -83,67 +69,52 @@ const char *config_lab_unsteady(const struct config *config, bool has_metronome)
 	       "another one; leave steady out";
 }
 
-/* The part of `cluster`'s cores that is on `blade`. */
+/* Host cores that the VMs of `cluster` on `blade` may use, without quotas. */
 static double cores_on(const struct config_cluster *cluster, const struct config_blade *blade)
 {
 	uint32_t here = 0;
 
 	for (uint32_t h = 0; h < cluster->hosts_count; h++)
-		here += cluster->hosts[h].blade &&
-			g_str_equal(cluster->hosts[h].blade, blade->name);
-	if (here == 0)
-		return 0;
+		here += cluster->hosts[h].blade && g_str_equal(cluster->hosts[h].blade, blade->name);
 	if (cluster->shared) /* each may have all of it, and all together no more */
-		return cluster->cores;
-	return (double)cluster->cores * cluster->nodes * here / cluster->hosts_count;
+		return here > 0 ? cluster->cores : 0;
+	return here > 0 ? (double)cluster->cores * cluster->nodes * here / cluster->hosts_count : 0;
 }
 
 /*
- * Host cores that the VMs on `blade` may use: *ret_quotas under the quotas of their clusters,
- * *ret_free without one. A VM's quota covers its emulator threads too (local-sched/cpu), so
- * nothing comes on top; VMs without one are held by the blade's cpu_cores alone.
+ * Host cores that the VMs on `blade` may use under the quotas of their clusters (`quotas`), or those of the VMs
+ * without one. A VM's quota covers its emulator threads too (local-sched/cpu), so nothing comes on top; VMs without
+ * one are held by the blade's cpu_cores alone.
  */
-static void blade_cores(const struct config *config, const struct config_blade *blade,
-			double *ret_quotas, double *ret_free)
+static double blade_cores(const struct config *config, const struct config_blade *blade, bool quotas)
 {
-	*ret_quotas = *ret_free = 0;
+	double sum = 0;
+
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		const struct config_cluster *cluster = &config->clusters[c];
-		const double cores = cores_on(cluster, blade);
 
-		if (cluster->max_mhz > 0)
-			*ret_quotas += cores * cluster->max_mhz / cluster->base_mhz;
-		else
-			*ret_free += cores;
+		if (quotas == (cluster->max_mhz > 0))
+			sum += cores_on(cluster, blade) * (quotas ? cluster->max_mhz : 1) /
+			       (quotas ? cluster->base_mhz : 1);
 	}
-}
-
-/* Host cores that the VMs on `blade` may use in all. */
-static double blade_most(const struct config *config, const struct config_blade *blade)
-{
-	double quotas;
-	double without;
-
-	blade_cores(config, blade, &quotas, &without);
-	return fmin(quotas + without, blade->cpu_cores);
+	return sum;
 }
 
 double config_lab_cores(const struct config *config)
 {
 	double sum = 0;
 
-	for (uint32_t b = 0; b < config->lab->blades_count; b++)
-		sum += blade_most(config, &config->lab->blades[b]);
+	for (uint32_t b = 0; b < config->lab->blades_count; b++) {
+		const struct config_blade *blade = &config->lab->blades[b];
+
+		sum += fmin(blade_cores(config, blade, true) + blade_cores(config, blade, false), blade->cpu_cores);
+	}
 	return sum;
 }
 
 double config_lab_blade_quotas(const struct config *config, uint32_t blade)
 {
-	double quotas;
-	double without;
-
-	blade_cores(config, &config->lab->blades[blade], &quotas, &without);
-	return quotas;
+	return blade_cores(config, &config->lab->blades[blade], true);
 }
 
 /* A host name: lower-case letters, digits and inner dashes. */
@@ -155,77 +126,26 @@ static bool is_blade_name(const char *name)
 	       name[0] != '-' && name[length - 1] != '-';
 }
 
-static bool is_watts(double value)
-{
-	return value >= 0 && value <= WATTS_MAX;
-}
-
-static bool is_first_of_name(const struct config_lab *lab, uint32_t index)
-{
-	for (uint32_t i = 0; i < index; i++)
-		if (g_str_equal(lab->blades[i].name, lab->blades[index].name))
-			return false;
-	return true;
-}
-
-static char *check_blade(const struct config *config, uint32_t index)
-{
-	const struct config_blade *blade = &config->lab->blades[index];
-	double quotas;
-	double without;
-
-	if (!is_blade_name(blade->name))
-		return g_strdup_printf("lab.blades[%u].name: '%s' is not a host name; use 1 to %d of "
-				       "a-z, 0-9 and inner dashes",
-				       index, blade->name, CONFIG_BLADE_NAME_MAX);
-	if (!is_first_of_name(config->lab, index))
-		return g_strdup_printf("lab.blades[%u].name: '%s' appears twice", index,
-				       blade->name);
-	if (!is_watts(blade->idle_w))
-		return g_strdup_printf("lab.blades[%u].idle_w: %g is outside 0 to %g W", index,
-				       blade->idle_w, WATTS_MAX);
-	if (!is_watts(blade->core_w))
-		return g_strdup_printf("lab.blades[%u].core_w: %g is outside 0 to %g W", index,
-				       blade->core_w, WATTS_MAX);
-	blade_cores(config, blade, &quotas, &without);
-	if (config_lab_is_steady(config) && quotas * CONFIG_LAB_STEADY_MOST > blade->cpu_cores)
-		return g_strdup_printf("lab.blades[%u].cpu_cores: in a steady lab the quotas of its VMs, "
-				       "%.2f cores, grow to %g times as much while the machine is slow, "
-				       "more than cpu_cores, %.2f; raise cpu_cores",
-				       index, quotas, CONFIG_LAB_STEADY_MOST, blade->cpu_cores);
-	if (quotas > blade->cpu_cores + 1e-9)
-		return g_strdup_printf("lab.blades[%u].cpu_cores: the quotas of its VMs sum to %.2f "
-				       "cores, more than cpu_cores, %.2f; lower max_mhz or raise "
-				       "cpu_cores",
-				       index, quotas, blade->cpu_cores);
-	return NULL;
-}
-
 char *config_lab_check(const struct config *config)
 {
-	const struct config_lab *lab = config->lab;
+	for (uint32_t b = 0; config->lab && b < config->lab->blades_count; b++) {
+		const struct config_blade *blade = &config->lab->blades[b];
+		const double quotas = config_lab_blade_quotas(config, b);
 
-	if (!lab)
-		return NULL;
-	if (lab->blades_count > CONFIG_BLADES_MAX)
-		return g_strdup_printf("lab.blades: %u are more than %d", lab->blades_count,
-				       CONFIG_BLADES_MAX);
-	for (uint32_t b = 0; b < lab->blades_count; b++) {
-		char *wrong = check_blade(config, b);
-
-		if (wrong)
-			return wrong;
+		if (!is_blade_name(blade->name))
+			return g_strdup_printf("lab.blades[%u].name: '%s' is not a host name; use 1 to %d of a-z, "
+					       "0-9 and inner dashes", b, blade->name, CONFIG_BLADE_NAME_MAX);
+		if (config_lab_is_steady(config) && quotas * CONFIG_LAB_STEADY_MOST > blade->cpu_cores)
+			return g_strdup_printf("lab.blades[%u].cpu_cores: in a steady lab the quotas of its VMs, %.2f "
+					       "cores, grow to %g times as much while the machine is slow, more than "
+					       "cpu_cores, %.2f; raise cpu_cores",
+					       b, quotas, CONFIG_LAB_STEADY_MOST, blade->cpu_cores);
+		if (quotas > blade->cpu_cores + 1e-9)
+			return g_strdup_printf("lab.blades[%u].cpu_cores: the quotas of its VMs sum to %.2f cores, "
+					       "more than cpu_cores, %.2f; lower max_mhz or raise cpu_cores",
+					       b, quotas, blade->cpu_cores);
 	}
 	return NULL;
-}
-
-static uint32_t blades_of(const struct config_cluster *cluster)
-{
-	uint32_t count = 0;
-
-	for (uint32_t h = 0; h < cluster->hosts_count; h++)
-		count += cluster->hosts[h].blade != NULL;
-	return count;
 }
 
 uint64_t config_lab_memory_mib(const struct config *config)
@@ -234,9 +154,11 @@ uint64_t config_lab_memory_mib(const struct config *config)
 
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		const struct config_cluster *cluster = &config->clusters[c];
-		const uint32_t blades = blades_of(cluster);
 		const uint32_t spares = cluster->preemption ? cluster->preemption->spares : 0;
+		uint32_t blades = 0;
 
+		for (uint32_t h = 0; h < cluster->hosts_count; h++)
+			blades += cluster->hosts[h].blade != NULL;
 		if (blades > 0)
 			sum += (cluster->nodes + (uint64_t)spares * blades) *
 			       (cluster->memory_mib + CONFIG_LAB_EMULATOR_MIB);
@@ -276,11 +198,13 @@ bool config_check_memory(const struct config *config, const char *path, GError *
 	return false;
 }
 
-static bool check_cores(const struct config *config, const char *path, GError **error)
+bool config_check_room(const struct config *config, const char *path, GError **error)
 {
 	double cores;
 	double sum;
 
+	if (!config_check_memory(config, path, error))
+		return false;
 	if (!config->lab || config->lab->overcommit || config_lab_is_to_fit(config))
 		return true;
 	cores = own_cgroup_cores();
@@ -288,15 +212,9 @@ static bool check_cores(const struct config *config, const char *path, GError **
 	if (sum <= cores * CONFIG_LAB_HOST_SHARE + 1e-9)
 		return true;
 	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "%s: lab.blades: all VMs, emulator threads included, may use %.2f cores, "
-		    "more than 80 %% of the %.4g that this machine lets us use; lower max_mhz (or "
-		    "cpu_cores, where a cluster has no max_mhz), or have them fitted to the machine, by "
-		    "fit: yes, or, where nothing is measured, say overcommit: yes",
-		    path, sum, cores);
+		    "%s: lab.blades: all VMs, emulator threads included, may use %.2f cores, more than 80 %% of the "
+		    "%.4g that this machine lets us use; lower max_mhz (or cpu_cores, where a cluster has no "
+		    "max_mhz), or have them fitted to the machine, by fit: yes, or, where nothing is measured, say "
+		    "overcommit: yes", path, sum, cores);
 	return false;
-}
-
-bool config_check_room(const struct config *config, const char *path, GError **error)
-{
-	return config_check_memory(config, path, error) && check_cores(config, path, error);
 }

@@ -48,8 +48,8 @@ struct config_lab {
 #define CONFIG_LAB_STEADY_MOST 1.25
 
 #define CONFIG_BLADES_MAX 64
+#define CONFIG_BLADE_CORES_MIN 0.01 /* the least that a control group takes is a thousandth of a core */
 #define CONFIG_BLADE_NAME_MAX 24 /* its name is a host name, and part of VM names */
 
 /* The rows of the structures above. */
-extern const struct config_section config_blade_section;
 extern const struct config_section config_lab_section;

@@ -35,8 +35,8 @@ enum config_meter_snmp {
 };
 
 /*
- * A power meter of one host. docs/reference/meters.md says what each kind measures; config_meter.c has the
- * table of which keys each kind takes and needs: a key of another kind is refused.
+ * A power meter of one host. docs/reference/meters.md says what each kind measures; the rows in
+ * config_meter.c say which keys each kind takes and needs: a key of another kind is refused.
  */
 struct config_meter {
 	enum config_meter_kind kind;
@@ -68,7 +68,7 @@ void config_meter_fill_in(struct config_meter *meter);
 
 /*
  * Verifies the meaning of `meter`. `local`: its host's libvirt URI names this machine. Returns
- * NULL, or "KEY: what is wrong; what to do" (the caller frees).
+ * NULL, or "meter.KEY: what is wrong; what to do" (the caller frees).
  */
 char *config_meter_check(const struct config_meter *meter, bool local);
 

@@ -26,6 +26,12 @@ char *config_times_check(const struct config *config);
  */
 void config_times_derive(struct config *config);
 
+/*
+ * The key that the file gives and from which `key` ("experiment.mapping_interval_s") follows, or `key` where the file
+ * gives it.
+ */
+const char *config_times_source(const struct config *config, const char *key);
+
 /* Whether a host's URI and bridge can be right; the line begins with its key (config_host.c). */
 char *config_host_check(const struct config_host *host);
 

@@ -3,7 +3,6 @@
 
 #include <float.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -20,9 +19,6 @@
 
 #define TEXT_MAX 4096
 
-/* The most bytes of a file; keeps a hostile file from eating the memory. */
-#define MAX_FILE_BYTES (4 * 1024 * 1024)
-
 struct walk {
 	yaml_document_t *document;
 	const char *path;
@@ -33,8 +29,7 @@ struct walk {
 static bool read_section(const struct walk *walk, yaml_node_t *node, const struct config_section *section,
 			 const char *path, void *data);
 
-static bool G_GNUC_PRINTF(3, 4) refuse(const struct walk *walk, const yaml_node_t *node,
-				       const char *format, ...)
+static bool G_GNUC_PRINTF(3, 4) refuse(const struct walk *walk, yaml_mark_t where, const char *format, ...)
 {
 	g_autofree char *message = NULL;
 	va_list arguments;
@@ -42,14 +37,14 @@ static bool G_GNUC_PRINTF(3, 4) refuse(const struct walk *walk, const yaml_node_
 	va_start(arguments, format);
 	message = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	g_set_error(walk->error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: %s", walk->path,
-		    node->start_mark.line + 1, node->start_mark.column + 1, message);
+	g_set_error(walk->error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: %s", walk->path, where.line + 1,
+		    where.column + 1, message);
 	return false;
 }
 
 static const char *scalar(const yaml_node_t *node)
 {
-	return (const char *)node->data.scalar.value;
+	return node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
 }
 
 /* A 0 before digits makes an octal number of them for some readers of YAML. */
@@ -57,49 +52,6 @@ static bool is_padded(const char *text)
 {
 	text += *text == '-';
 	return text[0] == '0' && g_ascii_isdigit(text[1]);
-}
-
-static bool is_unsigned(const char *text, uint32_t size)
-{
-	guint64 max = size >= 8 ? G_MAXUINT64 : (G_GUINT64_CONSTANT(1) << (size * 8)) - 1;
-
-	uint64_t value;
-
-	return !is_padded(text) && read_number_unsigned(text, 0, max, &value);
-}
-
-static bool is_double(const char *text)
-{
-	double value;
-
-	return !is_padded(text) && read_number(text, -DBL_MAX, DBL_MAX, &value);
-}
-
-/* Whether a number, already understood as one, is 0. */
-static bool is_zero(const char *text)
-{
-	double value;
-
-	return read_number(text, 0, 0, &value);
-}
-
-static bool find_word(const char *const *words, const char *text, uint32_t *ret_index)
-{
-	for (*ret_index = 0; words[*ret_index]; (*ret_index)++)
-		if (strcmp(words[*ret_index], text) == 0)
-			return true;
-	return false;
-}
-
-/* One of the words of the row; the error lists them. */
-static bool check_word(const struct walk *walk, const yaml_node_t *node, const struct config_key *key,
-		       const char *path)
-{
-	g_autofree char *known = g_strjoinv(", ", (char **)key->words);
-	uint32_t index;
-
-	return find_word(key->words, scalar(node), &index) ||
-	       refuse(walk, node, "%s: '%s' is not one of %s", path, scalar(node), known);
 }
 
 /* Lines may be several. */
@@ -111,76 +63,59 @@ static bool is_visible(const char *text)
 	return strcmp(shown, text) == 0 && !strstr(text, "\xef\xbf\xbe") && !strstr(text, "\xef\xbf\xbf");
 }
 
-/* `kind`: of the key, or of each entry of its list. */
-static bool check_scalar(const struct walk *walk, const yaml_node_t *node, const struct config_key *key,
-			 enum config_kind kind, const char *path)
+/* Reads one value into its field or entry; `kind` is that of the key, or of each entry of its list. */
+static bool read_scalar(const struct walk *walk, const yaml_node_t *node, const struct config_key *key,
+			enum config_kind kind, const char *path, void *place)
 {
-	if (node->type != YAML_SCALAR_NODE)
-		return refuse(walk, node, "%s: takes one value, not a list or mapping", path);
-	if (kind == CONFIG_KIND_UINT && !is_unsigned(scalar(node), (uint32_t)key->size))
-		return refuse(walk, node,
-			      "%s: '%s' is not a whole number in range; write digits only, the unit is "
-			      "in the key's name",
-			      path, scalar(node));
-	if (kind == CONFIG_KIND_NUMBER && !is_double(scalar(node)))
-		return refuse(walk, node,
-			      "%s: '%s' is not a number; write digits only, the unit is in the "
-			      "key's name",
-			      path, scalar(node));
-	if (kind == CONFIG_KIND_FLAG && strcmp(scalar(node), "true") != 0 && strcmp(scalar(node), "false") != 0)
-		return refuse(walk, node, "%s: '%s' is neither true nor false", path, scalar(node));
-	if (kind == CONFIG_KIND_TEXT && !is_visible(scalar(node)))
-		return refuse(walk, node, "%s: '%s' has a character that is not shown and changes how it reads", path,
-			      scalar(node));
-	if (kind == CONFIG_KIND_TEXT && strlen(scalar(node)) > TEXT_MAX)
-		return refuse(walk, node, "%s: longer than %d characters", path, TEXT_MAX);
-	if (kind <= CONFIG_KIND_NUMBER && key->zero == CONFIG_ZERO_IS_REFUSED && is_zero(scalar(node)))
-		return refuse(walk, node, "%s: 0 makes no sense; give more, or leave it out for the default", path);
-	return kind != CONFIG_KIND_WORD || check_word(walk, node, key, path);
-}
-
-/* Puts a value that check_scalar() has passed into its field or entry. */
-static void store_scalar(const yaml_node_t *node, const struct config_key *key, enum config_kind kind, void *place)
-{
+	const guint64 max = key->size >= 8 ? G_MAXUINT64 : (G_GUINT64_CONSTANT(1) << (key->size * 8)) - 1;
+	const yaml_mark_t where = node->start_mark;
+	const char *text = scalar(node);
+	g_autofree char *words = NULL;
 	uint64_t whole = 0;
-	uint32_t index = 0;
-	double number = 0;
+	double number = 1;
 
-	if (kind == CONFIG_KIND_TEXT) {
+	if (!text)
+		return refuse(walk, where, "%s: takes one value, not a list or mapping", path);
+	switch (kind) {
+	case CONFIG_KIND_UINT:
+		if (is_padded(text) || !read_number_unsigned(text, 0, max, &whole))
+			return refuse(walk, where, "%s: '%s' is not a whole number in range; write digits only, the "
+						   "unit is in the key's name", path, text);
+		number = (double)whole;
+		break;
+	case CONFIG_KIND_NUMBER:
+		if (is_padded(text) || !read_number(text, -DBL_MAX, DBL_MAX, &number))
+			return refuse(walk, where, "%s: '%s' is not a number; write digits only, the unit is in the "
+						   "key's name", path, text);
+		break;
+	case CONFIG_KIND_FLAG:
+		whole = strcmp(text, "true") == 0;
+		if (!whole && strcmp(text, "false") != 0)
+			return refuse(walk, where, "%s: '%s' is neither true nor false", path, text);
+		break;
+	case CONFIG_KIND_WORD:
+		while (key->words[whole] && strcmp(key->words[whole], text) != 0)
+			whole++;
+		words = g_strjoinv(", ", (char **)key->words);
+		if (!key->words[whole])
+			return refuse(walk, where, "%s: '%s' is not one of %s", path, text, words);
+		break;
+	default:
+		if (!is_visible(text))
+			return refuse(walk, where, "%s: '%s' has a character that is not shown and changes how it "
+						   "reads", path, text);
+		if (strlen(text) > TEXT_MAX)
+			return refuse(walk, where, "%s: longer than %d characters", path, TEXT_MAX);
 		g_free(*(char **)place);
-		*(char **)place = g_strdup(scalar(node));
-		return;
+		*(char **)place = g_strdup(text);
+		return true;
 	}
-	if (kind == CONFIG_KIND_NUMBER) {
-		read_number(scalar(node), -DBL_MAX, DBL_MAX, &number);
-		memcpy(place, &number, sizeof(number));
-		return;
-	}
-	if (kind == CONFIG_KIND_WORD && find_word(key->words, scalar(node), &index))
-		whole = index;
-	else if (kind == CONFIG_KIND_FLAG)
-		whole = strcmp(scalar(node), "true") == 0;
-	else
-		read_number_unsigned(scalar(node), 0, G_MAXUINT64, &whole);
-	memcpy(place, &whole, key->size);
-}
-
-/* Whether a number, already understood as one, stands for an absent key. */
-static bool means_absent(const yaml_node_t *node, const struct config_key *key)
-{
-	return key->kind <= CONFIG_KIND_NUMBER && key->zero == CONFIG_ZERO_IS_ABSENT && is_zero(scalar(node));
-}
-
-static bool refuse_key(const struct walk *walk, const yaml_node_t *node, const struct config_section *section)
-{
-	g_autoptr(GString) known = g_string_new(NULL);
-
-	if (section->gone && node->type == YAML_SCALAR_NODE && strcmp(scalar(node), section->gone) == 0)
-		return refuse(walk, node, "key '%s' is gone: %s", section->gone, section->advice);
-	for (const struct config_key *key = section->keys; key->name; key++)
-		g_string_append_printf(known, "%s%s", known->len ? ", " : "", key->name);
-	return refuse(walk, node, "unknown key '%s'; known here: %s",
-		      node->type == YAML_SCALAR_NODE ? scalar(node) : "?", known->str);
+	if (fpclassify(number) == FP_ZERO && key->zero == CONFIG_ZERO_IS_REFUSED)
+		return refuse(walk, where, "%s: 0 makes no sense; give more, or leave it out for the default", path);
+	if (fpclassify(number) == FP_ZERO && key->zero == CONFIG_ZERO_IS_ABSENT)
+		return true;
+	memcpy(place, kind == CONFIG_KIND_NUMBER ? (const void *)&number : &whole, key->size);
+	return true;
 }
 
 static bool read_list(const struct walk *walk, yaml_node_t *node, const struct config_key *key, const char *path,
@@ -192,57 +127,34 @@ static bool read_list(const struct walk *walk, yaml_node_t *node, const struct c
 	size_t items;
 
 	if (node->type != YAML_SEQUENCE_NODE)
-		return refuse(walk, node, "%s: takes a list", path);
+		return refuse(walk, node->start_mark, "%s: takes a list", path);
 	items = (size_t)(node->data.sequence.items.top - start);
 	if (items < key->least)
-		return refuse(walk, node, "%s: empty; give at least %u", path, key->least);
+		return refuse(walk, node->start_mark, "%s: empty; give at least %u", path, key->least);
 	entries = g_malloc0_n(items, key->size);
 	*(void **)((char *)data + key->offset) = entries;
 	for (size_t i = 0; i < items; i++) {
 		yaml_node_t *item = yaml_document_get_node(walk->document, start[i]);
 		g_autofree char *below = g_strdup_printf("%s[%zu]", path, i);
+		void *entry = entries + i * key->size;
 
 		*count = (uint32_t)i + 1;
-		if (key->entry == CONFIG_KIND_SECTION) {
-			if (!read_section(walk, item, key->section, below, entries + i * key->size))
-				return false;
-		} else if (check_scalar(walk, item, key, key->entry, below)) {
-			store_scalar(item, key, key->entry, entries + i * key->size);
-		} else {
+		if (!(key->entry == CONFIG_KIND_SECTION ? read_section(walk, item, key->section, below, entry)
+							: read_scalar(walk, item, key, key->entry, below, entry)))
 			return false;
-		}
 	}
 	return true;
 }
 
-static bool read_value(const struct walk *walk, yaml_node_t *node, const struct config_key *key, const char *path,
-		       void *data)
+static bool refuse_key(const struct walk *walk, const yaml_node_t *node, const struct config_section *section)
 {
-	void *place = (char *)data + key->offset;
+	g_autoptr(GString) known = g_string_new(NULL);
 
-	if (key->kind == CONFIG_KIND_LIST)
-		return read_list(walk, node, key, path, data);
-	if (key->kind == CONFIG_KIND_SECTION && node->type != YAML_MAPPING_NODE)
-		return refuse(walk, node, "%s: takes a mapping of keys", path);
-	if (key->kind == CONFIG_KIND_SECTION && !key->section)
-		return true;
-	if (key->kind == CONFIG_KIND_SECTION)
-		return read_section(walk, node, key->section, path,
-				    *(void **)place = g_malloc0(key->section->size));
-	if (!check_scalar(walk, node, key, key->kind, path))
-		return false;
-	if (!means_absent(node, key))
-		store_scalar(node, key, key->kind, place);
-	return true;
-}
-
-static bool check_complete(const struct walk *walk, const yaml_node_t *node, const struct config_section *section,
-			   GHashTable *seen)
-{
+	if (section->gone && g_strcmp0(scalar(node), section->gone) == 0)
+		return refuse(walk, node->start_mark, "key '%s' is gone: %s", section->gone, section->advice);
 	for (const struct config_key *key = section->keys; key->name; key++)
-		if (key->needed && !g_hash_table_contains(seen, key->name))
-			return refuse(walk, node, "missing required mapping field: %s", key->name);
-	return true;
+		g_string_append_printf(known, "%s%s", known->len ? ", " : "", key->name);
+	return refuse(walk, node->start_mark, "unknown key '%s'; known here: %s", scalar(node) ?: "?", known->str);
 }
 
 /* `data`: zeros; what is read or has a default is in it afterwards, also where it fails. */
@@ -253,76 +165,48 @@ static bool read_section(const struct walk *walk, yaml_node_t *node, const struc
 
 	config_section_fill(section, data);
 	if (node->type != YAML_MAPPING_NODE)
-		return refuse(walk, node, "%s: takes a mapping of keys", path);
+		return refuse(walk, node->start_mark, "%s: takes a mapping of keys", path);
 	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
 		yaml_node_t *name = yaml_document_get_node(walk->document, pair->key);
 		yaml_node_t *value = yaml_document_get_node(walk->document, pair->value);
-		const struct config_key *key =
-			name->type == YAML_SCALAR_NODE ? config_key_find(section, scalar(name)) : NULL;
+		const struct config_key *key = scalar(name) ? config_key_find(section, scalar(name)) : NULL;
 		g_autofree char *below = NULL;
+		void *place;
+		bool good = true;
 
 		if (!key)
 			return refuse_key(walk, name, section);
 		if (!g_hash_table_add(seen, (gpointer)key->name))
-			return refuse(walk, name, "mapping field already seen: %s", key->name);
+			return refuse(walk, name->start_mark, "mapping field already seen: %s", key->name);
 		if (g_strcmp0(key->former, scalar(name)) == 0)
 			log_warning("%s:%zu:%zu: key '%s' is now '%s'; rename it, the next version refuses it",
 				    walk->path, name->start_mark.line + 1, name->start_mark.column + 1, key->former,
 				    key->name);
 		below = *path ? g_strdup_printf("%s.%s", path, key->name) : g_strdup(key->name);
-		if (!read_value(walk, value, key, below, data))
+		place = (char *)data + key->offset;
+		if (key->kind == CONFIG_KIND_LIST)
+			good = read_list(walk, value, key, below, data);
+		else if (key->kind != CONFIG_KIND_SECTION)
+			good = read_scalar(walk, value, key, key->kind, below, place);
+		else if (value->type != YAML_MAPPING_NODE)
+			good = refuse(walk, value->start_mark, "%s: takes a mapping of keys", below);
+		else if (key->section)
+			good = read_section(walk, value, key->section, below,
+					    *(void **)place = g_malloc0(key->section->size));
+		if (!good)
 			return false;
 		if (walk->given)
 			g_hash_table_add(walk->given, g_steal_pointer(&below));
 	}
-	return check_complete(walk, node, section, seen);
-}
-
-static bool refuse_text(const yaml_parser_t *parser, const char *path, GError **error)
-{
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: not YAML: %s", path,
-		    parser->problem_mark.line + 1, parser->problem_mark.column + 1,
-		    parser->problem ? parser->problem : "cannot be read");
-	return false;
-}
-
-static bool read_document(yaml_document_t *document, const char *path, const struct config_section *section,
-			  GHashTable *given, void *data, GError **error)
-{
-	const struct walk walk = { document, path, given, error };
-	yaml_node_t *root = yaml_document_get_root_node(document);
-
-	if (root && root->type != YAML_MAPPING_NODE)
-		return refuse(&walk, root, "the file takes a mapping of keys, as in `name: x`");
-	if (root)
-		return read_section(&walk, root, section, "", data);
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s: holds no YAML document", path);
-	return false;
-}
-
-/* A second document in the file would not be read. */
-static bool check_end(yaml_parser_t *parser, const char *path, GError **error)
-{
-	yaml_document_t document;
-	yaml_node_t *root;
-
-	if (!yaml_parser_load(parser, &document))
-		return refuse_text(parser, path, error);
-	root = yaml_document_get_root_node(&document);
-	if (root)
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX,
-			    "%s:%zu:%zu: a second YAML document begins here; a file holds one",
-			    path, root->start_mark.line + 1, root->start_mark.column + 1);
-	yaml_document_delete(&document);
-	return !root;
+	for (const struct config_key *key = section->keys; key->name; key++)
+		if (key->needed && !g_hash_table_contains(seen, key->name))
+			return refuse(walk, node->start_mark, "missing required mapping field: %s", key->name);
+	return true;
 }
 
 /* What YAML has beside plain values: named once and used again, or of a kind that the file names. */
 static const char *find_extra(const yaml_event_t *event)
 {
-	const yaml_char_t *anchor = NULL;
-	const yaml_char_t *tag = NULL;
-
 	switch (event->type) {
 	case YAML_DOCUMENT_START_EVENT:
 		return event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end
@@ -331,106 +215,91 @@ static const char *find_extra(const yaml_event_t *event)
 	case YAML_ALIAS_EVENT:
 		return "an alias (*)";
 	case YAML_SCALAR_EVENT:
-		anchor = event->data.scalar.anchor;
-		tag = event->data.scalar.tag;
-		break;
 	case YAML_SEQUENCE_START_EVENT:
-		anchor = event->data.sequence_start.anchor;
-		tag = event->data.sequence_start.tag;
-		break;
-	case YAML_MAPPING_START_EVENT:
-		anchor = event->data.mapping_start.anchor;
-		tag = event->data.mapping_start.tag;
-		break;
+	case YAML_MAPPING_START_EVENT: /* the three begin with the same two fields */
+		return event->data.scalar.anchor ? "an anchor (&)" : event->data.scalar.tag ? "a tag (!)" : NULL;
 	default:
 		return NULL;
 	}
-	return anchor ? "an anchor (&)" : tag ? "a tag (!)" : NULL;
 }
 
-/* Texts would end there. */
-static bool has_zero(const yaml_event_t *event)
+static bool refuse_text(const struct walk *walk, const yaml_parser_t *parser)
 {
-	return event->type == YAML_SCALAR_EVENT &&
-	       memchr(event->data.scalar.value, '\0', event->data.scalar.length) != NULL;
+	return refuse(walk, parser->problem_mark, "not YAML: %s", parser->problem ?: "cannot be read");
 }
 
-/* How much deeper an event takes what follows it: 1, 0 or -1. */
-static int descent(const yaml_event_t *event)
+static void start_parser(yaml_parser_t *parser, const char *text, size_t length)
 {
-	switch (event->type) {
-	case YAML_SEQUENCE_START_EVENT:
-	case YAML_MAPPING_START_EVENT:
-		return 1;
-	case YAML_SEQUENCE_END_EVENT:
-	case YAML_MAPPING_END_EVENT:
-		return -1;
-	default:
-		return 0;
-	}
-}
-
-/* `depth` is that of what follows the event. */
-static bool check_event(const yaml_event_t *event, int depth, const char *path, GError **error)
-{
-	const char *extra = find_extra(event);
-
-	if (!extra && !has_zero(event) && depth <= MAX_DEPTH)
-		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: %s%s", path, event->start_mark.line + 1,
-		    event->start_mark.column + 1,
-		    extra ?: depth > MAX_DEPTH ? "nested too deeply; no key takes that"
-					       : "a character of code 0; leave it out",
-		    extra ? "; a file has no anchors, aliases or tags: write the value itself" : "");
-	return false;
+	if (!yaml_parser_initialize(parser))
+		g_error("out of memory");
+	yaml_parser_set_input_string(parser, (const unsigned char *)text, length);
 }
 
 /*
- * Whether the text has nothing beside plain values, and no more than MAX_DEPTH within each other: libyaml's documents
- * would take anchors and tags without a word.
+ * Whether the text is one document, of plain values alone that are no more than MAX_DEPTH within each other: libyaml's
+ * documents would take anchors and tags without a word.
  */
-static bool check_plain(const char *text, size_t length, const char *path, GError **error)
+static bool check_plain(const struct walk *walk, const char *text, size_t length)
 {
 	yaml_parser_t parser;
 	yaml_event_t event;
+	yaml_event_type_t former = YAML_NO_EVENT, type = YAML_NO_EVENT;
 	bool good = true;
-	bool ended = false;
-	int depth = 0;
+	int documents = 0;
+	int depth = 0; /* of what follows the event */
 
-	if (!yaml_parser_initialize(&parser))
-		g_error("out of memory");
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
-	while (good && !ended) {
+	start_parser(&parser, text, length);
+	while (good && type != YAML_STREAM_END_EVENT) {
+		const char *extra;
+
 		if (!yaml_parser_parse(&parser, &event)) {
-			good = refuse_text(&parser, path, error);
+			good = refuse_text(walk, &parser);
 			break;
 		}
-		depth += descent(&event);
-		good = check_event(&event, depth, path, error);
-		ended = event.type == YAML_STREAM_END_EVENT;
+		former = type;
+		type = event.type;
+		documents += type == YAML_DOCUMENT_START_EVENT;
+		depth += (type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT) -
+			 (type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT);
+		extra = find_extra(&event);
+		if (extra)
+			good = refuse(walk, event.start_mark, "%s; a file has no anchors, aliases or tags: write the "
+							      "value itself", extra);
+		else if (depth > MAX_DEPTH)
+			good = refuse(walk, event.start_mark, "nested too deeply; no key takes that");
+		else if (type == YAML_SCALAR_EVENT && memchr(event.data.scalar.value, '\0', event.data.scalar.length))
+			good = refuse(walk, event.start_mark, "a character of code 0; leave it out");
+		else if (documents > 1 && former == YAML_DOCUMENT_START_EVENT)
+			good = refuse(walk, event.start_mark, "a second YAML document begins here; a file holds one");
 		yaml_event_delete(&event);
 	}
 	yaml_parser_delete(&parser);
 	return good;
 }
 
-static bool read_text(const char *text, size_t length, const char *path, const struct config_section *section,
-		      GHashTable *given, void *data, GError **error)
+static bool read_text(struct walk *walk, const char *text, size_t length, const struct config_section *section,
+		      void *data)
 {
 	yaml_parser_t parser;
 	yaml_document_t document;
+	yaml_node_t *root;
 	bool good;
 
-	if (!check_plain(text, length, path, error))
+	if (!check_plain(walk, text, length))
 		return false;
-	if (!yaml_parser_initialize(&parser))
-		g_error("out of memory");
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
-	if (yaml_parser_load(&parser, &document)) {
-		good = check_end(&parser, path, error) && read_document(&document, path, section, given, data, error);
-		yaml_document_delete(&document);
+	start_parser(&parser, text, length);
+	if (!yaml_parser_load(&parser, &document)) {
+		good = refuse_text(walk, &parser);
 	} else {
-		good = refuse_text(&parser, path, error);
+		walk->document = &document;
+		root = yaml_document_get_root_node(&document);
+		if (!root)
+			g_set_error(walk->error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s: holds no YAML document",
+				    walk->path);
+		else if (root->type != YAML_MAPPING_NODE)
+			refuse(walk, root->start_mark, "the file takes a mapping of keys, as in `name: x`");
+		good = root && root->type == YAML_MAPPING_NODE && read_section(walk, root, section, "", data);
+		yaml_document_delete(&document);
 	}
 	yaml_parser_delete(&parser);
 	return good;
@@ -440,20 +309,19 @@ void *config_read(const char *path, const struct config_section *section, GHashT
 {
 	g_autoptr(GError) reason = NULL;
 	gsize length = 0;
-	g_autofree char *text = read_file(path, MAX_FILE_BYTES, &length, &reason);
+	g_autofree char *text = read_file(path, CONFIG_FILE_BYTES_MAX, &length, &reason);
+	struct walk walk = {NULL, path, given, error};
 	void *data;
 
-	if (!text) {
+	if (!text)
 		g_set_error_literal(error, CONFIG_ERROR, CONFIG_ERROR_READ, reason->message);
-		return NULL;
-	}
-	if (length == 0) {
+	else if (length == 0)
 		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_READ,
 			    "%s: is empty; a configuration is YAML text of at most 4 MiB", path);
+	if (length == 0)
 		return NULL;
-	}
 	data = g_malloc0(section->size);
-	if (read_text(text, length, path, section, given, data, error))
+	if (read_text(&walk, text, length, section, data))
 		return data;
 	config_section_free(section, data);
 	return NULL;

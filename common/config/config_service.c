@@ -7,49 +7,40 @@
 
 #define POLICY_DEFAULT "easy"
 #define GROUP_NAME_MAX 32
-#define LIMIT_MAX_J 1e15
 
 static const struct config_key service_keys[] = {
-	{CONFIG_TEXT(struct config_service, policy), .fallback_text = POLICY_DEFAULT,
+	{CONFIG_TEXT(service, policy), .fallback_text = POLICY_DEFAULT,
 	 .help = "without a budget, queues or shares; `virtbed policies` lists them."},
-	{CONFIG_NUMBER(struct config_service, mapping_interval_s), .max = 86400, .above_min = true,
+	{CONFIG_NUMBER(service, mapping_interval_s), CONFIG_ABOVE(0, 86400),
 	 .help = "default: that of the experiment."},
-	{CONFIG_UINT(struct config_service, tasks_max), .fallback = 100000, .zero = CONFIG_ZERO_IS_VALUE,
-	 .min = 1, .max = CONFIG_SERVICE_TASKS_MAX, .range = CONFIG_RANGE_FROM,
+	{CONFIG_UINT(service, tasks_max), .fallback = 100000, CONFIG_OR_ZERO, .min = 1,
+	 .max = CONFIG_SERVICE_TASKS_MAX, .range = CONFIG_RANGE_FROM,
 	 .help = "tasks that it can take in its life. Raised, it takes no restart."},
-	{CONFIG_UINT(struct config_service, user_tasks_max), .fallback = 10000, .zero = CONFIG_ZERO_IS_VALUE,
-	 .min = 1, .max = CONFIG_SERVICE_TASKS_MAX, .range = CONFIG_RANGE_FROM,
+	{CONFIG_UINT(service, user_tasks_max), .fallback = 10000, CONFIG_OR_ZERO, .min = 1,
+	 .max = CONFIG_SERVICE_TASKS_MAX, .range = CONFIG_RANGE_FROM,
 	 .help = "tasks of one user that have not ended."},
-	{CONFIG_NUMBER(struct config_service, user_requests_per_s), .fallback = 100,
-	 .zero = CONFIG_ZERO_IS_VALUE, .min = 1, .max = 1e6,
+	{CONFIG_NUMBER(service, user_requests_per_s), .fallback = 100, CONFIG_OR_ZERO, .min = 1, .max = 1e6,
 	 .help = "of each user, 5 s worth at once."},
-	{CONFIG_NUMBER(struct config_service, retention_days), .fallback = 30, .zero = CONFIG_ZERO_IS_VALUE,
-	 .max = 36500, .above_min = true,
+	{CONFIG_NUMBER(service, retention_days), .fallback = 30, CONFIG_OR_ZERO, CONFIG_ABOVE(0, 36500),
 	 .help = "samples, decisions, events and output of tasks are kept so long."},
-	{CONFIG_NUMBER(struct config_service, energy_limit_j), .max = LIMIT_MAX_J,
-	 .range = CONFIG_RANGE_BY_RULE,
+	{CONFIG_NUMBER(service, energy_limit_j), CONFIG_TO(0, 1e15),
+	 .says = "# is not a number of joules above 0; give @, where 0 is no limit",
 	 .help = "joules above idle that may be used in every window. 0: no limit."},
-	{CONFIG_NUMBER(struct config_service, energy_window_s), .fallback = 86400,
-	 .zero = CONFIG_ZERO_IS_VALUE, .min = 10, .max = 31622400, .range = CONFIG_RANGE_FROM,
+	{CONFIG_NUMBER(service, energy_window_s), .fallback = 86400, CONFIG_OR_ZERO, .min = 10, .max = 31622400,
+	 .range = CONFIG_RANGE_FROM,
 	 .help = "not longer than `retention_days`. A day's window begins at midnight UTC."},
-	{CONFIG_NUMBER(struct config_service, meter_refresh_s), .max = 600, .range = CONFIG_RANGE_FROM,
+	{CONFIG_NUMBER(service, meter_refresh_s), .max = 600, .range = CONFIG_RANGE_FROM,
 	 .help = "how old what the meters say can be, beside their `interval_s`."},
-	{CONFIG_TEXT(struct config_service, group),
-	 .help = "whose members may use its socket, too. Without it only the user of the service and the "
-	 "superuser may."},
-	{CONFIG_TEXT(struct config_service, listen),
-	 .help = "a second address: http://HOST:PORT at loopback, https://HOST:PORT, or unix:/PATH; HOST "
-	 "in digits, PORT 0 to 65535 (0: any that is free). Its users need a token."},
-	{CONFIG_TEXT(struct config_service, certificate),
-	 .help = "file (PEM) with the chain to its CA, for https."},
-	{CONFIG_TEXT(struct config_service, key), .help = "file with the certificate's key, mode 0600."},
+	{CONFIG_TEXT(service, group), .help = "whose members may use its socket, too. Without it only the user of "
+	 "the service and the superuser may."},
+	{CONFIG_TEXT(service, listen), .help = "a second address: http://HOST:PORT at loopback, https://HOST:PORT, "
+	 "or unix:/PATH; HOST in digits, PORT 0 to 65535 (0: any that is free). Its users need a token."},
+	{CONFIG_TEXT(service, certificate), .help = "file (PEM) with the chain to its CA, for https."},
+	{CONFIG_TEXT(service, key), .help = "file with the certificate's key, mode 0600."},
 	{NULL},
 };
 
-const struct config_section config_service_section = {
-	.keys = service_keys,
-	.size = sizeof(struct config_service),
-};
+const struct config_section config_service_section = {service_keys, sizeof(struct config_service)};
 
 struct config_service config_service_of(const struct config *config)
 {
@@ -96,12 +87,7 @@ char *config_service_check(const struct config *config)
 	if (service->mapping_interval_s == 0 && config_times_known(config))
 		return g_strdup_printf("service.mapping_interval_s: %g is outside (0, 86400]",
 				       service->mapping_interval_s);
-	if (!(service->energy_limit_j >= 0 && service->energy_limit_j <= LIMIT_MAX_J))
-		return g_strdup_printf("service.energy_limit_j: %g is not a number of joules above 0; give 0 to %g, "
-				       "where 0 is no limit",
-				       service->energy_limit_j, LIMIT_MAX_J);
 	if (service->group && !good_group(service->group))
-		return g_strdup_printf("service.group: '%s' cannot be the name of a group",
-				       service->group);
+		return g_strdup_printf("service.group: '%s' cannot be the name of a group", service->group);
 	return check_listen(service);
 }

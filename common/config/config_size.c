@@ -8,36 +8,25 @@
 /* Far above the 5,000 to 40,000 tasks of the papers; a task takes about 200 bytes. */
 #define TASKS_MAX 1e6
 #define EVENTS_MAX 1e7
-#define CLUSTERS_MAX 1000
 
 /* Products: what takes memory and time. */
-static char *check_work(const struct config *config)
+char *config_size_check(const struct config *config)
 {
 	const struct config_experiment *experiment = config->experiment;
 	const struct config_workload *workload = config->workload;
-	const double tasks = workload->load > 0 ? workload->tasks
-						: workload->duration_s / workload->arrival_mean_s;
-	const double events = config_times_known(config)
-				      ? experiment->duration_s / experiment->mapping_interval_s
-				      : 0;
+	double tasks, events = 0;
 
+	if (!workload)
+		return NULL;
+	tasks = workload->load > 0 ? workload->tasks : workload->duration_s / workload->arrival_mean_s;
+	if (config_times_known(config))
+		events = experiment->duration_s / experiment->mapping_interval_s;
 	if (!config->is_drawn && !(tasks <= TASKS_MAX))
-		return g_strdup_printf("workload.arrival_mean_s: %g tasks in all are more than "
-				       "%.0f; raise it, or lower workload.duration_s",
-				       tasks, TASKS_MAX);
+		return g_strdup_printf("workload.arrival_mean_s: %g tasks in all are more than %.0f; raise it, or "
+				       "lower workload.duration_s", tasks, TASKS_MAX);
 	if (!(events <= EVENTS_MAX))
-		return g_strdup_printf("experiment.mapping_interval_s: %g mapping events in all are "
-				       "more than %.0f; raise it, or lower experiment.duration_s",
-				       events, EVENTS_MAX);
+		return g_strdup_printf("experiment.mapping_interval_s: %g mapping events in all are more than %.0f; "
+				       "raise it, or lower %s", events, EVENTS_MAX,
+				       config_times_source(config, "experiment.duration_s"));
 	return NULL;
-}
-
-char *config_size_check(const struct config *config)
-{
-	if (config->clusters_count > CLUSTERS_MAX)
-		return g_strdup_printf("clusters: %u are more than %d", config->clusters_count,
-				       CLUSTERS_MAX);
-	if (config->types_count > CONFIG_TYPES_MAX)
-		return g_strdup_printf("types: %u are more than %d", config->types_count, CONFIG_TYPES_MAX);
-	return config->workload ? check_work(config) : NULL;
 }

@@ -8,6 +8,7 @@
  * Every time is rounded to three significant digits, so that the figures printed are the figures used.
  */
 #include <math.h>
+#include <string.h>
 
 #include "common/config/config_parts.h"
 
@@ -16,12 +17,6 @@ struct rate {
 	double tasks_per_s;
 	double etc_s;
 };
-
-/* Tasks of `width` VMs that a cluster runs at the same time. */
-static double slots(const struct config_cluster *cluster, double width, double cpu_need)
-{
-	return cluster->shared ? cluster->hosts_count / (width * cpu_need) : cluster->nodes / width;
-}
 
 /* Means over the types that arrive and have an estimate on the cluster, weighted by their shares. */
 static struct rate cluster_rate(const struct config *config, const struct config_cluster *cluster)
@@ -47,8 +42,10 @@ static struct rate cluster_rate(const struct config *config, const struct config
 	}
 	if (!(etc_s > 0))
 		return (struct rate){ 0 };
+	width /= share; /* tasks that the cluster runs at the same time are so many VMs wide */
 	return (struct rate){
-		.tasks_per_s = slots(cluster, width / share, cpu_need / share) / (etc_s / share),
+		.tasks_per_s = (cluster->shared ? cluster->hosts_count / (width * (cpu_need / share))
+						: cluster->nodes / width) / (etc_s / share),
 		.etc_s = etc_s / share,
 	};
 }
@@ -92,54 +89,72 @@ void config_times_derive(struct config *config)
 {
 	struct config_workload *workload = config->workload;
 	struct config_experiment *experiment = config->experiment;
-	struct rate rate;
+	const bool follow = workload && config_times_follow(config);
+	const struct rate rate = follow ? system_rate(config) : (struct rate){0};
 
-	if (!workload || !config_times_follow(config))
-		return;
-	rate = system_rate(config);
 	if (rate.tasks_per_s > 0 && workload->load > 0) {
 		workload->arrival_mean_s = three_digits(1 / (workload->load * rate.tasks_per_s));
 		workload->duration_s = three_digits(workload->tasks * workload->arrival_mean_s);
 	}
 	if (rate.tasks_per_s > 0 && experiment->mapping_interval > 0)
 		experiment->mapping_interval_s = three_digits(experiment->mapping_interval * rate.etc_s);
-	if (config->service && config->service->mapping_interval_s == 0)
+	if (config->service && config->service_follows)
 		config->service->mapping_interval_s = experiment->mapping_interval_s;
-	if (workload->duration_s > 0 && experiment->duration > 0)
+	if (follow && workload->duration_s > 0 && experiment->duration > 0)
 		experiment->duration_s = three_digits(experiment->duration * workload->duration_s);
 }
 
-/* A time given in seconds, or as a multiple. */
-static char *check_either(const char *seconds_key, double seconds, const char *multiple_key,
-			  double multiple)
+/* A time in seconds, and the key from which it follows where the file gives that. */
+struct time {
+	const char *key;
+	double seconds;
+	const char *source;
+	double multiple;
+};
+#define TIMES 4
+
+static void list_times(const struct config *config, struct time ret_times[TIMES])
 {
-	if (seconds > 0 || multiple > 0)
-		return NULL;
-	return g_strdup_printf("%s: missing; give it in seconds, or give %s", seconds_key, multiple_key);
+	const struct config_workload *workload = config->workload;
+	const struct config_experiment *experiment = config->experiment;
+	const struct time times[TIMES] = {
+		{"workload.arrival_mean_s", workload->arrival_mean_s, "workload.load", workload->load},
+		{"workload.duration_s", workload->duration_s, "workload.tasks", workload->tasks},
+		{"experiment.mapping_interval_s", experiment->mapping_interval_s, "experiment.mapping_interval",
+		 experiment->mapping_interval},
+		{"experiment.duration_s", experiment->duration_s, "experiment.duration", experiment->duration},
+	};
+
+	memcpy(ret_times, times, sizeof(times));
+}
+
+const char *config_times_source(const struct config *config, const char *key)
+{
+	struct time times[TIMES];
+
+	if (config->service_follows && g_str_equal(key, "service.mapping_interval_s"))
+		key = "experiment.mapping_interval_s";
+	if (!config->workload)
+		return key;
+	list_times(config, times);
+	for (gsize i = 0; i < TIMES; i++)
+		if (times[i].multiple > 0 && g_str_equal(key, times[i].key))
+			return times[i].source;
+	return key;
 }
 
 char *config_times_check(const struct config *config)
 {
 	const struct config_workload *workload = config->workload;
-	const struct config_experiment *experiment = config->experiment;
-	char *wrong = check_either("workload.arrival_mean_s", workload->arrival_mean_s,
-				   "workload.load", workload->load);
+	struct time times[TIMES];
 
-	if (!wrong)
-		wrong = check_either("workload.duration_s", workload->duration_s, "workload.tasks",
-				     workload->tasks);
-	if (!wrong)
-		wrong = check_either("experiment.mapping_interval_s", experiment->mapping_interval_s,
-				     "experiment.mapping_interval", experiment->mapping_interval);
-	if (!wrong)
-		wrong = check_either("experiment.duration_s", experiment->duration_s,
-				     "experiment.duration", experiment->duration);
-	if (!wrong && (workload->load > 0) != (workload->tasks > 0))
-		wrong = g_strdup_printf("workload.%s: goes with %s; give both, or arrival_mean_s and duration_s",
-					workload->load > 0 ? "load" : "tasks",
-					workload->load > 0 ? "tasks" : "load");
-	if (!wrong && config->is_drawn && config_times_follow(config))
-		wrong = g_strdup("workload.load: an environment has times of its own; leave out load, "
-				 "experiment.mapping_interval and experiment.duration");
-	return wrong;
+	list_times(config, times);
+	for (gsize i = 0; i < TIMES; i++)
+		if (!(times[i].seconds > 0) && !(times[i].multiple > 0))
+			return g_strdup_printf("%s: missing; give it in seconds, or give %s", times[i].key,
+					       times[i].source);
+	if ((workload->load > 0) != (workload->tasks > 0))
+		return g_strdup_printf("workload.%s: goes with %s; give both, or arrival_mean_s and duration_s",
+				       workload->load > 0 ? "load" : "tasks", workload->load > 0 ? "tasks" : "load");
+	return NULL;
 }

@@ -5,51 +5,41 @@
 #include "common/config/config_parts.h"
 
 static const struct config_key type_keys[] = {
-	{CONFIG_TEXT(struct config_type, name), .needed = true,
-	 .help = "a name, unlike those of the others."},
-	{CONFIG_TEXT(struct config_type, benchmark), .needed = true,
+	{CONFIG_TEXT(type, name), .needed = true, .once = true, .help = "a name, unlike those of the others."},
+	{CONFIG_TEXT(type, benchmark), .needed = true,
 	 .help = "cg, ep, is, is_cg or mg; or script: what people bring along."},
 	{.name = "class", .offset = offsetof(struct config_type, class_), .size = sizeof(char *),
-	 .kind = CONFIG_KIND_TEXT,
-	 .help = "problem class, one of S, W, A, B and C; needed, but for scripts."},
-	{CONFIG_UINT(struct config_type, cores),
-	 .help = "cores, as many as MPI ranks; for cg, is and is_cg a power of two. Needed, unless a "
-	 "script has `nodes`."},
-	{CONFIG_UINT(struct config_type, nodes),
+	 .kind = CONFIG_KIND_TEXT, .help = "problem class, one of S, W, A, B and C; needed, but for scripts."},
+	{CONFIG_UINT(type, cores), .help = "cores, as many as MPI ranks; for cg, is and is_cg a power of two. "
+	 "Needed, unless a script has `nodes`."},
+	{CONFIG_UINT(type, nodes), CONFIG_TO(1, BENCHMARK_RANKS_MAX), .says = "# nodes; give a task @",
 	 .help = "scripts: so many whole nodes instead, whatever their cores."},
-	{CONFIG_UINT(struct config_type, nodes_max),
-	 .help = "scripts: the entry stands for a type of each number of nodes from `nodes` to this, at "
-	 "most 4096, whose names end in it (`any.1`, `any.2`). `memory_mib` is that of the first, the "
-	 "others' in proportion."},
-	{CONFIG_UINT(struct config_type, repetitions), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .help = "of the benchmark's timed section."},
-	{CONFIG_UINT(struct config_type, memory_mib), .needed = true,
-	 .help = "least memory, RAM and swap, over all nodes of the task. It decides which clusters the "
-	 "type fits."},
-	{CONFIG_NUMBER(struct config_type, share), .needed = true, .max = 1, .range = CONFIG_RANGE_TO,
+	{CONFIG_UINT(type, nodes_max),
+	 .help = "scripts: the entry stands for a type of each number of nodes from `nodes` to this, at most 4096, "
+	 "whose names end in it (`any.1`, `any.2`). `memory_mib` is that of the first, the others' in proportion."},
+	{CONFIG_UINT(type, repetitions), .fallback = 1, CONFIG_NOT_ZERO, .help = "of the benchmark's timed section."},
+	{CONFIG_UINT(type, memory_mib), .needed = true,
+	 .help = "least memory, RAM and swap, over all nodes of the task. It decides which clusters the type fits."},
+	{CONFIG_NUMBER(type, share), .needed = true, CONFIG_TO(0, 1),
 	 .help = "fraction of arrivals; 0 for scripts. All sum to 1."},
-	{CONFIG_NUMBER(struct config_type, time_s),
-	 .help = "scripts only, and needed there: the longest that one may run, and what is expected of "
-	 "it where there is no estimate."},
-	{CONFIG_FLAG(struct config_type, may_preempt),
-	 .help = "its tasks may take the nodes of preemptible ones."},
-	{CONFIG_FLAG(struct config_type, preemptible), .help = "its tasks may be suspended for others."},
-	{CONFIG_UINT(struct config_type, utility_max), .help = "utility of its tasks. 0: the workload's."},
-	{CONFIG_NUMBER(struct config_type, constant_until), .zero = CONFIG_ZERO_IS_REFUSED,
+	{CONFIG_NUMBER(type, time_s), .help = "scripts only, and needed there: the longest that one may run, and "
+	 "what is expected of it where there is no estimate."},
+	{CONFIG_FLAG(type, may_preempt), .help = "its tasks may take the nodes of preemptible ones."},
+	{CONFIG_FLAG(type, preemptible), .help = "its tasks may be suspended for others."},
+	{CONFIG_UINT(type, utility_max), .help = "utility of its tasks. 0: the workload's."},
+	{CONFIG_NUMBER(type, constant_until), CONFIG_NOT_ZERO, .max = INFINITY,
+	 .says = "# is not positive; constant_until and zero_at are positive numbers",
 	 .help = "as in `workload`, for this type. 0: the workload's."},
-	{CONFIG_NUMBER(struct config_type, zero_at), .zero = CONFIG_ZERO_IS_REFUSED,
+	{CONFIG_NUMBER(type, zero_at), CONFIG_NOT_ZERO, .max = INFINITY,
+	 .says = "# is not positive; constant_until and zero_at are positive numbers",
 	 .help = "as in `workload`, for this type. 0: the workload's."},
-	{CONFIG_NUMBER(struct config_type, cpu_need), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .max = 1, .above_min = true, .range = CONFIG_RANGE_BY_RULE,
+	{CONFIG_NUMBER(type, cpu_need), .fallback = 1, CONFIG_NOT_ZERO, CONFIG_ABOVE(0, 1),
+	 .says = "# is not above 0 and at most 1, share of a host",
 	 .help = "on shared hosts: what each VM needs of a host's CPU."},
 	{NULL},
 };
 
-const struct config_section config_type_section = {
-	.keys = type_keys,
-	.size = sizeof(struct config_type),
-	.help = "A task type.",
-};
+const struct config_section config_type_section = {type_keys, sizeof(struct config_type), "A task type."};
 
 const struct config_type *config_type_find(const struct config *config, const char *name)
 {
@@ -71,22 +61,15 @@ uint32_t config_type_cores(const struct config_type *type, const struct config_c
 	return type->nodes > 0 ? type->nodes * cluster->cores : type->cores;
 }
 
-/* Whether shared hosts are enough for VMs of the type, alone there with all that they need. */
-static bool has_hosts(const struct config_cluster *cluster, const struct config_type *type,
-		      uint32_t vms)
-{
-	const double need = type->cpu_need > 0 ? type->cpu_need : 1;
-	const uint32_t each = MIN((uint32_t)(1 / need + 1e-9), config_cluster_places(cluster));
-
-	return vms <= (uint64_t)each * cluster->hosts_count;
-}
-
 bool config_type_fits(const struct config_type *type, const struct config_cluster *cluster)
 {
-	uint32_t nodes = config_type_nodes(type, cluster);
+	const uint32_t nodes = config_type_nodes(type, cluster);
+	const double need = type->cpu_need > 0 ? type->cpu_need : 1;
+	/* VMs of the type on each host that is shared, alone there with all that they need. */
+	const uint32_t each = (uint32_t)fmin(1 / need + 1e-9, config_cluster_places(cluster));
 
 	return nodes <= cluster->nodes && config_type_cores(type, cluster) <= BENCHMARK_RANKS_MAX &&
-	       (!cluster->shared || has_hosts(cluster, type, nodes)) &&
+	       (!cluster->shared || nodes <= (uint64_t)each * cluster->hosts_count) &&
 	       type->memory_mib <= nodes * (cluster->memory_mib + cluster->swap_mib);
 }
 
@@ -95,24 +78,12 @@ bool config_type_is_script(const struct config_type *type)
 	return type->benchmark && benchmark_is_script(type->benchmark);
 }
 
-static bool can_expand(const struct config *config, const struct config_type *type)
-{
-	return config_type_is_script(type) && type->nodes > 0 && type->nodes_max >= type->nodes &&
-	       type->nodes_max <= BENCHMARK_RANKS_MAX &&
-	       config->types_count + type->nodes_max - type->nodes <= CONFIG_TYPES_MAX;
-}
-
-static char *name_of(const struct config_type *range, uint32_t nodes)
-{
-	return g_strdup_printf("%s.%u", range->name, nodes);
-}
-
 /* Memory is in proportion; more than there is on any machine is refused later, whatever the number. */
 static struct config_type with_nodes(const struct config_type *range, uint32_t nodes)
 {
 	struct config_type type = *range;
 
-	type.name = name_of(range, nodes);
+	type.name = g_strdup_printf("%s.%u", range->name, nodes);
 	type.benchmark = g_strdup(range->benchmark);
 	type.class_ = g_strdup(range->class_);
 	type.nodes = nodes;
@@ -121,26 +92,23 @@ static struct config_type with_nodes(const struct config_type *range, uint32_t n
 	return type;
 }
 
-static void expand(struct config *config, uint32_t index)
-{
-	const struct config_type range = config->types[index];
-	char *name = name_of(&range, range.nodes);
-
-	config->types = g_renew(struct config_type, config->types,
-				config->types_count + range.nodes_max - range.nodes);
-	for (uint32_t nodes = range.nodes + 1; nodes <= range.nodes_max; nodes++)
-		config->types[config->types_count++] = with_nodes(&range, nodes);
-	g_free(range.name);
-	config->types[index].name = name;
-	config->types[index].nodes_max = 0;
-}
-
 void config_expand_types(struct config *config)
 {
 	const uint32_t count = config->types_count;
 
-	for (uint32_t i = 0; i < count; i++)
-		if (can_expand(config, &config->types[i]))
-			expand(config, i);
-}
+	for (uint32_t i = 0; i < count; i++) {
+		struct config_type range = config->types[i];
 
+		if (!config_type_is_script(&range) || range.nodes == 0 || range.nodes_max < range.nodes ||
+		    range.nodes_max > BENCHMARK_RANKS_MAX ||
+		    config->types_count + range.nodes_max - range.nodes > CONFIG_TYPES_MAX)
+			continue;
+		config->types = g_renew(struct config_type, config->types,
+					config->types_count + range.nodes_max - range.nodes);
+		config->types[i].name = g_strdup_printf("%s.%u", range.name, range.nodes);
+		config->types[i].nodes_max = 0;
+		for (uint32_t nodes = range.nodes + 1; nodes <= range.nodes_max; nodes++)
+			config->types[config->types_count++] = with_nodes(&range, nodes);
+		g_free(range.name);
+	}
+}

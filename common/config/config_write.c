@@ -12,12 +12,10 @@ static void write_section(GString *out, const struct config_section *section, co
 /* The shortest text that reads back as the same double. */
 static void write_double(GString *out, double value)
 {
-	char text[G_ASCII_DTOSTR_BUF_SIZE];
+	char text[G_ASCII_DTOSTR_BUF_SIZE], format[8];
 	double back;
 
 	for (int digits = 6; digits <= 17; digits++) {
-		char format[8];
-
 		g_snprintf(format, sizeof(format), "%%.%dg", digits);
 		g_ascii_formatd(text, sizeof(text), format, value);
 		if (read_number(text, -DBL_MAX, DBL_MAX, &back) && back == value)
@@ -61,15 +59,6 @@ static void write_scalar(GString *out, const struct config_key *key, enum config
 		memcpy(&whole, place, key->size);
 		g_string_append_printf(out, "%" G_GUINT64_FORMAT, whole);
 	}
-}
-
-static bool is_absent(const struct config_key *key, const char *place)
-{
-	if (key->needed)
-		return false;
-	if (key->kind >= CONFIG_KIND_TEXT)
-		return !*(void *const *)place;
-	return key->zero != CONFIG_ZERO_IS_VALUE && fpclassify(config_key_number(key, key->kind, place)) == FP_ZERO;
 }
 
 static void write_list(GString *out, const struct config_key *key, const char *entries, uint32_t count,
@@ -120,7 +109,7 @@ static void write_section(GString *out, const struct config_section *section, co
 	bool first = true;
 
 	for (const struct config_key *key = section->keys; key->name; key++) {
-		if (is_absent(key, data + key->offset))
+		if (config_key_is_absent(key, data))
 			continue;
 		g_string_append_printf(out, "%*s", (int)(first && in_list ? indent - 2 : indent), "");
 		if (first && in_list)

@@ -315,6 +315,8 @@ static int dump(const char *name, const char *path)
 	if (!config)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	text = config_to_text(config);
+	if (!config_text_is_readable(text, path, &error))
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	fputs(text, stdout);
 	return COMMAND_DONE;
 }

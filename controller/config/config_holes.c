@@ -7,8 +7,7 @@
 static const char *reason_of(const struct config *config, const struct config_type *type,
 			     const struct config_cluster *cluster)
 {
-	const struct config_unmeasured *entry =
-		config_unmeasured(config, type->name, cluster->name);
+	const struct config_unmeasured *entry = config_unmeasured(config, type->name, cluster->name);
 
 	return entry ? entry->reason : "not measured";
 }
@@ -25,36 +24,27 @@ char *config_holes(const struct config *config, bool reasons)
 			if (!config_is_hole(config, type, cluster) ||
 			    (config->estimates_count == 0 && config->unmeasured_count == 0))
 				continue;
-			g_string_append_printf(text, "%s'%s' on '%s'", text->len ? "\n" : "",
-					       type->name, cluster->name);
+			g_string_append_printf(text, "%s'%s' on "
+						     "'%s'", text->len ? "\n" : "", type->name, cluster->name);
 			if (reasons)
-				g_string_append_printf(text, ": %s",
-						       reason_of(config, type, cluster));
+				g_string_append_printf(text, ": %s", reason_of(config, type, cluster));
 		}
 	}
 	return g_string_free(text, text->len == 0);
-}
-
-static bool has_expectation(const struct config *config, const struct config_type *type,
-			    const struct config_cluster *cluster)
-{
-	double etc_s;
-	double eec_j;
-
-	return config_expectation(config, type, cluster, &etc_s, &eec_j);
 }
 
 /* The clusters where a type has no estimate, with the reasons; NULL: it has one somewhere. */
 static char *nowhere(const struct config *config, const struct config_type *type)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
+	double etc_s, eec_j;
 
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		const struct config_cluster *cluster = &config->clusters[c];
 
 		if (!config_type_fits(type, cluster))
 			continue;
-		if (has_expectation(config, type, cluster))
+		if (config_expectation(config, type, cluster, &etc_s, &eec_j))
 			return NULL;
 		g_string_append_printf(text, "%son '%s': %s", text->len ? "; " : "", cluster->name,
 				       reason_of(config, type, cluster));
@@ -71,9 +61,8 @@ char *config_lacks(const struct config *config)
 		g_autofree char *why = type->share > 0 ? nowhere(config, type) : NULL;
 
 		if (why)
-			return g_strdup_printf("type '%s' (share %g) has no estimate on any cluster "
-					       "(%s)",
-					       type->name, type->share, why);
+			return g_strdup_printf("type '%s' (share %g) has no estimate on any cluster (%s)", type->name,
+					       type->share, why);
 	}
 	if (all && config->unmeasured_count > 0)
 		return g_strdup_printf("tasks with deadlines need the execution times of every type on "

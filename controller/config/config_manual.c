@@ -152,28 +152,11 @@ static void put_text(GString *page, const char *help)
 	g_string_append_c(page, '\n');
 }
 
-static void put_key(GString *page, const struct config_key *key)
+/* The path of a key, or of the `rows` below it; the caller frees. */
+static char *path_of(const char *path, const struct config_key *key, bool rows)
 {
-	g_autofree char *traits = traits_of(key);
-
-	g_string_append_printf(page, ".TP\n.BR %s \" (%s%s%s)\"\n", key->name, config_kind_name(key->kind),
-			       *traits ? ", " : "", traits);
-	put_text(page, key->help);
-}
-
-static char *path_of(const char *path, const struct config_key *key)
-{
-	return g_strdup_printf("%s%s%s", path, *path ? "." : "", key->name);
-}
-
-/* Whether a key has rows below; then *ret_path is their path, the caller's to free. */
-static bool has_rows(const char *path, const struct config_key *key, char **ret_path)
-{
-	if (!key->section)
-		return false;
-	*ret_path = g_strdup_printf("%s%s%s%s", path, *path ? "." : "", key->name,
-				    key->kind == CONFIG_KIND_LIST ? "[]" : "");
-	return true;
+	return g_strdup_printf("%s%s%s%s", path, *path ? "." : "", key->name,
+			       rows && key->kind == CONFIG_KIND_LIST ? "[]" : "");
 }
 
 /* A section, and then those below it. */
@@ -182,12 +165,17 @@ static void put_section(GString *page, const char *path, const struct config_sec
 	g_string_append_printf(page, ".SS %s\n", *path ? path : "The file");
 	if (section->help)
 		put_text(page, section->help);
-	for (const struct config_key *key = section->keys; key->name; key++)
-		put_key(page, key);
 	for (const struct config_key *key = section->keys; key->name; key++) {
-		g_autofree char *below = NULL;
+		g_autofree char *traits = traits_of(key);
 
-		if (has_rows(path, key, &below))
+		g_string_append_printf(page, ".TP\n.BR %s \" (%s%s%s)\"\n", key->name, config_kind_name(key->kind),
+				       *traits ? ", " : "", traits);
+		put_text(page, key->help);
+	}
+	for (const struct config_key *key = section->keys; key->name; key++) {
+		g_autofree char *below = path_of(path, key, true);
+
+		if (key->section)
 			put_section(page, below, key->section);
 	}
 }
@@ -210,14 +198,14 @@ static void each_of(const char *path, const struct config_section *section,
 		g_autofree char *words = key->kind == CONFIG_KIND_WORD ? g_strjoinv(", ", (char **)key->words) : NULL;
 		g_autofree char *traits = traits_of(key);
 		g_autofree char *whole = g_strdup_printf("%s%s%s", traits, words && *traits ? ": " : "", words ?: "");
-		g_autofree char *name = path_of(path, key);
-		g_autofree char *below = NULL;
+		g_autofree char *name = path_of(path, key, false);
+		g_autofree char *below = path_of(path, key, true);
 		const struct config_manual_key entry = {
 			name, config_kind_name(key->kind), whole, unit_of(key), key->help,
 		};
 
 		each(&entry, data);
-		if (has_rows(path, key, &below))
+		if (key->section)
 			each_of(below, key->section, each, data);
 	}
 }

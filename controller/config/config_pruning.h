@@ -66,8 +66,6 @@ struct config_pruning {
 };
 
 /* The rows of the structures above. */
-extern const struct config_section config_pet_entry_section;
-extern const struct config_section config_pruning_task_section;
 extern const struct config_section config_pruning_section;
 
 /*

@@ -8,140 +8,94 @@
 #define RUN_MAX_S 1e9
 /* The least share of a host that a VM may need: bounds how many fit on one. */
 #define SHARE_MIN 1e-4
-#define WEEK_MAX 10000
+#define SHARE_OUTSIDE "# is outside @; give the share of a host that each VM needs"
 /* Shares of a host are sums of decimal fractions. */
 #define ROUNDING 1e-9
 
 static const struct config_key job_keys[] = {
-	{CONFIG_NUMBER(struct config_job, arrival_s), .needed = true, .zero = CONFIG_ZERO_IS_VALUE,
-	 .help = "in order."},
-	{CONFIG_NUMBER(struct config_job, run_s), .needed = true, .max = RUN_MAX_S, .above_min = true,
-	 .help = "alone on the cluster."},
-	{CONFIG_UINT(struct config_job, vms), .needed = true, .help = "how many VMs it has."},
-	{CONFIG_NUMBER(struct config_job, cpu), .needed = true, .min = SHARE_MIN, .max = 1,
-	 .range = CONFIG_RANGE_BY_RULE,
+	{CONFIG_NUMBER(job, arrival_s), .needed = true, CONFIG_OR_ZERO, .help = "in order."},
+	{CONFIG_NUMBER(job, run_s), .needed = true, CONFIG_ABOVE(0, RUN_MAX_S), .help = "alone on the cluster."},
+	{CONFIG_UINT(job, vms), .needed = true, .min = 1, .max = INFINITY, .says = "#; give at least 1",
+	 .help = "how many VMs it has."},
+	{CONFIG_NUMBER(job, cpu), .needed = true, .min = SHARE_MIN, .max = 1, .says = SHARE_OUTSIDE,
 	 .help = "what each needs of a host's CPU."},
-	{CONFIG_NUMBER(struct config_job, memory), .needed = true, .min = SHARE_MIN, .max = 1,
-	 .range = CONFIG_RANGE_BY_RULE,
+	{CONFIG_NUMBER(job, memory), .needed = true, .min = SHARE_MIN, .max = 1, .says = SHARE_OUTSIDE,
 	 .help = "and of its memory."},
 	{NULL},
 };
 
-const struct config_section config_job_section = {
-	.keys = job_keys,
-	.size = sizeof(struct config_job),
-};
+static const struct config_section config_job_section = {job_keys, sizeof(struct config_job)};
 
 static const struct config_key sharing_keys[] = {
-	{CONFIG_UINT(struct config_sharing, jobs), .fallback = 1000, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .min = 2, .max = 1000000, .range = CONFIG_RANGE_TO,
+	{CONFIG_UINT(sharing, jobs), .fallback = 1000, CONFIG_NOT_ZERO, CONFIG_TO(2, 1000000),
 	 .help = "of the Lublin model, in a trial."},
-	{CONFIG_NUMBER(struct config_sharing, load), .zero = CONFIG_ZERO_IS_REFUSED, .max = 10,
-	 .range = CONFIG_RANGE_TO,
+	{CONFIG_NUMBER(sharing, load), CONFIG_NOT_ZERO, CONFIG_TO(0, 10),
 	 .help = "offered load that they are scaled to; without it as drawn."},
-	{CONFIG_NUMBER(struct config_sharing, penalty_s), .fallback = 300, .zero = CONFIG_ZERO_IS_VALUE,
-	 .max = 1e6, .range = CONFIG_RANGE_TO,
+	{CONFIG_NUMBER(sharing, penalty_s), .fallback = 300, CONFIG_OR_ZERO, CONFIG_TO(0, 1e6),
 	 .help = "of rescheduling."},
-	{CONFIG_FLAG(struct config_sharing, virtual_time_in_penalty),
-	 .help = "the virtual time of a job runs during the penalty; without it, it stands still, as "
-	 "in a pause."},
-	{CONFIG_UINT(struct config_sharing, memory_tenths), .fallback = 10, .zero = CONFIG_ZERO_IS_REFUSED,
-	 .min = 2, .max = 10, .range = CONFIG_RANGE_TO,
+	{CONFIG_FLAG(sharing, virtual_time_in_penalty),
+	 .help = "the virtual time of a job runs during the penalty; without it, it stands still, as in a pause."},
+	{CONFIG_UINT(sharing, memory_tenths), .fallback = 10, CONFIG_NOT_ZERO, CONFIG_TO(2, 10),
 	 .help = "the most memory that a task of the model needs, in tenths of a host's."},
-	{CONFIG_UINT(struct config_sharing, week), .fallback = 1, .zero = CONFIG_ZERO_IS_REFUSED, .min = 1,
-	 .max = WEEK_MAX, .range = CONFIG_RANGE_BY_RULE,
-	 .help = "of the trace, that trial 1 runs."},
-	{CONFIG_SECTIONS(struct config_sharing, list, config_job_section),
+	{CONFIG_UINT(sharing, week), .fallback = 1, CONFIG_NOT_ZERO, CONFIG_TO(1, 10000),
+	 .says = "# is above 10000; give @", .help = "of the trace, that trial 1 runs."},
+	{CONFIG_SECTIONS(sharing, list, config_job_section),
 	 .help = "jobs, the same in all trials, instead of the model's."},
 	{NULL},
 };
 
-const struct config_section config_sharing_section = {
-	.keys = sharing_keys,
-	.size = sizeof(struct config_sharing),
+const struct config_section config_sharing_section = {sharing_keys, sizeof(struct config_sharing),
 	.gone = "virtual_time_is_progress",
 	.advice = "leave it out where it is true, for virtual time stands still in the penalty by default; write "
-		  "virtual_time_in_penalty: true where it is false",
-};
+	"virtual_time_in_penalty: true where it is false"};
 
-/* Whether a listed job could run alone: each host takes as many of its VMs as need no more than it has. */
-static char *check_room(const struct config_cluster *cluster, const struct config_job *job,
-			uint32_t i)
-{
-	const double each = floor(fmin(1 / job->cpu, 1 / job->memory) + ROUNDING);
-
-	if (job->vms <= each * cluster->nodes)
-		return NULL;
-	return g_strdup_printf("environment.sharing.list[%u]: %u VMs that need %g of a host's CPU and "
-			       "%g of its memory each do not fit on the %u hosts of '%s'; such a job "
-			       "could never run",
-			       i, job->vms, job->cpu, job->memory, cluster->nodes, cluster->name);
-}
-
-/* The needs of a listed job, and when it comes. */
+/* When a listed job comes, and whether it could run alone: each host takes as many of its VMs as it has room for. */
 static char *check_job(const struct config *config, uint32_t i)
 {
 	const struct config_sharing *sharing = config_environment(config)->sharing;
 	const struct config_job *job = &sharing->list[i];
-	const struct {
-		const char *key;
-		double value;
-	} shares[] = { { "cpu", job->cpu }, { "memory", job->memory } };
+	const struct config_cluster *cluster = &config->clusters[0];
+	const double each = floor(fmin(1 / job->cpu, 1 / job->memory) + ROUNDING);
 
-	for (gsize k = 0; k < G_N_ELEMENTS(shares); k++)
-		if (!(shares[k].value >= SHARE_MIN && shares[k].value <= 1))
-			return g_strdup_printf("environment.sharing.list[%u].%s: %g is outside [%g, 1]; "
-					       "give the share of a host that each VM needs",
-					       i, shares[k].key, shares[k].value, SHARE_MIN);
-	if (job->vms == 0)
-		return g_strdup_printf("environment.sharing.list[%u].vms: 0; give at least 1", i);
-	if (!(job->arrival_s >= (i > 0 ? sharing->list[i - 1].arrival_s : 0) &&
-	      job->arrival_s <= RUN_MAX_S))
-		return g_strdup_printf("environment.sharing.list[%u].arrival_s: %g is below 0 or "
-				       "before the job above it; sort by arrival",
-				       i, job->arrival_s);
-	return check_room(&config->clusters[0], job, i);
+	if (!(job->arrival_s >= (i > 0 ? sharing->list[i - 1].arrival_s : 0) && job->arrival_s <= RUN_MAX_S))
+		return g_strdup_printf("environment.sharing.list[%u].arrival_s: %g is below 0 or before the job above "
+				       "it; sort by arrival", i, job->arrival_s);
+	if (job->vms <= each * cluster->nodes)
+		return NULL;
+	return g_strdup_printf("environment.sharing.list[%u]: %u VMs that need %g of a host's CPU and %g of its "
+			       "memory each do not fit on the %u hosts of '%s'; such a job could never run",
+			       i, job->vms, job->cpu, job->memory, cluster->nodes, cluster->name);
 }
 
-/* What jobs on shared hosts do not go together with. */
 char *config_sharing_check(const struct config *config)
 {
 	const struct config_environment *environment = config_environment(config);
 	const struct config_sharing *sharing = environment->sharing;
+	const bool of_model = !environment->trace && sharing->list_count == 0;
 	char *wrong = NULL;
 
 	if (environment->serial)
-		return g_strdup("environment.sharing: tasks are serial or share hosts; leave out "
-				"serial or sharing");
+		return g_strdup("environment.sharing: tasks are serial or share hosts; leave out serial or sharing");
 	if (config->clusters_count != 1)
-		return g_strdup_printf("clusters: %u, but environment.sharing is about the hosts of one "
-				       "cluster; give one cluster, whose nodes are the hosts",
-				       config->clusters_count);
+		return g_strdup_printf("clusters: %u, but environment.sharing is about the hosts of one cluster; give "
+				       "one cluster, whose nodes are the hosts", config->clusters_count);
 	if (environment->special_count > 0 || environment->pstates != 1 || environment->lead_s != 0)
-		return g_strdup("environment: special, pstates and lead_s are of no use with "
-				"environment.sharing; leave them out");
+		return g_strdup("environment: special, pstates and lead_s are of no use with environment.sharing; "
+				"leave them out");
 	if (config->experiment->limits_count != 1)
-		return g_strdup("experiment.limits: the jobs of environment.sharing use no energy; "
-				"give [1]");
+		return g_strdup("experiment.limits: the jobs of environment.sharing use no energy; give [1]");
 	if (environment->trace && sharing->list_count > 0)
 		return g_strdup("environment.trace: the jobs are those of the trace or those of "
 				"environment.sharing.list; leave out one of them");
-	if ((environment->trace || sharing->list_count > 0) && sharing->load > 0)
-		return g_strdup_printf("environment.sharing.load: %g, but only jobs of the model are "
-				       "scaled to a load; leave it out",
-				       sharing->load);
-	if ((environment->trace || sharing->list_count > 0) && sharing->memory_tenths != 10)
-		return g_strdup_printf("environment.sharing.memory_tenths: %u, but only the model draws "
-				       "what jobs need; leave it out",
-				       sharing->memory_tenths);
-	if (sharing->week > WEEK_MAX)
-		return g_strdup_printf("environment.sharing.week: %u is above %d; give 1 to %d", sharing->week,
-				       WEEK_MAX, WEEK_MAX);
-	if (!environment->trace && sharing->list_count == 0 &&
-	    config->clusters[0].nodes < MODEL_HOSTS)
-		return g_strdup_printf("clusters[0].nodes: %u, but the jobs of the model have up to %d "
-				       "VMs on hosts of their own",
-				       config->clusters[0].nodes, MODEL_HOSTS);
+	if (!of_model && sharing->load > 0)
+		return g_strdup_printf("environment.sharing.load: %g, but only jobs of the model are scaled to a load; "
+				       "leave it out", sharing->load);
+	if (!of_model && sharing->memory_tenths != 10)
+		return g_strdup_printf("environment.sharing.memory_tenths: %u, but only the model draws what jobs "
+				       "need; leave it out", sharing->memory_tenths);
+	if (of_model && config->clusters[0].nodes < MODEL_HOSTS)
+		return g_strdup_printf("clusters[0].nodes: %u, but the jobs of the model have up to %d VMs on hosts of "
+				       "their own", config->clusters[0].nodes, MODEL_HOSTS);
 	for (uint32_t i = 0; !wrong && i < sharing->list_count; i++)
 		wrong = check_job(config, i);
 	return wrong;

@@ -28,7 +28,6 @@ struct config_sharing {
 };
 
 /* The rows of the structures above. */
-extern const struct config_section config_job_section;
 extern const struct config_section config_sharing_section;
 
 /* Whether its jobs on shared hosts make sense: NULL, or "KEY.PATH: ..." (the caller frees). */

@@ -74,29 +74,23 @@ const char *const *config_sweep_words(const struct config_sweep *sweep)
 	return key_of(sweep)->words;
 }
 
-static bool read_word(const char *const *words, const char *text, double *ret_value, char **ret_wrong)
-{
-	g_autofree char *known = g_strjoinv(", ", (char **)words);
-
-	for (guint i = 0; words[i]; i++) {
-		if (!g_str_equal(words[i], text))
-			continue;
-		*ret_value = i;
-		return true;
-	}
-	*ret_wrong = g_strdup_printf("'%s' is none of %s", text, known);
-	return false;
-}
-
 bool config_sweep_read(const struct config_sweep *sweep, const char *text, double *ret_value,
 		       char **ret_wrong)
 {
 	const struct config_key *key = key_of(sweep);
 	const double min = key->above_min ? MIN_ABOVE : key->min;
+	g_autofree char *known = key->words ? g_strjoinv(", ", (char **)key->words) : NULL;
 	double value;
 
-	if (key->words)
-		return read_word(key->words, text, ret_value, ret_wrong);
+	for (guint i = 0; known && key->words[i]; i++) {
+		*ret_value = i;
+		if (g_str_equal(key->words[i], text))
+			return true;
+	}
+	if (known) {
+		*ret_wrong = g_strdup_printf("'%s' is none of %s", text, known);
+		return false;
+	}
 	if (!read_number(text, -DBL_MAX, DBL_MAX, &value)) {
 		*ret_wrong = g_strdup_printf("'%s' is not a number", text);
 		return false;

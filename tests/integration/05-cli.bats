@@ -218,6 +218,15 @@ refused() {
 	[[ ${lines[1]} == "s1 "*"it is simulated: its local scheduler alone knows what it draws"* ]]
 }
 
+@test "a configuration that could not be read again is not dumped" {
+	{ printf 'name: t\nclusters: [{name: a, nodes: 65536, cores: 1, memory_mib: 1, simulated: {idle_w: 1}, hosts: ['
+	  yes '{},' | head -n 33000
+	  printf ']}]\nenvironment: {tasks_per_day: 9}\n'
+	  echo 'experiment: {policies: [easy], limits: [1], budget_j: 1, mapping_interval_s: 60, duration_s: 86400}'
+	} >long.yaml
+	refused "more than 4 MiB is not read again" virtbed config dump long.yaml
+}
+
 @test "config takes no option that would do nothing" {
 	local good=$ROOT/configs/testbed-hs22.yaml
 	refused "--live" virtbed config dump --live "$good"

@@ -27,7 +27,9 @@ static void test_overheads_are_read_with_estimates(void)
 	g_assert_cmpuint(config->overheads_count, ==, 1);
 	g_assert_cmpfloat(config->overheads[0].resume_s, ==, 3);
 	/* Without any in the file those of the configuration stay. */
-	g_assert_true(config_save_estimates(config->estimates, config->estimates_count, file, &error));
+	g_assert_true(config_save_measured(&(struct config_measured){.estimates = config->estimates,
+								      .estimates_count = config->estimates_count},
+					   file, &error));
 	g_assert_true(config_load_estimates(config, file, &error));
 	g_assert_cmpuint(config->overheads_count, ==, 1);
 	g_assert_true(config_save_measured(
@@ -89,9 +91,11 @@ static void test_holes_are_read_with_estimates(void)
 	g_assert_cmpstr(holes, ==, "'x' on 'b': it \"hangs\": \\o/");
 	g_assert_null(config_lacks(config));
 	/* What is measured now is no hole any more. */
-	g_assert_true(config_save_estimates(
-		(struct config_estimate[]){estimate, {(char *)"x", (char *)"b", 1, 0, 1, 0, 1}}, 2, file,
-		&error));
+	g_assert_true(config_save_measured(
+		&(struct config_measured){
+			.estimates = (struct config_estimate[]){estimate, {(char *)"x", (char *)"b", 1, 0, 1, 0, 1}},
+			.estimates_count = 2},
+		file, &error));
 	g_assert_true(config_load_estimates(config, file, &error));
 	g_assert_cmpuint(config->unmeasured_count, ==, 0);
 	g_assert_null(config_holes(config, true));
@@ -136,14 +140,16 @@ static void test_estimates_survive_bit_for_bit(void)
 	struct config_estimate measured = { "x", "a", 1.0 / 3.0, 0.1, 2.0 / 7.0, 1e-9, 3 };
 	g_autoptr(GError) error = NULL;
 
-	g_assert_true(config_save_estimates(&measured, 1, file, &error));
+	g_assert_true(config_save_measured(&(struct config_measured){.estimates = &measured, .estimates_count = 1},
+					   file, &error));
 	g_assert_true(config_load_estimates(config, file, &error));
 	g_assert_cmpfloat(config->estimates[0].etc_s, ==, measured.etc_s);
 	g_assert_cmpfloat(config->estimates[0].eec_j, ==, measured.eec_j);
 	g_assert_cmpfloat(config->estimates[0].eec_sd_j, ==, measured.eec_sd_j);
 	g_assert_cmpuint(config->estimates[0].count, ==, 3);
 	measured.cluster = "nowhere";
-	g_assert_true(config_save_estimates(&measured, 1, file, NULL));
+	g_assert_true(config_save_measured(&(struct config_measured){.estimates = &measured, .estimates_count = 1},
+					   file, NULL));
 	g_assert_false(config_load_estimates(config, file, &error));
 	g_assert_nonnull(strstr(error->message, "no cluster 'nowhere'"));
 	g_assert_cmpstr(config->estimates[0].cluster, ==, "a");

@@ -13,48 +13,50 @@
  * Rows: what is read, written, filled in and refused by them; former names; and sections that only one program serves.
  */
 
-struct part {
+struct config_part {
 	char *name;
 	double *parts;
 	uint32_t parts_count;
+	uint32_t bolts;
 };
 
-struct thing {
+struct config_thing {
 	char *name;
 	uint32_t wheels;
 	double speed_s;
 	double load;
 	bool fast;
 	uint32_t color;
-	struct part *list;
+	struct config_part *list;
 	uint32_t list_count;
 };
 
 static const char *const colors[] = {"red", "blue", NULL};
 
 static const struct config_key part_keys[] = {
-	{CONFIG_TEXT(struct part, name), .needed = true},
-	{CONFIG_LIST(struct part, parts, NUMBER), .max = 1, .above_min = true},
+	{CONFIG_TEXT(part, name), .needed = true},
+	{CONFIG_LIST(part, parts, NUMBER), .most = 3, .max = 1, .above_min = true},
+	{CONFIG_UINT(part, bolts), .max = 8, .range = CONFIG_RANGE_TO, .says = "part '~' has # bolts; give @"},
 	{NULL},
 };
 
-static const struct config_section part_section = {.keys = part_keys, .size = sizeof(struct part)};
+static const struct config_section part_section = {.keys = part_keys, .size = sizeof(struct config_part)};
 
 static const struct config_key thing_keys[] = {
-	{CONFIG_TEXT(struct thing, name), .fallback_text = "it"},
-	{CONFIG_UINT(struct thing, wheels), .fallback = 4, .former = "tyres", .max = 1000000, .range = CONFIG_RANGE_FROM,
+	{CONFIG_TEXT(thing, name), .fallback_text = "it"},
+	{CONFIG_UINT(thing, wheels), .fallback = 4, .former = "tyres", .max = 1000000, .range = CONFIG_RANGE_FROM,
 	 .zero = CONFIG_ZERO_IS_VALUE},
-	{CONFIG_NUMBER(struct thing, speed_s), .fallback = 0.1, .zero = CONFIG_ZERO_IS_REFUSED, .max = 1e6,
+	{CONFIG_NUMBER(thing, speed_s), .fallback = 0.1, .zero = CONFIG_ZERO_IS_REFUSED, .max = 1e6,
 	 .range = CONFIG_RANGE_MOST},
-	{CONFIG_NUMBER(struct thing, load), .max = 1, .below_max = true},
-	{CONFIG_FLAG(struct thing, fast), .fallback = 1, .zero = CONFIG_ZERO_IS_VALUE},
-	{CONFIG_WORD(struct thing, color, colors)},
-	{CONFIG_SECTIONS(struct thing, list, part_section)},
+	{CONFIG_NUMBER(thing, load), .max = 1, .below_max = true},
+	{CONFIG_FLAG(thing, fast), .fallback = 1, .zero = CONFIG_ZERO_IS_VALUE},
+	{CONFIG_WORD(thing, color, colors)},
+	{CONFIG_SECTIONS(thing, list, part_section)},
 	{NULL},
 };
 
 static const struct config_section thing_section = {
-	.keys = thing_keys, .size = sizeof(struct thing), .gone = "doors", .advice = "leave it out"};
+	.keys = thing_keys, .size = sizeof(struct config_thing), .gone = "doors", .advice = "leave it out"};
 
 static char *write_file(const char *text)
 {
@@ -66,10 +68,10 @@ static char *write_file(const char *text)
 	return path;
 }
 
-static struct thing *read_thing(const char *text, GError **error)
+static struct config_thing *read_thing(const char *text, GError **error)
 {
 	g_autofree char *path = write_file(text);
-	struct thing *thing = config_read(path, &thing_section, NULL, error);
+	struct config_thing *thing = config_read(path, &thing_section, NULL, error);
 
 	g_unlink(path);
 	return thing;
@@ -78,7 +80,7 @@ static struct thing *read_thing(const char *text, GError **error)
 static void test_defaults_are_those_of_the_rows(void)
 {
 	g_autoptr(GError) error = NULL;
-	struct thing *thing = read_thing("{}\n", &error);
+	struct config_thing *thing = read_thing("{}\n", &error);
 
 	g_assert_no_error(error);
 	g_assert_cmpstr(thing->name, ==, "it");
@@ -93,7 +95,7 @@ static void test_defaults_are_those_of_the_rows(void)
 static void test_what_is_written_reads_back_equal(void)
 {
 	g_autoptr(GError) error = NULL;
-	struct thing *thing = read_thing("wheels: 0\nspeed_s: 0.30000000000000004\nfast: false\ncolor: blue\n"
+	struct config_thing *thing = read_thing("wheels: 0\nspeed_s: 0.30000000000000004\nfast: false\ncolor: blue\n"
 					 "list: [{name: \"a\\\"b\"}, {name: c, parts: [0.5, 1]}]\n",
 					 &error);
 	g_autofree char *text = NULL;
@@ -154,12 +156,15 @@ static const struct {
 	{"load: 0\n", NULL},
 	{"load: 1\n", "thing.load: 1 is outside [0, 1)"},
 	{"list: [{name: a, parts: [0.5, 0]}]\n", "thing.list[0].parts[1]: 0 is outside (0, 1]"},
+	{"list: [{name: a, parts: [1, 1, 1]}]\n", NULL},
+	{"list: [{name: a, parts: [1, 1, 1, 1]}]\n", "thing.list[0].parts: 4 are more than 3"},
+	{"list: [{name: a, bolts: 9}]\n", "thing.list[0].bolts: part 'a' has 9 bolts; give 0 to 8"},
 };
 
 static void test_ranges_are_checked_below_too(void)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(ranges); i++) {
-		struct thing *thing = read_thing(ranges[i].text, NULL);
+		struct config_thing *thing = read_thing(ranges[i].text, NULL);
 		g_autofree char *wrong = NULL;
 
 		g_assert_nonnull(thing);
@@ -173,7 +178,7 @@ static void test_ranges_are_checked_below_too(void)
 static void test_a_former_name_is_read_with_a_warning(void)
 {
 	if (g_test_subprocess()) {
-		struct thing *thing = read_thing("tyres: 3\n", NULL);
+		struct config_thing *thing = read_thing("tyres: 3\n", NULL);
 
 		g_assert_nonnull(thing);
 		g_assert_cmpuint(thing->wheels, ==, 3);

@@ -30,6 +30,14 @@ static const struct {
 	{ "qemu:///system", "kind: acpi", NULL },
 	{ "qemu:///system", "kind: model, idle_w: 60, core_w: 12.5", NULL },
 	{ "qemu:///system", "kind: model, idle_w: 0, core_w: 12.5", NULL },
+	/* A meter that is switched off keeps its keys, those of every kind, and their ranges hold. */
+	{ "qemu:///system", "kind: none, address: b, password_file: p, bay: 3, snmp: v1, user: u", NULL },
+	{ "qemu+ssh://b/system", "kind: none, sys_root: /x, proc_root: /y, idle_w: 3, cipher_suite: 3, auth: session", NULL },
+	{ "qemu:///system", "kind: none, ca_file: c, tls: insecure, privilege: USER, interval_s: 5", NULL },
+	{ "qemu:///system", "kind: none, bay: 99", "meter.bay: 99 is outside 1 to 14" },
+	{ "qemu:///system", "kind: none, cipher_suite: 99", "meter.cipher_suite: 99 is outside 1 to 19" },
+	{ "qemu:///system", "kind: none, interval_s: 1000", "meter.interval_s: 1000 s is outside 0.05 to 60 s" },
+	{ "qemu:///system", "kind: none, core_w: -1", "meter.core_w: watts are numbers that are not negative" },
 	{ "qemu:///system", "kind: watts", ".yaml:" },
 	{ "qemu:///system", "kind: ipmi, password_file: p", "meter.address: missing" },
 	{ "qemu:///system", "kind: redfish, address: b", "meter.password_file: missing" },
@@ -158,6 +166,9 @@ static void test_password_files_are_looked_for(void)
 			"x.yaml: clusters[0].hosts[1].meter.password_file: '/nonexistent/p' cannot "
 			"be read: No such file or directory; write the password into it, mode 0600");
 	g_clear_error(&error);
+	config->clusters[0].hosts[1].meter->kind = CONFIG_METER_NONE;
+	g_assert_true(config_files_check(config, "x.yaml", 0, &error));
+	config->clusters[0].hosts[1].meter->kind = CONFIG_METER_IPMI;
 	g_free(config->clusters[0].hosts[1].meter->password_file);
 	config->clusters[0].hosts[1].meter->password_file = g_strdup(path);
 	g_assert_true(config_files_check(config, "x.yaml", 0, &error));

@@ -82,6 +82,45 @@ static void test_saved_configuration_reads_back_equal(void)
 	}
 }
 
+/* A short list of hosts of which each has many defaults. */
+static void test_what_could_not_be_read_again_is_not_saved(void)
+{
+	static const struct {
+		guint hosts;
+		bool good;
+	} cases[] = {{5000, true}, {33000, false}};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GString) hosts = g_string_new("nodes: 65536\n    simulated: {idle_w: 1}\n    hosts: [");
+		g_autofree char *path = NULL;
+		g_autofree char *copy = g_strdup_printf("%s/virtbed-long-%d.yaml", g_get_tmp_dir(), getpid());
+		g_autofree char *text = NULL;
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config = NULL;
+		g_autoptr(config_t) again = NULL;
+
+		for (guint h = 0; h < cases[i].hosts; h++)
+			g_string_append(hosts, "{}, ");
+		g_string_append(hosts, "]");
+		path = config_variant_write("nodes: 2", hosts->str);
+		config = config_controller_load(path, &error);
+		g_assert_no_error(error);
+		text = config_to_text(config);
+		g_assert_cmpint(config_text_is_readable(text, copy, NULL), ==, cases[i].good);
+		g_assert_cmpint(config_save(config, copy, &error), ==, cases[i].good);
+		if (cases[i].good) {
+			again = config_controller_load(copy, &error);
+			g_assert_no_error(error);
+			g_unlink(copy);
+		} else {
+			g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING);
+			g_assert_nonnull(strstr(error->message, "more than 4 MiB is not read again"));
+			g_assert_false(g_file_test(copy, G_FILE_TEST_EXISTS));
+		}
+		g_unlink(path);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -90,5 +129,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/config/zeros-that-are-written-stay", test_zeros_that_are_written_stay);
 	g_test_add_func("/config/saved-configuration-reads-back-equal",
 			test_saved_configuration_reads_back_equal);
+	g_test_add_func("/config/what-could-not-be-read-again-is-not-saved",
+			test_what_could_not_be_read_again_is_not_saved);
 	return g_test_run();
 }

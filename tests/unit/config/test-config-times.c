@@ -137,10 +137,67 @@ static void test_service_takes_the_interval(void)
 	assert_near(config->service->mapping_interval_s, 1);
 }
 
+/* An interval that the service is not given is that of the experiment, whatever is measured later. */
+static void test_service_follows_new_estimates(void)
+{
+	static const struct {
+		const char *service;
+		double before_s, after_s;
+	} cases[] = {
+		{"service: {policy: easy}\n", 1, 2},
+		{"service: {mapping_interval_s: 3}\n", 3, 3},
+		/* Equal by chance. */
+		{"service: {mapping_interval_s: 1}\n", 1, 1},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *measured = estimates(10, 5);
+		g_autofree char *slower = estimates(20, 10);
+		g_autofree char *later = write_file(slower, "", "");
+		g_autofree char *text = g_strconcat(measured, cases[i].service, NULL);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config = load(text, relative, &error);
+
+		g_assert_no_error(error);
+		assert_near(config->service->mapping_interval_s, cases[i].before_s);
+		g_assert_true(config_load_estimates(config, later, &error));
+		assert_near(config->experiment->mapping_interval_s, 2);
+		assert_near(config->service->mapping_interval_s, cases[i].after_s);
+		g_unlink(later);
+	}
+}
+
+#define MEASURED \
+	"estimates:\n" \
+	"  - {type: x, cluster: a, etc_s: 10, eec_j: 3}\n" \
+	"  - {type: x, cluster: b, etc_s: 5, eec_j: 3}\n"
+
 static const struct {
 	const char *text;
 	const char *message;
 } bad[] = {
+	/* The error names the key that the file has, not what follows from it. */
+	{ MEASURED "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+	  "experiment: {policies: [easy], limits: [1], mapping_interval: 100, duration_s: 10}\n",
+	  ": experiment.mapping_interval: experiment.mapping_interval_s follows from it: 667 s is longer than" },
+	{ MEASURED "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+	  "experiment: {policies: [easy], limits: [1], mapping_interval: 1e-6, duration: 1000}\n",
+	  ": experiment.mapping_interval: experiment.mapping_interval_s follows from it: 1.34933e+09 mapping events in "
+	  "all are more than 10000000; raise it, or lower experiment.duration" },
+	{ "workload: {arrival_mean_s: 1e4, duration_s: 1e6, utility_max: [1]}\n"
+	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration: 1e6}\n",
+	  ": experiment.duration: experiment.duration_s follows from it: 1e+12 is more than 1e+09" },
+	{ MEASURED "workload: {load: 1e-6, tasks: 1e6, utility_max: [1]}\n"
+	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
+	  ": workload.tasks: workload.duration_s follows from it: 3.33e+12 is more than 1e+09" },
+	{ "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 100000, duration_s: 1e6}\n"
+	  "service: {policy: easy}\n",
+	  ": experiment.mapping_interval_s: service.mapping_interval_s follows from it: 100000 is outside (0, 86400]" },
+	{ "workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 100000, duration_s: 1e6}\n"
+	  "service: {mapping_interval_s: 90000}\n",
+	  ": service.mapping_interval_s: 90000 is outside (0, 86400]" },
 	{ "workload: {load: 1.5, utility_max: [1]}\n"
 	  "experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 10}\n",
 	  "workload.duration_s: missing; give it in seconds, or give workload.tasks" },
@@ -164,6 +221,38 @@ static const struct {
 	  "experiment.duration_s: missing; give it in seconds, or give experiment.duration" },
 };
 
+/* An environment has times of its own; the error names the key that is there. */
+static void test_environments_have_their_own(void)
+{
+	static const struct {
+		const char *workload;
+		const char *times;
+		const char *message;
+	} cases[] = {
+		{"", "mapping_interval_s: 600, duration: 2", ": experiment.duration: an environment has"},
+		{"", "mapping_interval: 2, duration_s: 86400", ": experiment.mapping_interval: an environment has"},
+		{"workload: {load: 1, tasks: 9, utility_max: [1]}\n", "mapping_interval_s: 600, duration_s: 86400",
+		 ": workload.load: an environment has"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text = g_strdup_printf(
+			"name: t\n"
+			"clusters: [{name: a, nodes: 8, cores: 2, memory_mib: 100}]\n"
+			"environment: {tasks_per_day: 100}\n"
+			"%sexperiment: {policies: [easy], limits: [1], budget_j: 1, %s}\n",
+			cases[i].workload, cases[i].times);
+		g_autofree char *path = write_file(text, "", "");
+		g_autoptr(GError) error = NULL;
+		g_autoptr(config_t) config = config_controller_load(path, &error);
+
+		g_assert_null(config);
+		if (!strstr(error->message, cases[i].message))
+			g_error("case %zu: '%s'", i, error->message);
+		g_unlink(path);
+	}
+}
+
 static void test_refused(void)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
@@ -184,6 +273,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/config-times/unknown-until-measured", test_unknown_until_measured);
 	g_test_add_func("/config-times/follow-again-after-saving", test_follow_again_after_saving);
 	g_test_add_func("/config-times/service-takes-the-interval", test_service_takes_the_interval);
+	g_test_add_func("/config-times/service-follows-new-estimates", test_service_follows_new_estimates);
+	g_test_add_func("/config-times/environments-have-their-own", test_environments_have_their_own);
 	g_test_add_func("/config-times/refused", test_refused);
 	return g_test_run();
 }
