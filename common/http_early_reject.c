@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/http_early_reject.h"
 
-#include <string.h>
-
 #include "common/http_connections.h"
 
 /*

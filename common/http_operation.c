@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "common/http_client.h"
-#include "common/json.h"
 #include "common/json_shape.h"
 
 #define JSON_TYPE "application/json"

@@ -2,7 +2,6 @@
 /* Query parameters of a target: each at most once, known to the route, and numbers in range. */
 #include <inttypes.h>
 #include <libsoup/soup.h>
-#include <math.h>
 #include <string.h>
 
 #include "common/http_private.h"

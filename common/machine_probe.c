@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/json.h"
 #include "common/read_file.h"

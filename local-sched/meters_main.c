@@ -6,7 +6,6 @@
 #include <glib-unix.h>
 #include <stdio.h>
 
-#include "common/clock.h"
 #include "common/config/config.h"
 #include "common/json.h"
 #include "common/lab_state.h"

@@ -6,8 +6,6 @@
  */
 #include "common/config/config_meter.h"
 
-#include <string.h>
-
 /* Kinds as bits. */
 enum {
 	IPMI = 1 << CONFIG_METER_IPMI,

@@ -2,7 +2,6 @@
 #include "controller/access/tokens.h"
 
 #include <errno.h>
-#include <math.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/random.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/api/nodes_api.h"
 
-#include <string.h>
-
 #include "common/json.h"
 #include "controller/api/fleet_api.h"
 #include "controller/api/status_api_private.h"

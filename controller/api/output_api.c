@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "common/json.h"
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
 

@@ -2,7 +2,6 @@
 #include "controller/api/task_api.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "common/clock.h"
 #include "common/json.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "common/clock.h"
-#include "common/json.h"
 
 #define WAKE_MS 50
 #define BASELINE_INTERVALS 3.5

@@ -3,7 +3,6 @@
 
 #include <glib.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/duration.h"
 #include "common/json.h"

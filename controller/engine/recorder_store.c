@@ -2,7 +2,6 @@
 #include "controller/engine/recorder_store.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "common/decimal.h"
 #include "common/json.h"

@@ -3,7 +3,6 @@
 
 #include <glib.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MEMBER 1u
 #define LISTED 2u /* in `ids`, at most once */

@@ -6,7 +6,6 @@
 #include <glib/gstdio.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/pidfd.h>
@@ -15,7 +14,6 @@
 
 #include "common/clock.h"
 #include "common/read_number.h"
-#include "controller/run/run_paths.h"
 #include "controller/run/run_supervisor.h"
 
 #define ASK_MS 100

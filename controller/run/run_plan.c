@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_plan.h"
 
-#include <errno.h>
 #include <jansson.h>
 
 #include "common/json.h"

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "common/json.h"
 #include "controller/backend/remote.h"
 #include "controller/run/host_load.h"
 #include "controller/run/run_profile_schedule.h"

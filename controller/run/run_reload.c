@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_reload.h"
 
-#include <string.h>
-
 #include "controller/config/config_controller.h"
 #include "controller/run/run_service.h"
 
 G_DEFINE_QUARK(virtbed-run-reload, run_reload_error)
-
 
 char *run_reload_fixed(const struct config *config)
 {

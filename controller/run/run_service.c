@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #define LOG_SUBSYSTEM "service"
 #include "common/clock.h"

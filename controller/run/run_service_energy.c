@@ -7,7 +7,6 @@
  */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "common/read_number.h"

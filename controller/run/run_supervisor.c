@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <glib-unix.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
 #include "controller/sched/mcb8.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "controller/sched/model.h"
 #include "controller/sched/rank_key.h"

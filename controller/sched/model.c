@@ -2,7 +2,6 @@
 #include "controller/sched/model.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define NAME(table, value) \
 	((size_t)(value) < sizeof(table) / sizeof((table)[0]) ? (table)[value] : NULL)

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "common/random.h"
-
 G_DEFINE_QUARK(workload-error-quark, workload_error)
 
 struct workload *workload_open_new(uint32_t tasks_max)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/api/api.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "common/clock.h"
 #include "common/http_server.h"
 #include "common/json.h"

@@ -7,11 +7,9 @@
 #include <math.h>
 
 #include "common/clock.h"
-#include "common/json.h"
 #include "local-sched/core/scheduler_private.h"
 
 #define LOG_SUBSYSTEM "scheduler"
-#include "common/log.h"
 
 /* Requests. */
 

@@ -2,7 +2,6 @@
 #include "local-sched/hypervisor/channel.h"
 
 #include "local-sched/hypervisor/domain.h"
-#include "local-sched/hypervisor/virt_error.h"
 
 #define READ_SIZE 4096
 #define QUEUE_MAX (1 << 20)

@@ -3,7 +3,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/storage.h"

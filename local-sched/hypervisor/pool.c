@@ -7,7 +7,6 @@
 #include "local-sched/hypervisor/virt_error.h"
 
 #define LOG_SUBSYSTEM "pool"
-#include "common/log.h"
 
 /* A VM with the names that it borrows. */
 struct entry {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/hypervisor/vm_private.h"
 
-#include "local-sched/hypervisor/domain.h"
-
 #define LOG_SUBSYSTEM "vm"
 #include "common/log.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The domains of a vm_host's VMs. */
-#include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/vm_host_private.h"
 #include "local-sched/hypervisor/storage.h"
 

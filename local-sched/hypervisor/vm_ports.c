@@ -3,7 +3,6 @@
  * The PMI ports of a VM, one for each core. They are opened, opened again where they were cut off,
  * and opened at the host that the VM is migrated to.
  */
-#include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/vm_private.h"
 #include "local-sched/hypervisor/virt_error.h"
 

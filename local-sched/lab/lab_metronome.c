@@ -3,7 +3,6 @@
 
 #include "local-sched/lab/lab_metronome.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <gio/gio.h>
 #include <sys/mman.h>

@@ -15,7 +15,6 @@
 #include "local-sched/launch/job_private.h"
 
 #define LOG_SUBSYSTEM "job"
-#include "common/log.h"
 
 #define LOOK_S 2
 #define GAP_S (2 * LOOK_S)

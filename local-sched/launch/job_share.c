@@ -7,7 +7,6 @@
 #include "local-sched/hypervisor/domain.h"
 
 #define LOG_SUBSYSTEM "job"
-#include "common/log.h"
 
 #define GIVEN_S 2
 

@@ -5,7 +5,6 @@
 #include "local-sched/hypervisor/vm_requests.h"
 
 #define LOG_SUBSYSTEM "migration"
-#include "common/log.h"
 
 #define QUIET_MS 50
 

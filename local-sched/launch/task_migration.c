@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/task_migration.h"
 
-#include <string.h>
-
-#include "common/json.h"
-
 struct task_migration *task_migration_new(uint32_t n, const uint32_t *from, const uint32_t *to,
 					  uint32_t count, int64_t now_ns)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/task_suspension.h"
 
-#include <string.h>
-
 #include "common/json.h"
 #include "common/read_number.h"
 #include "local-sched/launch/task.h"

@@ -3,7 +3,6 @@
 
 #include <gio/gio.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "common/handoff.h"
