@@ -16,7 +16,7 @@ enum engine_task_state engine_after_loss(struct engine *engine, uint32_t index, 
 {
 	struct engine_task *task = &engine->tasks[index];
 
-	engine_record_event(engine, time_s, "lost", index, reason);
+	engine_record_event(engine, time_s, ENGINE_EVENT_LOST, index, reason);
 	if (task->cancelled) {
 		engine->result.tasks_failed++;
 		return ENGINE_TASK_KILLED;
@@ -189,7 +189,7 @@ static void cancel_planned(struct engine *engine, struct sched_planned *list, ui
 		engine_remove_reservation(list, count, task);
 		engine_cancel_planned(engine, task);
 		engine_note_node_lost(engine, task);
-		engine_record_event(engine, time_s, "cancelled", task, reason);
+		engine_record_event(engine, time_s, ENGINE_EVENT_CANCELLED, task, reason);
 		engine_record_task(engine, task);
 	}
 }
@@ -232,7 +232,8 @@ static void handle_node(struct engine *engine, const struct backend_event *event
 	    engine->closures[node.cluster][node.node].failed == down)
 		return;
 	engine->closures[node.cluster][node.node].failed = down;
-	engine_record_node(engine, event->time_s, down ? "node-down" : "node-up", &node,
+	engine_record_node(engine, event->time_s,
+			   down ? ENGINE_EVENT_NODE_DOWN : ENGINE_EVENT_NODE_UP, &node,
 			   event->reason, NULL);
 	engine_set_down(engine, &node, event->time_s, "node went down");
 }

@@ -111,7 +111,7 @@ static void cancel_under_way(struct engine *engine, uint32_t index)
 
 	if (!task->cancelled) {
 		task->cancelled = true;
-		engine_record_request(engine, "cancel", index);
+		engine_record_request(engine, ENGINE_EVENT_CANCEL, index);
 		engine_set_preemptible(engine, index);
 	}
 	if (task->state == ENGINE_TASK_SUSPENDING || task->state == ENGINE_TASK_SUSPENDED)
@@ -135,7 +135,7 @@ const char *engine_request_cancel(struct engine *engine, uint32_t index)
 	case ENGINE_TASK_PLANNED:
 	case ENGINE_TASK_QUEUED:
 	case ENGINE_TASK_QUARANTINED:
-		engine_record_request(engine, "cancel", index);
+		engine_record_request(engine, ENGINE_EVENT_CANCEL, index);
 		cancel_waiting(engine, index);
 		return NULL;
 	case ENGINE_TASK_STARTING:
@@ -189,7 +189,7 @@ const char *engine_request_hold(struct engine *engine, uint32_t index)
 	if (engine->tasks[index].held)
 		return NULL;
 	hold_waiting(engine, index);
-	engine_record_request(engine, "held", index);
+	engine_record_request(engine, ENGINE_EVENT_HELD, index);
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	ask_policy(engine); /* others may get the nodes that were reserved for it */
@@ -210,7 +210,7 @@ static const char *release_quarantined(struct engine *engine, uint32_t index)
 	task->state = ENGINE_TASK_WAITING;
 	task->reason = NULL;
 	engine_enqueue_waiting(engine, index);
-	engine_record_request(engine, "released", index);
+	engine_record_request(engine, ENGINE_EVENT_RELEASED, index);
 	engine_record_task(engine, index);
 	engine_flush(engine);
 	ask_policy(engine);
@@ -248,7 +248,7 @@ const char *engine_request_release(struct engine *engine, uint32_t index)
 	engine->tasks[index].held = false;
 	engine->parked_count--;
 	engine_enqueue_waiting(engine, index);
-	engine_record_request(engine, "released", index);
+	engine_record_request(engine, ENGINE_EVENT_RELEASED, index);
 	engine_flush(engine);
 	ask_policy(engine);
 	return NULL;
@@ -312,7 +312,8 @@ const char *engine_request_drain(struct engine *engine, uint32_t cluster, uint32
 	if (engine->closures[cluster][node].drained &&
 	    (!reason || g_strcmp0(reason, engine->closures[cluster][node].reason) == 0))
 		return NULL;
-	engine_record_node(engine, now_s(engine), "drained", &place, reason, engine->asker);
+	engine_record_node(engine, now_s(engine), ENGINE_EVENT_DRAINED, &place, reason,
+			   engine->asker);
 	set_drained(engine, &place, true, reason);
 	engine_flush(engine);
 	ask_policy(engine);
@@ -329,7 +330,8 @@ const char *engine_request_undrain(struct engine *engine, uint32_t cluster, uint
 		return no_node;
 	if (!engine->closures[cluster][node].drained)
 		return NULL;
-	engine_record_node(engine, now_s(engine), "undrained", &place, NULL, engine->asker);
+	engine_record_node(engine, now_s(engine), ENGINE_EVENT_UNDRAINED, &place, NULL,
+			   engine->asker);
 	set_drained(engine, &place, false, NULL);
 	engine_flush(engine);
 	engine_retry_late(engine, now_s(engine));

@@ -105,7 +105,7 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 		return "there is no such task";
 	switch (engine->tasks[index].state) {
 	case ENGINE_TASK_RUNNING:
-		engine_record_request(engine, "suspend", index);
+		engine_record_request(engine, ENGINE_EVENT_SUSPEND, index);
 		engine_begin_suspend(engine, index, true);
 		engine_record_task(engine, index);
 		engine_flush(engine);
@@ -114,7 +114,7 @@ const char *engine_request_suspend(struct engine *engine, uint32_t index)
 		return NULL;
 	case ENGINE_TASK_SUSPENDING:
 	case ENGINE_TASK_SUSPENDED:
-		engine_record_request(engine, "suspend", index);
+		engine_record_request(engine, ENGINE_EVENT_SUSPEND, index);
 		engine_hold_suspended(engine, index);
 		return NULL;
 	case ENGINE_TASK_MIGRATING:
@@ -146,7 +146,7 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 		return "it is not suspended";
 	if (engine->suspensions[index]->claimed)
 		return NULL;
-	engine_record_request(engine, "resume", index);
+	engine_record_request(engine, ENGINE_EVENT_RESUME, index);
 	engine_dequeue_suspended(engine, index);
 	/* Also if another user or a policy had suspended it. */
 	engine->suspensions[index]->record.by_person = true;
@@ -304,7 +304,7 @@ const char *engine_request_migrate(struct engine *engine, uint32_t index, const 
 		return "its VMs are there already";
 	if (!engine->shared_nodes)
 		qsort(nodes, task->nodes_count, sizeof(*nodes), by_number);
-	engine_record_request(engine, "migrate", index);
+	engine_record_request(engine, ENGINE_EVENT_MIGRATE, index);
 	engine_begin_migrate(engine, index, nodes, true);
 	engine->disturbed = true; /* the nodes may be reserved for others */
 	engine_record_task(engine, index);

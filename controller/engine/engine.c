@@ -33,6 +33,23 @@ static const char *const state_names[] = {
 
 const char *const engine_end_names[] = {"none", "limit", "time", "done", "aborted", NULL};
 
+const char *const engine_event_names[] = {
+	[ENGINE_EVENT_SLID] = "slid",           [ENGINE_EVENT_CANCELLED] = "cancelled",
+	[ENGINE_EVENT_OVERDUE] = "overdue",     [ENGINE_EVENT_OVERTAKEN] = "overtaken",
+	[ENGINE_EVENT_LATE] = "late",           [ENGINE_EVENT_LOST] = "lost",
+	[ENGINE_EVENT_STAYED] = "stayed",       [ENGINE_EVENT_UNMOVED] = "unmoved",
+	[ENGINE_EVENT_NODE_DOWN] = "node-down", [ENGINE_EVENT_NODE_UP] = "node-up",
+	[ENGINE_EVENT_PRUNER] = "pruner",       [ENGINE_EVENT_LIMIT] = "limit",
+	[ENGINE_EVENT_ABORTED] = "aborted",     [ENGINE_EVENT_REFUSED] = "refused",
+	[ENGINE_EVENT_EXHAUSTED] = "exhausted", [ENGINE_EVENT_WINDOW] = "window",
+	[ENGINE_EVENT_HELD] = "held",           [ENGINE_EVENT_RELEASED] = "released",
+	[ENGINE_EVENT_CANCEL] = "cancel",       [ENGINE_EVENT_SUSPEND] = "suspend",
+	[ENGINE_EVENT_RESUME] = "resume",       [ENGINE_EVENT_MIGRATE] = "migrate",
+	[ENGINE_EVENT_DRAINED] = "drained",     [ENGINE_EVENT_UNDRAINED] = "undrained",
+	[ENGINE_EVENT_ENDED] = "ended",         [ENGINE_EVENT_SUSPENDED] = "suspended",
+	[ENGINE_EVENT_RESUMED] = "resumed",     NULL,
+};
+
 const char *engine_task_state_name(enum engine_task_state state)
 {
 	return (size_t)state < G_N_ELEMENTS(state_names) ? state_names[state] : NULL;
@@ -105,14 +122,17 @@ void engine_record_suspension(struct engine *engine, uint32_t task)
 		engine_abort(engine, "the suspension of task %u could not be recorded", task);
 }
 
-static void record_event(struct engine *engine, double time_s, const char *kind, json_t *object)
+void engine_record_object(struct engine *engine, double time_s, enum engine_event_kind kind,
+			  json_t *object)
 {
 	struct engine_recorder *recorder = engine->setup.recorder;
 	g_autoptr(json_t) detail = object;
 	g_autofree char *text = json_text(detail);
 
-	if (!recorder->event(recorder, time_s, kind, text))
-		engine_abort(engine, "event \"%s\" could not be recorded", kind);
+	if (recorder && recorder->event &&
+	    !recorder->event(recorder, time_s, engine_event_names[kind], text))
+		engine_abort(engine, "event \"%s\" could not be recorded",
+			     engine_event_names[kind]);
 }
 
 static bool records_events(const struct engine *engine)
@@ -120,13 +140,14 @@ static bool records_events(const struct engine *engine)
 	return engine->setup.recorder && engine->setup.recorder->event;
 }
 
-void engine_record_event(struct engine *engine, double time_s, const char *kind, uint32_t task,
-			 const char *reason)
+void engine_record_event(struct engine *engine, double time_s, enum engine_event_kind kind,
+			 uint32_t task, const char *reason)
 {
 	if (records_events(engine))
-		record_event(engine, time_s, kind,
-			     json_pack("{s:i, s:i, s:s*}", "task", (int)task, "attempt",
-				       (int)engine->tasks[task].attempts, "reason", reason));
+		engine_record_object(engine, time_s, kind,
+				     json_pack("{s:i, s:i, s:s*}", "task", (int)task, "attempt",
+					       (int)engine->tasks[task].attempts, "reason",
+					       reason));
 }
 
 void engine_record_lost(struct engine *engine, uint32_t task, double time_s, const char *reason)
@@ -144,16 +165,17 @@ void engine_set_asker(struct engine *engine, const char *user)
 	engine->asker = user ? g_utf8_make_valid(user, -1) : NULL;
 }
 
-void engine_record_request(struct engine *engine, const char *kind, uint32_t task)
+void engine_record_request(struct engine *engine, enum engine_event_kind kind, uint32_t task)
 {
 	if (records_events(engine))
-		record_event(engine, fmax(0, backend_now_s(engine->backend)), kind,
-			     json_pack("{s:i, s:i, s:s*}", "task", (int)task, "attempt",
-				       (int)engine->tasks[task].attempts, "user", engine->asker));
+		engine_record_object(engine, fmax(0, backend_now_s(engine->backend)), kind,
+				     json_pack("{s:i, s:i, s:s*}", "task", (int)task, "attempt",
+					       (int)engine->tasks[task].attempts, "user",
+					       engine->asker));
 }
 
-void engine_record_step(struct engine *engine, double time_s, const char *kind, uint32_t task,
-			const char *reason)
+void engine_record_step(struct engine *engine, double time_s, enum engine_event_kind kind,
+			uint32_t task, const char *reason)
 {
 	if (engine->setup.record_steps)
 		engine_record_event(engine, time_s, kind, task, reason);
@@ -165,10 +187,11 @@ void engine_record_end(struct engine *engine, uint32_t index)
 
 	if (!engine->setup.record_steps || !records_events(engine) || !engine_task_over(task))
 		return;
-	record_event(engine, task->ended_s, "ended",
-		     json_pack("{s:i, s:i, s:s, s:s*}", "task", (int)index, "attempt",
-			       (int)task->attempts, "state", engine_task_state_name(task->state),
-			       "reason", task->reason));
+	engine_record_object(engine, task->ended_s, ENGINE_EVENT_ENDED,
+			     json_pack("{s:i, s:i, s:s, s:s*}", "task", (int)index, "attempt",
+				       (int)task->attempts, "state",
+				       engine_task_state_name(task->state), "reason",
+				       task->reason));
 }
 
 void engine_release_reason(struct engine *engine, struct engine_task *task)
@@ -181,19 +204,20 @@ void engine_release_reason(struct engine *engine, struct engine_task *task)
 void engine_record_pruner(struct engine *engine, double time_s)
 {
 	if (records_events(engine))
-		record_event(engine, time_s, "pruner",
-			     json_pack("{s:f, s:b}", "level", engine->pruner.level, "dropping",
-				       (int)engine->pruner.dropping));
+		engine_record_object(engine, time_s, ENGINE_EVENT_PRUNER,
+				     json_pack("{s:f, s:b}", "level", engine->pruner.level,
+					       "dropping", (int)engine->pruner.dropping));
 }
 
-void engine_record_node(struct engine *engine, double time_s, const char *kind,
+void engine_record_node(struct engine *engine, double time_s, enum engine_event_kind kind,
 			const struct sched_node *node, const char *reason, const char *user)
 {
 	if (records_events(engine))
-		record_event(engine, time_s, kind,
-			     json_pack("{s:s, s:i, s:s*, s:s*}", "cluster",
-				       engine->setup.system->clusters[node->cluster].name, "node",
-				       (int)node->node, "reason", reason, "user", user));
+		engine_record_object(engine, time_s, kind,
+				     json_pack("{s:s, s:i, s:s*, s:s*}", "cluster",
+					       engine->setup.system->clusters[node->cluster].name,
+					       "node", (int)node->node, "reason", reason, "user",
+					       user));
 }
 
 void engine_flush(struct engine *engine)
@@ -487,8 +511,8 @@ static void handle_limit(struct engine *engine, double time_s)
 	}
 	if (engine->marks_next == engine->setup.marks_count) {
 		if (records_events(engine))
-			record_event(engine, time_s, "limit",
-				     json_pack("{s:f}", "limit_j", engine->setup.limit_j));
+			engine_record_object(engine, time_s, ENGINE_EVENT_LIMIT,
+					     json_pack("{s:f}", "limit_j", engine->setup.limit_j));
 		end_run(engine, ENGINE_END_LIMIT, time_s);
 		return;
 	}
@@ -579,8 +603,8 @@ void engine_run(struct engine *engine, struct engine_result *ret_result)
 	engine_stop_applying(engine);
 	engine->result.energy_j = backend_energy_j(engine->backend) - engine->day_j;
 	if (engine->reason && records_events(engine))
-		record_event(engine, engine->result.ended_s, "aborted",
-			     json_pack("{s:s}", "reason", engine->reason));
+		engine_record_object(engine, engine->result.ended_s, ENGINE_EVENT_ABORTED,
+				     json_pack("{s:s}", "reason", engine->reason));
 	engine_arrive(engine, engine->result.ended_s);
 	engine_finish_run(engine);
 	engine_flush(engine);

@@ -268,6 +268,46 @@ struct engine_description {
 };
 
 /*
+ * What happens in a run besides the changes that records of tasks show, with the keys of its detail,
+ * which is a JSON object.
+ */
+enum engine_event_kind {
+	ENGINE_EVENT_SLID,      /* a reservation begins later: task, attempt, reason */
+	ENGINE_EVENT_CANCELLED, /* a reservation is given up: task, attempt, reason */
+	/* a task starts later than its reservation said: task, attempt, reason */
+	ENGINE_EVENT_OVERDUE,
+	/* the state changed before an action was applied: task, attempt, reason */
+	ENGINE_EVENT_OVERTAKEN,
+	ENGINE_EVENT_LATE,      /* a task runs longer than estimated: task, attempt, reason */
+	ENGINE_EVENT_LOST,      /* an attempt was lost: task, attempt, reason */
+	ENGINE_EVENT_STAYED,    /* a suspension or resumption failed: task, attempt, reason */
+	ENGINE_EVENT_UNMOVED,   /* a migration failed: task, attempt, reason */
+	ENGINE_EVENT_NODE_DOWN, /* cluster, node, reason */
+	ENGINE_EVENT_NODE_UP,   /* cluster, node */
+	ENGINE_EVENT_PRUNER,    /* pruning: level, dropping */
+	ENGINE_EVENT_LIMIT,     /* the run ends at its limit of energy: limit_j */
+	ENGINE_EVENT_ABORTED,   /* the run ends before its time: reason */
+	/* a window has no energy left for tasks: task, tasks, estimate_j, limit_j, ... */
+	ENGINE_EVENT_REFUSED,
+	/* the limit of a window is reached: limit_j, spent_j, window_end_s */
+	ENGINE_EVENT_EXHAUSTED,
+	ENGINE_EVENT_WINDOW, /* a window ends: limit_j, spent_j, refusals */
+	ENGINE_EVENT_HELD,   /* a user held a task: task, attempt, user; so below */
+	ENGINE_EVENT_RELEASED,
+	ENGINE_EVENT_CANCEL,
+	ENGINE_EVENT_SUSPEND,
+	ENGINE_EVENT_RESUME,
+	ENGINE_EVENT_MIGRATE,
+	ENGINE_EVENT_DRAINED,   /* an operator drained a node: cluster, node, reason, user */
+	ENGINE_EVENT_UNDRAINED, /* cluster, node, user */
+	ENGINE_EVENT_ENDED,     /* record_steps: a task ended: task, attempt, state, reason */
+	ENGINE_EVENT_SUSPENDED, /* record_steps: task, attempt; so below */
+	ENGINE_EVENT_RESUMED,
+};
+/* "slid", ...: as events are stored; NULL-terminated. */
+extern const char *const engine_event_names[];
+
+/*
  * Records a run. Every callback is optional. A callback returns false if it failed (a full disk);
  * the engine then ends the run as aborted. The arguments are borrowed for the call.
  */
@@ -306,14 +346,7 @@ struct engine_recorder {
 	/* Shared hosts: the yield of a task from time_s on. */
 	bool (*share)(struct engine_recorder *recorder, double time_s,
 		      const struct engine_task *task);
-	/*
-	 * An event. The kinds that no task record shows: "slid", "overdue", "late", "lost",
-	 * "cancelled", "stayed", "unmoved", "node-down", "node-up", "limit", "aborted"; with a
-	 * limit per window "refused", "exhausted", "window"; requests of users: "held", "released",
-	 * "cancel", "suspend", "resume" (with the `user`), "drained", "undrained". With
-	 * engine_setup.record_steps also kinds that repeat what task records show: "ended"
-	 * (`state`, `reason`), "suspended", "resumed". `detail` is a JSON object or NULL.
-	 */
+	/* An event: one of engine_event_names[], with its detail. */
 	bool (*event)(struct engine_recorder *recorder, double time_s, const char *kind,
 		      const char *detail);
 	/*

@@ -215,7 +215,8 @@ void engine_handle_migration(struct engine *engine, const struct backend_event *
 	if (task->state != ENGINE_TASK_MIGRATING || event->n != task->migrations)
 		return;
 	if (failed)
-		engine_record_event(engine, event->time_s, "unmoved", event->task, event->reason);
+		engine_record_event(engine, event->time_s, ENGINE_EVENT_UNMOVED, event->task,
+				    event->reason);
 	migration->failures = failed ? migration->failures + 1 : 0;
 	take_moves(engine, migration, event);
 	set_departing(engine, migration, false);

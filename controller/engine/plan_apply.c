@@ -266,9 +266,8 @@ static bool apply_action(struct engine *engine, const struct sched_action *actio
 	if (!problem && stale && action->kind == SCHED_ACTION_SUSPEND)
 		problem = "the task that it makes room for is not started any more";
 	if (problem && changed) {
-		engine_record_event(engine, backend_now_s(engine->backend), "overtaken",
-				    action->task,
-				    problem);
+		engine_record_event(engine, backend_now_s(engine->backend), ENGINE_EVENT_OVERTAKEN,
+				    action->task, problem);
 		engine->change_pending = true;
 		return false;
 	}

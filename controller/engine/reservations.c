@@ -84,16 +84,19 @@ static bool overtakes(const struct sched_planned *list, uint32_t i)
 enum slide { SLIDE_BUSY, SLIDE_LATE, SLIDE_REPLANNED, SLIDE_GONE, SLIDE_ENERGY };
 
 static const struct {
-	const char *kind, *why;
+	enum engine_event_kind kind;
+	const char *why;     /* NULL: the code that cancels these records the event */
 	const char *overdue; /* why a task started later than its reservation said */
 } slides[] = {
-	[SLIDE_BUSY] = {"slid", "its nodes are still busy", "what ran on its nodes was late"},
-	[SLIDE_LATE] = {"slid", "what runs on its nodes is late", "what ran on its nodes was late"},
-	[SLIDE_REPLANNED] = {"cancelled", "nodes became free unexpectedly: planned again",
-			"planned again when nodes became free unexpectedly"},
-	/* The code that cancels these records the event. */
-	[SLIDE_GONE] = {NULL, NULL, "a node of its place went"},
-	[SLIDE_ENERGY] = {NULL, NULL, "the window had no energy left for it"},
+	[SLIDE_BUSY] = { ENGINE_EVENT_SLID, "its nodes are still busy",
+			 "what ran on its nodes was late" },
+	[SLIDE_LATE] = { ENGINE_EVENT_SLID, "what runs on its nodes is late",
+			 "what ran on its nodes was late" },
+	[SLIDE_REPLANNED] = { ENGINE_EVENT_CANCELLED,
+			      "nodes became free unexpectedly: planned again",
+			      "planned again when nodes became free unexpectedly" },
+	[SLIDE_GONE] = { ENGINE_EVENT_CANCELLED, NULL, "a node of its place went" },
+	[SLIDE_ENERGY] = { ENGINE_EVENT_CANCELLED, NULL, "the window had no energy left for it" },
 };
 
 /*
@@ -150,7 +153,7 @@ void engine_settle_reservation(struct engine *engine, uint32_t index, double sta
 	text = g_strdup_printf("starts %.3f s later than promised%s%s", overdue_s,
 			       *reasons ? ": " : "",
 			       reasons);
-	engine_record_event(engine, start_s, "overdue", index, text);
+	engine_record_event(engine, start_s, ENGINE_EVENT_OVERDUE, index, text);
 }
 
 /* Starts the entries of a list that are due by `due_s`, in its order. */
@@ -219,7 +222,7 @@ void engine_extend_overruns(struct engine *engine, double now_s, double next_s)
 		    engine->blocked[running->task->id] == 0 &&
 		    running->end_s > running->start_s &&
 		    running->end_s == engine_expected_end_s(task, running->start_s))
-			engine_record_event(engine, now_s, "late", running->task->id,
+			engine_record_event(engine, now_s, ENGINE_EVENT_LATE, running->task->id,
 					    "runs longer than estimated");
 		running->end_s = task->expected_end_s = next_s;
 		if (engine->blocked[running->task->id] > 0)

@@ -283,21 +283,25 @@ void engine_record_changed(struct engine *engine);
 /* Records the present suspension of a task, or its last one. */
 void engine_record_suspension(struct engine *engine, uint32_t task);
 
+/* Records an event with its detail, which is freed. */
+void engine_record_object(struct engine *engine, double time_s, enum engine_event_kind kind,
+			  json_t *object);
+
 /* Records an event of a task; reason may be NULL. */
-void engine_record_event(struct engine *engine, double time_s, const char *kind, uint32_t task,
-			 const char *reason);
+void engine_record_event(struct engine *engine, double time_s, enum engine_event_kind kind,
+			 uint32_t task, const char *reason);
 
 /* Records that the attempt of a task was lost at `time_s`; reason may be NULL. */
 void engine_record_lost(struct engine *engine, uint32_t task, double time_s, const char *reason);
 
 /* Records an event for a user's request about a task, with the user (engine_set_asker()). */
-void engine_record_request(struct engine *engine, const char *kind, uint32_t task);
+void engine_record_request(struct engine *engine, enum engine_event_kind kind, uint32_t task);
 
 /*
  * Records an event that repeats what the task's record says, if engine_setup.record_steps is set.
  */
-void engine_record_step(struct engine *engine, double time_s, const char *kind, uint32_t task,
-			const char *reason);
+void engine_record_step(struct engine *engine, double time_s, enum engine_event_kind kind,
+			uint32_t task, const char *reason);
 
 /*
  * Records an "ended" event from the task's state, time and reason, if engine_setup.record_steps is
@@ -315,7 +319,7 @@ void engine_release_reason(struct engine *engine, struct engine_task *task);
 void engine_record_pruner(struct engine *engine, double time_s);
 
 /* Records an event of a node. `reason` and `user`, the user who asked for it, may be NULL. */
-void engine_record_node(struct engine *engine, double time_s, const char *kind,
+void engine_record_node(struct engine *engine, double time_s, enum engine_event_kind kind,
 			const struct sched_node *node, const char *reason, const char *user);
 
 /* lifecycle.c */

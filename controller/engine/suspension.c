@@ -359,7 +359,8 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 	suspension->record.suspended_s = event->time_s;
 	suspension->record.exec_s = event->exec_s;
 	record_step(engine, event);
-	engine_record_step(engine, event->time_s, "suspended", event->task, event->reason);
+	engine_record_step(engine, event->time_s, ENGINE_EVENT_SUSPENDED, event->task,
+			   event->reason);
 	engine_record_task(engine, event->task);
 	task->reason = NULL;
 	if (!suspension->claimed)
@@ -389,7 +390,7 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 	*running_list_find(&engine->running, event->task) =
 		engine_running(engine, event->task, task->nodes, task->since_s);
 	record_step(engine, event);
-	engine_record_step(engine, event->time_s, "resumed", event->task, event->reason);
+	engine_record_step(engine, event->time_s, ENGINE_EVENT_RESUMED, event->task, event->reason);
 	engine_record_task(engine, event->task);
 	task->reason = NULL;
 }
@@ -491,7 +492,7 @@ static void handle_suspension_failed(struct engine *engine, const struct backend
 	struct engine_task *task = &engine->tasks[event->task];
 	struct suspension *suspension = engine->suspensions[event->task];
 
-	engine_record_event(engine, event->time_s, "stayed", event->task, event->reason);
+	engine_record_event(engine, event->time_s, ENGINE_EVENT_STAYED, event->task, event->reason);
 	suspension->retries++;
 	if (task->state == ENGINE_TASK_SUSPENDING) {
 		engine_window_note_ran(engine, event->task, event->time_s);

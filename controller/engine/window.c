@@ -159,16 +159,6 @@ struct engine_window_state engine_window(const struct engine *engine)
 
 /* Refusals. */
 
-void engine_window_record(struct engine *engine, double time_s, const char *kind, json_t *object)
-{
-	struct engine_recorder *recorder = engine->setup.recorder;
-	g_autofree char *text = json_dumps(object, JSON_COMPACT);
-
-	json_decref(object);
-	if (recorder && recorder->event && !recorder->event(recorder, time_s, kind, text))
-		engine_abort(engine, "event \"%s\" could not be recorded", kind);
-}
-
 /*
  * Records the refusal of `count` tasks that need the same energy, the first of which is `task`. Not
  * while the limit is used up, which is recorded once.
@@ -180,13 +170,12 @@ static void record_refusals(struct engine *engine, uint32_t task, uint32_t count
 
 	if (engine->window_exhausted)
 		return;
-	engine_window_record(engine, now_s(engine), "refused",
+	engine_record_object(engine, now_s(engine), ENGINE_EVENT_REFUSED,
 			     json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
-				       (int)task,
-				       "tasks", (int)count, "estimate_j", estimate_j, "limit_j",
-				       engine->window.limit_j, "spent_j", spent_j, "committed_j",
-				       engine->window.limit_j - spent_j - left_j, "left_j", left_j,
-				       "window_end_s", engine->window_end_s));
+				       (int)task, "tasks", (int)count, "estimate_j", estimate_j,
+				       "limit_j", engine->window.limit_j, "spent_j", spent_j,
+				       "committed_j", engine->window.limit_j - spent_j - left_j,
+				       "left_j", left_j, "window_end_s", engine->window_end_s));
 }
 
 /*

@@ -23,9 +23,6 @@ void engine_window_note_end(struct engine *engine, uint32_t task, double time_s)
 double engine_window_spent_j(const struct engine *engine);
 double engine_window_left_j(const struct engine *engine);
 
-/* Records an event with the details `object`, whose reference it takes over. */
-void engine_window_record(struct engine *engine, double time_s, const char *kind, json_t *object);
-
 /* Forgets all refusals: another window has begun, or another limit was set. */
 void engine_window_clear_refusals(struct engine *engine);
 

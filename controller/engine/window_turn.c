@@ -133,10 +133,9 @@ static void exhaust_window(struct engine *engine, double time_s)
 	backend_set_limit(engine->backend, 0);
 	engine->window_exhausted = true;
 	engine->window_now.exhausted_s = time_s;
-	engine_window_record(engine, time_s, "exhausted",
+	engine_record_object(engine, time_s, ENGINE_EVENT_EXHAUSTED,
 			     json_pack("{s:f, s:f, s:f}", "limit_j", engine->window.limit_j,
-				       "spent_j",
-				       engine_window_spent_j(engine), "window_end_s",
+				       "spent_j", engine_window_spent_j(engine), "window_end_s",
 				       engine->window_end_s));
 	cancel_claims(engine);
 }
@@ -239,10 +238,9 @@ double engine_window_next_s(const struct engine *engine)
 void engine_window_begin_next(struct engine *engine, double time_s)
 {
 	engine_window_settle(engine);
-	engine_window_record(engine, time_s, "window",
+	engine_record_object(engine, time_s, ENGINE_EVENT_WINDOW,
 			     json_pack("{s:f, s:f, s:i}", "limit_j", engine->window.limit_j,
-				       "spent_j",
-				       engine_window_spent_j(engine), "refusals",
+				       "spent_j", engine_window_spent_j(engine), "refusals",
 				       (int)engine->window_refusals));
 	engine_window_clear_refusals(engine);
 	engine->window_begin_s = time_s;

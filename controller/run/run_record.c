@@ -9,6 +9,8 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/record/record.h"
+#include "controller/engine/engine.h"
 #include "controller/run/run_meters.h"
 
 /*
@@ -62,34 +64,29 @@ void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double 
 		run_session_store_failed(session, error);
 }
 
-/* Log words for changes of tasks, and for users' requests. */
-static const struct {
-	const char *kind;
-	const char *words; /* NULL: the task's state */
-} told[] = {
-	{"ended", NULL},
-	{"lost", "lost"},
-	{"suspended", "suspended"},
-	{"resumed", "resumed"},
-	{"held", "held"},
-	{"released", "released"},
-	{"cancel", "to be cancelled"},
-	{"suspend", "to be suspended"},
-	{"resume", "to be resumed"},
-	{"migrate", "to be migrated"},
+/* Log words for changes of tasks, and for users' requests; "": the task's state. */
+static const char *const told[] = {
+	[ENGINE_EVENT_ENDED] = "",
+	[ENGINE_EVENT_LOST] = "lost",
+	[ENGINE_EVENT_SUSPENDED] = "suspended",
+	[ENGINE_EVENT_RESUMED] = "resumed",
+	[ENGINE_EVENT_HELD] = "held",
+	[ENGINE_EVENT_RELEASED] = "released",
+	[ENGINE_EVENT_CANCEL] = "to be cancelled",
+	[ENGINE_EVENT_SUSPEND] = "to be suspended",
+	[ENGINE_EVENT_RESUME] = "to be resumed",
+	[ENGINE_EVENT_MIGRATE] = "to be migrated",
 };
 
 void run_record_log(const char *kind, const char *text)
 {
+	const int event = record_word_find(engine_event_names, kind);
 	g_autoptr(json_t) detail = NULL;
 	g_autofree char *task = NULL;
 	const char *user;
 	const char *reason;
-	gsize i = 0;
 
-	while (i < G_N_ELEMENTS(told) && !g_str_equal(told[i].kind, kind))
-		i++;
-	if (i == G_N_ELEMENTS(told) || !text)
+	if (event < 0 || event >= (int)G_N_ELEMENTS(told) || !told[event] || !text)
 		return;
 	detail = json_parse(text, strlen(text), "event", NULL);
 	task = g_strdup_printf("%" JSON_INTEGER_FORMAT,
@@ -97,7 +94,8 @@ void run_record_log(const char *kind, const char *text)
 	user = json_string_value(json_object_get(detail, "user"));
 	reason = json_string_value(json_object_get(detail, "reason"));
 	log_info_of(LOG_TASK(task), "%s%s%s%s%s",
-		    told[i].words ?: json_string_value(json_object_get(detail, "state")),
+		    *told[event] ? told[event]
+				 : json_string_value(json_object_get(detail, "state")),
 		    user ? " by " : "", user ?: "", reason ? ": " : "", reason ?: "");
 }
 
