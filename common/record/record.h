@@ -52,7 +52,7 @@ enum {
 	RECORD_OMIT_NULL = 1 << 1,
 	/* SQLite: a column of the primary key */
 	RECORD_KEY = 1 << 2,
-	/* JSON: left out of an object that is written where it is 0, false, NULL or an empty list */
+	/* JSON: left out of an object that is written where it is 0, false, NULL or an empty array */
 	RECORD_OMIT_ZERO = 1 << 3,
 	/* RECORD_ARRAY: an array of `longest` structures in the structure itself, not a pointer */
 	RECORD_EMBEDDED = 1 << 4,

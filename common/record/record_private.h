@@ -31,5 +31,5 @@ static inline size_t record_entry_size(const struct record_field *field)
 /* Whether the field of `data` has the value that stands for null. */
 bool record_is_null(const struct record_field *field, const void *data);
 
-/* Whether the field of `data` is 0, false, NULL or an empty list. */
+/* Whether the field of `data` is 0, false or NULL, or an array without entries. */
 bool record_is_zero(const struct record_field *field, const void *data);

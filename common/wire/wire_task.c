@@ -34,6 +34,16 @@ static const struct record suspension_vm_record = { .name = "VM of a suspension"
 						    .fields = suspension_vm_fields,
 						    .open = true };
 
+/* Reads where VMs are kept; a word of a later version is taken as "auto". */
+static bool read_keep(const struct record_reading *reading, const struct record_field *field,
+		      const json_t *value, void *data)
+{
+	const int word = record_word_find(field->words, json_string_value(value));
+
+	*(enum config_keep *)record_place(field, data) = (enum config_keep)MAX(word, 0);
+	return true;
+}
+
 static const struct record_field suspension_fields[] = {
 	{ RECORD_FIELD_U32(task_suspension, n), .min = 1, .max = STEPS_MAX },
 	{ .name = "try",
@@ -44,7 +54,8 @@ static const struct record_field suspension_fields[] = {
 	  .offset = offsetof(struct task_suspension, resume_attempt),
 	  .type = RECORD_I64,
 	  .flags = RECORD_OPTIONAL },
-	{ RECORD_FIELD_WORD(task_suspension, keep, task_keep_names), .flags = RECORD_OPTIONAL },
+	{ RECORD_FIELD_WORD(task_suspension, keep, task_keep_names), .flags = RECORD_OPTIONAL,
+	  .read = read_keep },
 	{ RECORD_FIELD_NUMBERS(task_suspension, nodes, count), .null = RECORD_NULL_POINTER,
 	  .flags = RECORD_OPTIONAL },
 	{ RECORD_FIELD_NUMBERS(task_suspension, resumed_nodes, count), .null = RECORD_NULL_POINTER,

@@ -29,7 +29,7 @@ static void report_moved(struct remote_attempt *entry, const struct task_migrati
 			entry->nodes[i] = now;
 	}
 	event.node = entry->nodes[0];
-	event.n = entry->migrations.called;
+	event.n = entry->request.n;
 	event.reason = one->reason;
 	event.moves = moves;
 	event.moves_count = one->count;
@@ -110,7 +110,7 @@ bool remote_migrate_ctl_reattach(struct remote_attempt *entry)
 	if (!entry->adopted)
 		return false;
 	if (entry->migrations.open > entry->migrations.moved) {
-		remote_step_reattach(entry, REMOTE_STEP_MIGRATING, entry->migrations.called);
+		remote_step_reattach(entry, REMOTE_STEP_MIGRATING, entry->request.n);
 		return true;
 	}
 	past = find_past(entry, kept);
@@ -120,7 +120,7 @@ bool remote_migrate_ctl_reattach(struct remote_attempt *entry)
 		struct backend_event event =
 			remote_attempt_event(entry, BACKEND_EVENT_MIGRATED, clock_now_ns());
 
-		event.n = entry->migrations.called;
+		event.n = entry->request.n;
 		remote_step_end(entry, REMOTE_STEP_NONE);
 		remote_push(entry->remote, &event);
 		remote_share_ctl_continue(entry);

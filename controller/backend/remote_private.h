@@ -3,7 +3,8 @@
 
 /*
  * The insides of remote.h, for its files alone: remote.c (the backend and the listener of the
- * links), remote_attempt.c (an attempt of a task: requests and results), remote_suspend_ctl.c (its
+ * links), remote_report.c (notes and events), remote_attempt.c (an attempt of a task: its start and
+ * its end), remote_step.c (requests to suspend, resume and migrate it), remote_suspend_ctl.c (its
  * suspensions and resumptions), remote_migrate_ctl.c (its migrations), remote_share_ctl.c (its CPU
  * share), remote_slots.c (nodes of shared hosts) and remote_orphans.c (attempts without a record).
  */

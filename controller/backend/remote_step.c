@@ -30,12 +30,12 @@ static const struct {
 	double stuck_s;          /* after so long the task is killed */
 } steps[] = {
 	[REMOTE_STEP_SUSPENDING] = { "suspensions", "suspended", BACKEND_EVENT_SUSPENSION_FAILED,
-				     REMOTE_STEP_NONE, 600 },
+				     REMOTE_STEP_NONE, SUSPEND_STUCK_S },
 	[REMOTE_STEP_SUSPENDED] = { NULL },
 	[REMOTE_STEP_RESUMING] = { "resumptions", "resumed", BACKEND_EVENT_SUSPENSION_FAILED,
-				   REMOTE_STEP_SUSPENDED, 600 },
+				   REMOTE_STEP_SUSPENDED, SUSPEND_STUCK_S },
 	[REMOTE_STEP_MIGRATING] = { "migrations", "migrated", BACKEND_EVENT_MIGRATION_FAILED,
-				    REMOTE_STEP_NONE, 1200 },
+				    REMOTE_STEP_NONE, MIGRATE_STUCK_S },
 };
 
 void remote_step_begin(struct remote_attempt *entry, enum remote_step step, uint32_t n)

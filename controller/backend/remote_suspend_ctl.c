@@ -85,6 +85,9 @@ static void report_suspended(struct remote_attempt *entry, const struct remote_t
 	event.overhead.save_s = fmax(0, clock_elapsed_s(one->frozen_ns, one->suspended_ns));
 	event.overhead.skew_s = wire_seconds(one->skew_ns);
 	entry->suspensions.suspended = one->n;
+	/* Someone suspended it through the local scheduler, or an earlier controller did. */
+	if (entry->step == REMOTE_STEP_MIGRATING)
+		remote_step_reject(entry, entry->step, entry->request.n, "it was suspended meanwhile");
 	remote_step_end(entry, REMOTE_STEP_SUSPENDED);
 	push_step(entry, &event, one, false);
 }

@@ -140,6 +140,15 @@ static const struct record nodes_record = {
 	.name = WHAT, .size = sizeof(struct remote_task), .fields = nodes_fields, .open = true
 };
 
+static bool parse_nodes(const json_t *object, struct remote_task *task, GError **error)
+{
+	if (record_field_from_json(&nodes_record, &nodes_fields[0], object, task, error))
+		return true;
+	g_clear_pointer(&task->nodes, g_free);
+	task->nodes_count = 0;
+	return false;
+}
+
 /* Reads a list of suspensions or migrations, whose first field is their number, which ascends. */
 static bool parse_steps(const struct record *record, const json_t *array, GPtrArray **ret_steps,
 			GError **error)
@@ -181,10 +190,7 @@ static bool parse_lists(const json_t *object, struct remote_task *task, GString 
 			 parse_steps(&task_migration_record, json_object_get(object, "migrations"),
 				     &task->migrations, &part),
 			 &part, doubts, error) ||
-	    !accept_part(
-		    task,
-		    record_field_from_json(&nodes_record, &nodes_fields[0], object, task, &part),
-		    &part, doubts, error) ||
+	    !accept_part(task, parse_nodes(object, task, &part), &part, doubts, error) ||
 	    !accept_part(task, parse_progress(object, task, &part), &part, doubts, error) ||
 	    !accept_part(task, parse_share(json_object_get(object, "share"), &task->share, &part),
 			 &part, doubts, error))

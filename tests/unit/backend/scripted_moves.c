@@ -62,7 +62,8 @@ void scripted_put_migration(struct http_request *request, const char *const *arg
 		scripted_reply(request, 200, json_copy(task));
 		return;
 	}
-	if (open_of(task) || n != (json_int_t)json_array_size(list_of(task)) + 1) {
+	if (g_strcmp0(json_string_value(json_object_get(task, "state")), "running") != 0 ||
+	    open_of(task) || n != (json_int_t)json_array_size(list_of(task)) + 1) {
 		http_request_fail(request, 409, "its VMs are being moved already, or that is not "
 						"the next one");
 		return;

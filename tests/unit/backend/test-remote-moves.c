@@ -158,6 +158,38 @@ static void a_migration_is_adopted(struct fixture *fixture, gconstpointer data)
 	fixture_bury(fixture, before);
 }
 
+/* A suspension that an earlier controller requested ends before the migration can begin. */
+static void a_migration_is_not_lost_with_a_suspension(struct fixture *fixture, gconstpointer data)
+{
+	const uint32_t node = 1, here = 0;
+	const struct backend_start one = {.attempt = 1, .nodes = &here, .nodes_count = 1};
+	const struct remote_past past = {.migrated = true};
+	struct backend *before = fixture->backend;
+
+	fixture_start(fixture, 0, 1, 0);
+	fixture_next_of(fixture, BACKEND_EVENT_STARTED);
+	scripted_scheduler_set_steps(fixture->scheduler, 0.3, 0.3);
+	backend_suspend(fixture->backend, 0, 1, 1);
+	until(fixture, scripted_scheduler_suspends, 1);
+	fixture_open(fixture, 1);
+	remote_backend_adopt(fixture->backend, &one, &past);
+	backend_migrate(fixture->backend, 0, 1, 1, &node, 1);
+	expect(fixture, BACKEND_EVENT_SUSPENDED, 1);
+	expect(fixture, BACKEND_EVENT_MIGRATION_FAILED, 1);
+	fixture_bury(fixture, before);
+}
+
+static void a_second_call_keeps_the_number(struct fixture *fixture, gconstpointer data)
+{
+	const uint32_t two = 2;
+
+	moving(fixture);
+	backend_migrate(fixture->backend, 0, 1, 2, &two, 1);
+	expect(fixture, BACKEND_EVENT_MIGRATION_FAILED, 2);
+	scripted_scheduler_settle_move(fixture->scheduler, "test-1-0-1", NULL);
+	expect(fixture, BACKEND_EVENT_MIGRATED, 1);
+}
+
 /* Shared hosts. */
 
 static void start_on(struct fixture *fixture, uint32_t task, uint32_t first, uint32_t second)
@@ -272,6 +304,8 @@ static const struct {
 	{"/moves/times", false, what_a_migration_took_is_told},
 	{"/moves/again", false, one_that_failed_can_be_asked_again},
 	{"/moves/late", false, a_late_answer_is_not_that_of_the_next},
+	{"/moves/lost", false, a_migration_is_not_lost_with_a_suspension},
+	{"/moves/number", false, a_second_call_keeps_the_number},
 	{"/moves/forgotten", false, a_forgotten_task_is_not_migrated},
 	{"/moves/stay", true, vms_that_stay_keep_their_places},
 	{"/places/own", true, each_vm_has_a_place_of_its_own},
