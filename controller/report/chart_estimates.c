@@ -4,7 +4,6 @@
 #include "common/config/config.h"
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
-#include "controller/report/speeds.h"
 #include "controller/report/stats.h"
 
 /* Pixels: a bar, a panel, and the space around both. */
@@ -20,7 +19,7 @@ struct matrix {
 	GPtrArray *estimates; /* struct config_estimate */
 	GPtrArray *types;     /* const char *, borrowed from the estimates */
 	GPtrArray *clusters;
-	json_t *speeds; /* speeds.h */
+	json_t *speeds; /* for summary_speed() */
 };
 
 static void note(GPtrArray *names, const char *name)
@@ -93,7 +92,7 @@ static double bar_x(const struct matrix *matrix, const struct config_estimate *e
 static void put_estimate(GString *csv, const struct matrix *matrix, GPtrArray *traces,
 			 const struct config_estimate *estimate)
 {
-	const double speed = speeds_of(matrix->speeds, estimate->cluster);
+	const double speed = summary_speed(matrix->speeds, estimate->cluster);
 	g_autoptr(GArray) exec_s = observed(traces, estimate, false, speed);
 	g_autoptr(GArray) energy_j = observed(traces, estimate, true, speed);
 	struct stats_interval intervals[] = {
@@ -275,7 +274,7 @@ static char *script(const struct matrix *matrix, bool seen)
 static bool any_fast(const struct matrix *matrix)
 {
 	for (guint i = 0; i < matrix->clusters->len; i++)
-		if (speeds_of(matrix->speeds, matrix->clusters->pdata[i]) != 1)
+		if (summary_speed(matrix->speeds, matrix->clusters->pdata[i]) != 1)
 			return true;
 	return false;
 }
@@ -310,7 +309,7 @@ struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces,
 
 	if (!matrix.estimates)
 		return NULL;
-	matrix.speeds = speeds_read(summary->store);
+	matrix.speeds = summary_document(summary->store, "capabilities");
 	matrix.types = g_ptr_array_new();
 	matrix.clusters = g_ptr_array_new();
 	for (guint i = 0; i < matrix.estimates->len; i++) {

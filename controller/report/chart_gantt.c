@@ -6,7 +6,6 @@
 #include "common/config/config.h"
 #include "common/json.h"
 #include "common/read_number.h"
-#include "controller/config/config_controller.h"
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
 
@@ -78,11 +77,8 @@ static void need_node(struct chart_rows *rows, const char *cluster, guint nodes)
 /* Nodes that never executed a task have rows too, if the configuration is there to name them. */
 static void take_configured(struct chart_rows *rows, const struct summary *summary)
 {
-	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
-	g_autoptr(config_t) config = NULL;
+	g_autoptr(config_t) config = summary_config(summary, NULL);
 
-	if (g_file_test(path, G_FILE_TEST_EXISTS))
-		config = config_controller_load(path, NULL);
 	for (uint32_t i = 0; config && i < config->clusters_count; i++)
 		need_node(rows, config->clusters[i].name, config->clusters[i].nodes);
 }

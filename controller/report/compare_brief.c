@@ -27,9 +27,24 @@ static char *count_of(guint count, const char *word)
 /* Counts over all runs of a side. */
 struct tally {
 	guint runs, policies, limits;
-	guint arrived, completed;
+	guint tasks_arrived, tasks_completed;
 	guint types, clusters, hosts; /* hosts 0: not recorded */
+	guint repeats;
 };
+
+static const struct record_field tally_fields[] = {
+	{RECORD_FIELD_U32(tally, runs)},
+	{RECORD_FIELD_U32(tally, policies)},
+	{RECORD_FIELD_U32(tally, limits)},
+	{RECORD_FIELD_U32(tally, repeats)},
+	{RECORD_FIELD_U32(tally, tasks_arrived)},
+	{RECORD_FIELD_U32(tally, tasks_completed)},
+	{RECORD_FIELD_U32(tally, types)},
+	{RECORD_FIELD_U32(tally, clusters)},
+	{RECORD_FIELD_U32(tally, hosts)},
+	{NULL},
+};
+static const struct record tally_record = {.size = sizeof(struct tally), .fields = tally_fields};
 
 /* The number of different values of tasks; `at` returns a task's value, NULL: none. */
 static guint count_different(const struct summary *summary,
@@ -59,8 +74,7 @@ static const char *type_of(const struct store_task *task)
 /* The number of blades or other hosts, as the local schedulers reported. */
 static guint count_hosts(struct store *store)
 {
-	g_autofree char *text = store_get_meta(store, "capabilities");
-	g_autoptr(json_t) all = text ? json_parse(text, strlen(text), "capabilities", NULL) : NULL;
+	g_autoptr(json_t) all = summary_document(store, "capabilities");
 	const char *cluster;
 	json_t *one;
 	guint count = 0;
@@ -85,13 +99,14 @@ static struct tally tally_of(const struct summary *summary)
 		.runs = summary->runs->len,
 		.policies = summary->policies->len,
 		.limits = summary->limits->len,
+		.repeats = summary->repeats,
 	};
 
 	for (guint i = 0; i < summary->runs->len; i++) {
 		const struct store_run *run = g_ptr_array_index(summary->runs, i);
 
-		tally.arrived += run->tasks_arrived;
-		tally.completed += run->tasks_completed;
+		tally.tasks_arrived += run->tasks_arrived;
+		tally.tasks_completed += run->tasks_completed;
 	}
 	if (summary->measured) {
 		tally.types = count_different(summary, type_of);
@@ -121,7 +136,7 @@ static char *measured_line(const struct summary *measured, const struct tally *t
 					 : g_strdup("");
 
 	return g_strdup_printf("Measured: %s of %s; %u of %u tasks completed%s.", runs, design,
-			       tally->completed, tally->arrived, cells);
+			       tally->tasks_completed, tally->tasks_arrived, cells);
 }
 
 /* The line about the hosts of the measurement. */
@@ -172,11 +187,6 @@ struct rank {
 	double value; /* the measured value of the measure */
 };
 
-static double value_of(const struct compare *compare, const struct summary_cell *cell)
-{
-	return compare->measure == COMPARE_BY_STRETCH ? cell->stretch_mean : cell->utility_mean;
-}
-
 static int by_value(const void *left, const void *right, void *data)
 {
 	const struct rank *a = left, *b = right;
@@ -196,7 +206,7 @@ static GArray *ranking_of(const struct compare *compare, double limit)
 		const struct summary_cell *cell = summary_cell(compare->measured, policy, limit);
 
 		if (cell && summary_cell(compare->simulated, policy, limit)) {
-			const struct rank rank = {policy, value_of(compare, cell)};
+			const struct rank rank = {policy, compare_cell_value(compare, cell)};
 
 			g_array_append_val(ranking, rank);
 		}
@@ -522,26 +532,14 @@ GPtrArray *compare_brief_lines(const struct summary *measured, const struct summ
 	return lines;
 }
 
-static json_t *texts_json(const GPtrArray *texts)
-{
-	json_t *list = json_array();
-
-	for (guint i = 0; i < texts->len; i++)
-		json_array_append_new(list, json_string(g_ptr_array_index(texts, i)));
-	return list;
-}
-
 static json_t *tally_json(const struct summary *summary)
 {
 	const struct tally tally = tally_of(summary);
 	g_autofree char *virt_type = store_get_meta(summary->store, "virt_type");
+	json_t *object = record_to_json(&tally_record, &tally);
 
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s?}", "runs",
-			 (int)tally.runs, "policies", (int)tally.policies, "limits",
-			 (int)tally.limits, "repeats", (int)summary->repeats, "tasks_arrived",
-			 (int)tally.arrived, "tasks_completed", (int)tally.completed, "types",
-			 (int)tally.types, "clusters", (int)tally.clusters, "hosts",
-			 (int)tally.hosts, "virt_type", virt_type);
+	json_object_set_new(object, "virt_type", json_string_or_null(virt_type));
+	return object;
 }
 
 static json_t *ranking_json(const struct compare *compare, double limit)
@@ -584,5 +582,5 @@ json_t *compare_brief_json(const struct summary *measured, const struct summary 
 			 compare ? (int)compare->pairs->len : 0, "pairs_decided",
 			 compare ? (int)(compare->same + compare->opposite) : 0, "measured",
 			 tally_json(measured), "simulated", tally_json(simulated), "rankings",
-			 rankings, "limited_by", texts_json(list), "lines", texts_json(lines));
+			 rankings, "limited_by", summary_texts_json(list), "lines", summary_texts_json(lines));
 }

@@ -94,9 +94,7 @@ static void add_cluster(GString *text, const char *cluster, const json_t *capabi
 
 static void add_capabilities(GString *text, const struct summary *summary)
 {
-	g_autofree char *all = store_get_meta(summary->store, "capabilities");
-	g_autoptr(json_t) document =
-		all ? json_parse(all, strlen(all), "capabilities", NULL) : NULL;
+	g_autoptr(json_t) document = summary_document(summary->store, "capabilities");
 	const char *cluster;
 	json_t *one;
 

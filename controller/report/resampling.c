@@ -6,7 +6,6 @@
 
 #include "common/json.h"
 #include "controller/backend/sim.h"
-#include "controller/config/config_controller.h"
 #include "controller/engine/experiment.h"
 #include "controller/report/stats.h"
 
@@ -379,11 +378,10 @@ static const char **known_policies(struct resampling *noise)
 
 static bool prepare_experiment(struct resampling *noise, GError **error)
 {
-	g_autofree char *path = g_build_filename(noise->measured->path, "config.yaml", NULL);
 	const struct store_run *run = noise->measured->runs->pdata[0];
 	g_autofree const char **policies = known_policies(noise);
 
-	noise->config = config_controller_load(path, error);
+	noise->config = summary_config(noise->measured, error);
 	if (!noise->config)
 		return false;
 	if (!policies[0]) {
@@ -443,7 +441,7 @@ static char *make_record(struct resampling *noise)
 		json_pack("{s:i, s:i, s:[]}", "runs", (int)measured->runs->len, "repeats",
 			  RESAMPLING_REPEATS, "cells");
 
-	for (guint i = 0; i < measured->policies->len * measured->limits->len; i++) {
+	for (guint i = 0; i < measured->cells_count; i++) {
 		const struct summary_cell *cell = &measured->cells[i];
 		const struct resampling_cell *known =
 			cell->runs ? find_cell(noise, cell->policy, cell->limit) : NULL;

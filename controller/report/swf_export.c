@@ -313,8 +313,7 @@ static void add_header(GString *swf, const struct export *export)
 
 char *swf_export(const struct summary *summary, const struct store_run *run, GError **error)
 {
-	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
-	g_autoptr(config_t) config = config_controller_load(path, NULL);
+	g_autoptr(config_t) config = summary_config(summary, NULL);
 	g_autoptr(GPtrArray) tasks = store_tasks(summary->store, run->run, error);
 	g_autoptr(GPtrArray) submissions =
 		tasks ? store_submissions(summary->store, run->run, error) : NULL;
