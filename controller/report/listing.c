@@ -185,24 +185,30 @@ static void put_reals(GString *csv, const double *reals, uint32_t count)
 	csv_text(csv, text->str);
 }
 
+void listing_csv_field(GString *csv, const struct record_field *field, const void *row)
+{
+	const void *place = record_place(field, row);
+	g_autoptr(json_t) value = field->write ? field->write(field, row, NULL) : NULL;
+
+	if (value)
+		csv_text(csv, json_string_value(value));
+	else if (field->type == RECORD_U32)
+		csv_integer(csv, *(const uint32_t *)place);
+	else if (field->type == RECORD_I64)
+		csv_integer(csv, *(const int64_t *)place);
+	else if (field->type == RECORD_REAL)
+		put_reals(csv, place, isfinite(*(const double *)place));
+	else if (field->type == RECORD_REALS)
+		put_reals(csv, *(double *const *)place, *record_count(field, row));
+	else if (field->type == RECORD_WORD)
+		csv_text(csv, field->words[*(const int *)place]);
+	else
+		csv_text(csv, *(char *const *)place);
+}
+
 void listing_csv_fields(GString *csv, const struct record *record, const void *row)
 {
-	g_autoptr(json_t) object = record_write(record, row, LISTING_CSV, NULL);
-
-	for (const struct record_field *field = record->fields; field->name; field++) {
-		const json_t *value = json_object_get(object, field->name);
-		const double real = json_number_value(value);
-
-		if (!is_in_csv(field))
-			continue;
-		if (json_is_integer(value))
-			csv_integer(csv, json_integer_value(value));
-		else if (json_is_real(value))
-			put_reals(csv, &real, 1);
-		else if (json_is_array(value))
-			put_reals(csv, *(double *const *)record_place(field, row),
-				  *record_count(field, row));
-		else
-			csv_text(csv, json_string_value(value));
-	}
+	for (const struct record_field *field = record->fields; field->name; field++)
+		if (is_in_csv(field))
+			listing_csv_field(csv, field, row);
 }

@@ -78,6 +78,9 @@ void listing_append_text(GString *text, bool measured, const GPtrArray *part_row
 /* As JSON: the array of the only listing, or an object of arrays. New reference. */
 json_t *listing_part_json(const GPtrArray *part_rows);
 
+/* Appends a field of a row to a row of CSV (csv.h), with all digits; unknown values are empty. */
+void listing_csv_field(GString *csv, const struct record_field *field, const void *row);
+
 /* Appends ",NAME" for each field of the CSV, or the row's fields. */
 void listing_csv_titles(GString *csv, const struct record *record);
 void listing_csv_fields(GString *csv, const struct record *record, const void *row);

@@ -6,7 +6,9 @@
 #include "controller/config/config_environment.h"
 #include "controller/config/config_study.h"
 #include "controller/config/config_sweep.h"
+#include "controller/report/csv.h"
 #include "controller/report/stats.h"
+#include "controller/study/study_cells.h"
 
 bool study_shares(const struct config *config)
 {
@@ -140,64 +142,13 @@ static const struct metric {
 
 #define METRICS G_N_ELEMENTS(metrics)
 
-/* A policy at a point, or over all of them. */
-struct cell {
-	char *policy;
-	struct study_point point;
-	GArray *values[METRICS]; /* double, per trial */
-};
-
 /* The table under construction. */
 struct tables {
 	const struct study_best *best;
 	double host_gib;
-	GPtrArray *cells; /* struct cell, in the order of the store */
+	GPtrArray *cells; /* study_cells.h */
 	GPtrArray *all;   /* the same over all points */
 };
-
-static void cell_free(gpointer data)
-{
-	struct cell *cell = data;
-
-	for (size_t m = 0; m < METRICS; m++)
-		g_array_unref(cell->values[m]);
-	g_free(cell->policy);
-	g_free(cell);
-}
-
-static struct cell *cell_add(GPtrArray *cells, const struct study_row *row)
-{
-	struct cell *cell = g_new0(struct cell, 1);
-
-	cell->policy = g_strdup(row->policy);
-	cell->point = row->point;
-	for (size_t m = 0; m < METRICS; m++)
-		cell->values[m] = g_array_new(FALSE, FALSE, sizeof(double));
-	g_ptr_array_add(cells, cell);
-	return cell;
-}
-
-/* The cell of a row at its point: the last one, since rows come in order. */
-static struct cell *find_cell(GPtrArray *cells, const struct study_row *row)
-{
-	struct cell *last = cells->len > 0 ? cells->pdata[cells->len - 1] : NULL;
-
-	if (last && last->point.size == row->point.size && last->point.value == row->point.value &&
-	    g_str_equal(last->policy, row->policy))
-		return last;
-	return cell_add(cells, row);
-}
-
-static struct cell *find_policy(GPtrArray *cells, const struct study_row *row)
-{
-	for (guint i = 0; i < cells->len; i++) {
-		struct cell *cell = cells->pdata[i];
-
-		if (g_str_equal(cell->policy, row->policy))
-			return cell;
-	}
-	return cell_add(cells, row);
-}
 
 static double metric_value(const struct tables *tables, const struct metric *metric,
 			   const struct study_row *row)
@@ -222,90 +173,71 @@ static double metric_value(const struct tables *tables, const struct metric *met
 static void add_row(const struct study_row *row, void *data)
 {
 	struct tables *tables = data;
-	struct cell *cell = find_cell(tables->cells, row);
-	struct cell *all = find_policy(tables->all, row);
+	double values[METRICS];
 
-	for (size_t m = 0; m < METRICS; m++) {
-		const double value = metric_value(tables, &metrics[m], row);
-
-		if (isnan(value) || !(row->result.stretch_max > 0))
-			continue;
-		g_array_append_val(cell->values[m], value);
-		g_array_append_val(all->values[m], value);
-	}
+	for (size_t m = 0; m < METRICS; m++)
+		values[m] = row->result.stretch_max > 0 ? metric_value(tables, &metrics[m], row)
+							: (double)NAN;
+	study_cells_add(tables->cells, row, 0, values, METRICS);
+	study_cells_add_to_policy(tables->all, row, values, METRICS);
 }
 
-static void put_number(GString *text, double value)
+static void put_values(GString *csv, const struct study_cell *cell)
 {
-	char number[G_ASCII_DTOSTR_BUF_SIZE];
-
-	g_string_append_c(text, ',');
-	if (isfinite(value))
-		g_string_append(text, g_ascii_dtostr(number, sizeof(number), value));
-}
-
-static void put_values(GString *text, const struct cell *cell)
-{
+	csv_integer(csv, cell->values[1]->len);
 	for (size_t m = 0; m < METRICS; m++) {
-		const double *values = (const double *)(const void *)cell->values[m]->data;
+		const double *values = stats_values(cell->values[m]);
 		const guint count = cell->values[m]->len;
-		double max = -INFINITY;
 
-		for (guint i = 0; i < count; i++)
-			max = fmax(max, values[i]);
-		put_number(text, stats_mean(values, count));
-		put_number(text, stats_sd(values, count));
-		put_number(text, max);
+		study_csv_mean(csv, cell->values[m]);
+		study_csv_number(csv, stats_sd(values, count));
+		study_csv_number(csv, stats_quantile(values, count, 1));
 	}
-	g_string_append_c(text, '\n');
+	csv_end(csv);
 }
 
 static char *tables_text(const struct tables *tables, const struct config *config)
 {
-	const struct config_sweep *sweep = config_sweep_find(config_study(config)->x);
-	GString *text = g_string_new("policy,size,value,trials");
+	const bool swept = config_sweep_find(config_study(config)->x) != NULL;
+	GString *csv = g_string_new("policy,size,value,trials");
 
 	for (size_t m = 0; m < METRICS; m++)
-		g_string_append_printf(text, ",%s_mean,%s_sd,%s_max", metrics[m].name,
+		g_string_append_printf(csv, ",%s_mean,%s_sd,%s_max", metrics[m].name,
 				       metrics[m].name, metrics[m].name);
-	g_string_append_c(text, '\n');
+	csv_end(csv);
 	for (guint i = 0; i < tables->cells->len; i++) {
-		const struct cell *cell = tables->cells->pdata[i];
+		const struct study_cell *cell = tables->cells->pdata[i];
 
-		g_string_append(text, cell->policy);
-		put_number(text, cell->point.size);
-		put_number(text, sweep ? cell->point.value : (double)NAN);
-		g_string_append_printf(text, ",%u", cell->values[1]->len);
-		put_values(text, cell);
+		csv_text(csv, cell->policy);
+		study_csv_number(csv, cell->point.size);
+		study_csv_number(csv, swept ? cell->point.value : (double)NAN);
+		put_values(csv, cell);
 	}
 	for (guint i = 0; tables->cells->len > tables->all->len && i < tables->all->len; i++) {
-		const struct cell *cell = tables->all->pdata[i];
+		const struct study_cell *cell = tables->all->pdata[i];
 
-		g_string_append_printf(text, "%s,all,all,%u", cell->policy, cell->values[1]->len);
-		put_values(text, cell);
+		g_string_append_printf(csv, "%s,all,all", cell->policy);
+		put_values(csv, cell);
 	}
-	return g_string_free(text, FALSE);
+	return g_string_free(csv, FALSE);
 }
 
 bool study_write_sharing(struct study_store *store, const struct config *config,
 			 const char *const *policies, const char *dir, GError **error)
 {
-	g_autofree char *path = g_build_filename(dir, "sharing.csv", NULL);
 	g_autoptr(study_best_t) best = study_best_new(store, config, error);
+	g_autoptr(GPtrArray) cells = study_cells_new();
+	g_autoptr(GPtrArray) all = study_cells_new();
 	g_autofree char *text = NULL;
 	struct tables tables = {
 		.best = best,
 		.host_gib = (double)config->clusters[0].memory_mib / 1024,
+		.cells = cells,
+		.all = all,
 	};
-	bool good;
 
-	if (!best)
+	if (!best || !study_store_each_of(store, policies, add_row, &tables, error))
 		return false;
-	tables.cells = g_ptr_array_new_with_free_func(cell_free);
-	tables.all = g_ptr_array_new_with_free_func(cell_free);
-	good = study_store_each_of(store, policies, add_row, &tables, error);
 	text = tables_text(&tables, config);
-	g_ptr_array_unref(tables.cells);
-	g_ptr_array_unref(tables.all);
-	return good && g_file_set_contents(path, text, -1, error);
+	return study_write_file(dir, "sharing.csv", text, error);
 }
