@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -134,15 +135,48 @@ char *chart_energy_text(double joules)
 	return g_strdup_printf("%.*f %s", value >= 100 ? 0 : value >= 10 ? 1 : 2, value, unit);
 }
 
-void chart_put_time(GString *script, double end_s)
+void chart_put_number(GString *script, const char *name, double value)
 {
 	char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+	g_string_append_printf(script, "%s = %s\n", name,
+			       g_ascii_formatd(number, sizeof(number), "%.15g", value));
+}
+
+void chart_put_panel(GString *script, guint top, guint height)
+{
+	g_string_append_printf(script,
+			       "set tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
+			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n",
+			       top, top + height);
+}
+
+void chart_put_panels(GString *script, const char *left, const char *x_range, const char *grid)
+{
+	g_string_append_printf(script,
+			       "set multiplot title heading font ',9'\n"
+			       "set lmargin at screen %s\n"
+			       "set rmargin at screen 0.98\n"
+			       "set xrange %s\n"
+			       "set yrange [0:*]\n"
+			       "set grid%s lc rgb '#d0d0d0' lw 0.5\n"
+			       "set border 3 lc rgb '#606060'\n"
+			       "set tics nomirror\n",
+			       left, x_range, grid);
+}
+
+void chart_put_time(GString *script, double end_s)
+{
 	double scale;
 	const char *unit = chart_time_unit(end_s, &scale);
 
-	g_string_append_printf(script,
-			       "time_scale = %s\nsince = 'since the start of the run, %s'\n",
-			       g_ascii_formatd(number, sizeof(number), "%.15g", scale), unit);
+	chart_put_number(script, "time_scale", scale);
+	g_string_append_printf(script, "since = 'since the start of the run, %s'\n", unit);
+}
+
+char *chart_time_range(double end_s)
+{
+	return g_strdup_printf("[0:time_scale * %.10g]", fmax(end_s, 1e-3));
 }
 
 struct chart *chart_new(const char *format, ...)
@@ -288,12 +322,11 @@ bool chart_write(const struct chart *chart, const char *dir, GError **error)
 	       write_file(dir, chart->name, ".gp", script, error);
 }
 
-static bool run_gnuplot(const struct chart *chart, const char *dir, const char *settings,
-			GError **error)
+bool chart_gnuplot(const char *dir, const char *name, const char *settings, GError **error)
 {
 	g_autofree char *folder = chart_quoted(dir);
 	g_autofree char *variables = g_strdup_printf("folder=%s; %s", folder, settings);
-	g_autofree char *file = g_strconcat(chart->name, ".gp", NULL);
+	g_autofree char *file = g_strconcat(name, ".gp", NULL);
 	g_autofree char *script = g_build_filename(dir, file, NULL);
 	const char *const argv[] = {"gnuplot", "-e", variables, script, NULL};
 	g_autoptr(GError) why = NULL;
@@ -311,7 +344,7 @@ char *chart_draw(const struct chart *chart, const char *dir, enum chart_format f
 	g_autofree char *settings = g_strdup_printf("format='%s'", format_names[format]);
 	g_autofree char *name = g_strconcat(chart->name, ".", format_names[format], NULL);
 
-	if (!run_gnuplot(chart, dir, settings, error))
+	if (!chart_gnuplot(dir, chart->name, settings, error))
 		return NULL;
 	return g_build_filename(dir, name, NULL);
 }
@@ -324,7 +357,7 @@ char *chart_draw_bare(const struct chart *chart, const char *dir, GError **error
 	g_autofree char *settings = g_strdup_printf("bare=1; format='svg'; image=%s", image);
 	char *text = NULL;
 
-	if (!run_gnuplot(chart, dir, settings, error))
+	if (!chart_gnuplot(dir, chart->name, settings, error))
 		return NULL;
 	g_file_get_contents(path, &text, NULL, error);
 	g_unlink(path);

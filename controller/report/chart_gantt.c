@@ -104,14 +104,6 @@ static GArray *nodes_of(const struct store_task *task)
 	return nodes;
 }
 
-static void note_type(struct chart_rows *rows, const char *type)
-{
-	for (guint i = 0; i < rows->types->len; i++)
-		if (g_str_equal(rows->types->pdata[i], type))
-			return;
-	g_ptr_array_add(rows->types, (char *)type);
-}
-
 static bool has_event(const struct run_trace *trace, const char *kind)
 {
 	for (guint i = 0; i < trace->events->len; i++)
@@ -139,7 +131,7 @@ static void find_rows(struct chart_rows *rows, const struct summary *summary,
 		const struct store_task *task = trace->tasks->pdata[i];
 		g_autoptr(GArray) nodes = nodes_of(task);
 
-		note_type(rows, task->type ? task->type : "?");
+		summary_note_name(rows->types, task->type ?: "?");
 		dropped = dropped || g_strcmp0(task->state, "dropped") == 0;
 		for (guint j = 0; task->cluster && j < nodes->len; j++)
 			need_node(rows, task->cluster, g_array_index(nodes, guint, j) + 1);
@@ -370,8 +362,7 @@ static char *script(const struct chart_rows *rows, const struct run_trace *trace
 			       "set grid xtics lc rgb '#d0d0d0' lw 0.5\n"
 			       "set border 3 lc rgb '#606060'\n"
 			       "set xtics nomirror\n"
-			       "set key outside bottom center horizontal Left reverse "
-			       "samplen 1.5\n\n",
+			       CHART_KEY "\n\n",
 			       end_s, end_s);
 	put_plot(text, rows, trace);
 	return g_string_free(text, FALSE);

@@ -153,7 +153,7 @@ static bool difference_of_tasks(const struct compare *compare, const struct summ
 
 	if (!differences)
 		return false;
-	interval = stats_block_interval((const double *)(void *)differences->data,
+	interval = stats_block_interval(stats_values(differences),
 					differences->len, LEVEL);
 	difference->interval.n = interval.n;
 	if (!isfinite(interval.low))
@@ -221,7 +221,7 @@ static bool difference_of_runs(const struct compare *compare, const struct summa
 	g_autoptr(GArray) paired = paired_differences(compare, summary, a, b);
 	struct compare_difference difference = {
 		.interval =
-			stats_t_interval((const double *)(void *)paired->data, paired->len, LEVEL),
+			stats_t_interval(stats_values(paired), paired->len, LEVEL),
 		.basis = summary->measured ? COMPARE_BASIS_REPEATS : COMPARE_BASIS_TRIALS,
 	};
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/study/study_cells.h"
 
-#include <math.h>
-
 #include "controller/report/csv.h"
 #include "controller/report/stats.h"
 
@@ -45,7 +43,7 @@ static void add_values(struct study_cell *cell, const double *values)
 {
 	cell->runs++;
 	for (guint m = 0; m < cell->metrics; m++)
-		if (!isnan(values[m]))
+		if (values[m] != STUDY_NONE)
 			g_array_append_val(cell->values[m], values[m]);
 }
 

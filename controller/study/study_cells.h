@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <math.h>
+
 #include "controller/study/study_store.h"
 
 /*
@@ -16,11 +18,20 @@ struct study_cell {
 	GArray **values; /* double: for each metric, a value per trial that has one */
 };
 
+/* Of a metric that a run does not have. A NAN is a value, whose mean is unknown. */
+#define STUDY_NONE ((double)-INFINITY)
+
+/* The value, or STUDY_NONE for a NAN. */
+static inline double study_known(double value)
+{
+	return isnan(value) ? STUDY_NONE : value;
+}
+
 /* A list of struct study_cell, owned by the caller. */
 GPtrArray *study_cells_new(void);
 
 /*
- * Adds a row with its values of `metrics` metrics, NAN: none, to the cell of its policy, point and
+ * Adds a row with its values of `metrics` metrics, or STUDY_NONE, to the cell of its policy, point and
  * limit: the last one, since rows come in order. `limit_j` is that of the row, or 0 for cells over
  * all limits.
  */

@@ -39,7 +39,8 @@ static void add_row(const struct study_row *row, void *data)
 	double values[QUANTITIES + 1] = {[QUANTITIES] = row->result.busy_s};
 
 	for (int q = 0; q < QUANTITIES; q++)
-		values[q] = study_pruning_value(&row->result, (enum study_pruning)q);
+		values[q] = study_known(
+			study_pruning_value(&row->result, (enum study_pruning)q));
 	study_cells_add(data, row, 0, values, G_N_ELEMENTS(values));
 }
 

@@ -176,8 +176,9 @@ static void add_row(const struct study_row *row, void *data)
 	double values[METRICS];
 
 	for (size_t m = 0; m < METRICS; m++)
-		values[m] = row->result.stretch_max > 0 ? metric_value(tables, &metrics[m], row)
-							: (double)NAN;
+		values[m] = row->result.stretch_max > 0
+				    ? study_known(metric_value(tables, &metrics[m], row))
+				    : STUDY_NONE;
 	study_cells_add(tables->cells, row, 0, values, METRICS);
 	study_cells_add_to_policy(tables->all, row, values, METRICS);
 }

@@ -66,7 +66,7 @@ static void add_row(const struct study_row *row, void *data)
 	const struct engine_result *result = &row->result;
 	const double values[G_N_ELEMENTS(metrics)] = {
 		result->utility,
-		result->utility_max > 0 ? 100 * result->utility / result->utility_max : (double)NAN,
+		result->utility_max > 0 ? 100 * result->utility / result->utility_max : STUDY_NONE,
 		result->energy_j,
 		result->tasks_completed,
 		result->tasks_dropped,
