@@ -33,11 +33,6 @@ int chart_format_parse(const char *name)
 	return -1;
 }
 
-const char *chart_format_name(enum chart_format format)
-{
-	return format_names[format];
-}
-
 guint32 chart_colour(guint index)
 {
 	static const guint32 colours[] = {0xd55e00, 0x0072b2, 0x009e73,
@@ -88,41 +83,35 @@ struct unit {
 	const char *name;
 };
 
-static const struct unit *find_unit(const struct unit *units, double max)
+static const char *find_unit(const struct unit *units, double max, double *ret_scale)
 {
 	while (units->from > 0 && !(max >= units->from))
 		units++;
-	return units;
+	*ret_scale = 1 / units->base;
+	return units->name;
 }
-
-static const struct unit energy_units[] = {{2e15, 1e15, "PJ"}, {2e12, 1e12, "TJ"}, {2e9, 1e9, "GJ"},
-					   {2e6, 1e6, "MJ"},   {2e4, 1e3, "kJ"},   {0, 1, "J"}};
 
 const char *chart_energy_unit(double max_j, double *ret_scale)
 {
-	const struct unit *unit = find_unit(energy_units, max_j);
+	static const struct unit units[] = {{2e15, 1e15, "PJ"}, {2e12, 1e12, "TJ"}, {2e9, 1e9, "GJ"},
+					    {2e6, 1e6, "MJ"},   {2e4, 1e3, "kJ"},   {0, 1, "J"}};
 
-	*ret_scale = 1 / unit->base;
-	return unit->name;
+	return find_unit(units, max_j, ret_scale);
 }
 
 const char *chart_time_unit(double max_s, double *ret_scale)
 {
 	static const struct unit units[] = {
 		{4 * 86400, 86400, "days"}, {4 * 3600, 3600, "h"}, {1200, 60, "min"}, {0, 1, "s"}};
-	const struct unit *unit = find_unit(units, max_s);
 
-	*ret_scale = 1 / unit->base;
-	return unit->name;
+	return find_unit(units, max_s, ret_scale);
 }
 
 const char *chart_power_unit(double max_w, double *ret_scale)
 {
 	static const struct unit units[] = {{2e7, 1e6, "MW"}, {2e4, 1e3, "kW"}, {0, 1, "W"}};
-	const struct unit *unit = find_unit(units, max_w);
 
-	*ret_scale = 1 / unit->base;
-	return unit->name;
+	return find_unit(units, max_w, ret_scale);
 }
 
 char *chart_energy_text(double joules)

@@ -38,8 +38,6 @@ enum chart_format { CHART_PNG = 0, CHART_SVG, CHART_PDF };
 
 /* The format named "png", "svg" or "pdf", or -1. */
 int chart_format_parse(const char *name);
-/* "png", "svg" or "pdf". */
-const char *chart_format_name(enum chart_format format);
 
 #define CHART_ERROR (chart_error_quark())
 GQuark chart_error_quark(void);

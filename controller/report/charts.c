@@ -122,16 +122,6 @@ bool charts_choice_check(const struct charts_choice *choice, struct summary *con
 
 /* Making the charts. */
 
-static void free_chart(gpointer data)
-{
-	chart_free(data);
-}
-
-static void free_trace(gpointer data)
-{
-	run_trace_free(data);
-}
-
 static void free_run(gpointer data)
 {
 	struct charts_run *run = data;
@@ -158,7 +148,7 @@ static void add_chart(GPtrArray *charts, struct chart *chart)
 /* Loads the traces; only the first trial of a simulation has recorded tasks. */
 static GPtrArray *load_traces(const struct summary *summary, GError **error)
 {
-	g_autoptr(GPtrArray) traces = g_ptr_array_new_with_free_func(free_trace);
+	g_autoptr(GPtrArray) traces = g_ptr_array_new_with_free_func((GDestroyNotify)run_trace_free);
 
 	for (guint i = 0; i < summary->runs->len; i++) {
 		const struct store_run *run = summary->runs->pdata[i];
@@ -180,7 +170,7 @@ static void add_run(struct charts_section *section, const struct run_trace *trac
 	struct charts_run *run = g_new0(struct charts_run, 1);
 
 	run->run = trace->run;
-	run->charts = g_ptr_array_new_with_free_func(free_chart);
+	run->charts = g_ptr_array_new_with_free_func((GDestroyNotify)chart_free);
 	for (gsize i = 0; i < G_N_ELEMENTS(run_charts); i++)
 		if (wants_kind(choice, run_charts[i].kind))
 			add_chart(run->charts,
@@ -252,7 +242,7 @@ struct charts *charts_new(struct summary *const *summaries, guint count,
 		g_autofree char *prefix = prefix_of(summaries, count, i);
 
 		section->summary = summaries[i];
-		section->whole = g_ptr_array_new_with_free_func(free_chart);
+		section->whole = g_ptr_array_new_with_free_func((GDestroyNotify)chart_free);
 		section->runs = g_ptr_array_new_with_free_func(free_run);
 		g_ptr_array_add(charts->sections, section);
 		if (!fill_section(section, choice, prefix, error))
@@ -270,12 +260,6 @@ void charts_free(struct charts *charts)
 	g_free(charts);
 }
 
-static void append_all(GPtrArray *list, const GPtrArray *charts)
-{
-	for (guint i = 0; i < charts->len; i++)
-		g_ptr_array_add(list, charts->pdata[i]);
-}
-
 GPtrArray *charts_list(const struct charts *charts)
 {
 	GPtrArray *list = g_ptr_array_new();
@@ -285,9 +269,11 @@ GPtrArray *charts_list(const struct charts *charts)
 	for (guint i = 0; i < charts->sections->len; i++) {
 		const struct charts_section *section = charts->sections->pdata[i];
 
-		append_all(list, section->whole);
+		g_ptr_array_extend(list, section->whole, NULL, NULL);
 		for (guint j = 0; j < section->runs->len; j++)
-			append_all(list, ((struct charts_run *)section->runs->pdata[j])->charts);
+			g_ptr_array_extend(
+				list, ((struct charts_run *)section->runs->pdata[j])->charts, NULL,
+				NULL);
 	}
 	return list;
 }

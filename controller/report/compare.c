@@ -48,16 +48,11 @@ static double run_value(enum compare_measure measure, const struct summary *summ
 					       : run->energy_j;
 }
 
-static double cell_value(enum compare_measure measure, const struct summary_cell *cell)
+double compare_cell_value(enum compare_measure measure, const struct summary_cell *cell)
 {
 	return measure == COMPARE_BY_STRETCH   ? cell->stretch_mean
 	       : measure == COMPARE_BY_UTILITY ? cell->utility_mean
 					       : cell->energy_j_mean;
-}
-
-double compare_cell_value(const struct compare *compare, const struct summary_cell *cell)
-{
-	return cell_value(compare->measure, cell);
 }
 
 double compare_simulated(const struct compare *compare, enum compare_measure measure,
@@ -71,7 +66,7 @@ double compare_simulated(const struct compare *compare, enum compare_measure mea
 
 	if (run)
 		return run_value(measure, compare->simulated, run);
-	return cell ? cell_value(measure, cell) : NAN;
+	return cell ? compare_cell_value(measure, cell) : NAN;
 }
 
 /* Differences. */
@@ -227,8 +222,8 @@ static bool difference_of_runs(const struct compare *compare, const struct summa
 
 	if (paired->len == 0)
 		difference.interval.value =
-			compare_cell_value(compare, summary_cell(summary, first, limit)) -
-			compare_cell_value(compare, summary_cell(summary, second, limit));
+			compare_cell_value(compare->measure, summary_cell(summary, first, limit)) -
+			compare_cell_value(compare->measure, summary_cell(summary, second, limit));
 	if (paired->len < 2) {
 		difference.basis = COMPARE_BASIS_NONE;
 		if (!difference_by_noise(compare, noise, first, second, limit, &difference) &&
@@ -364,7 +359,7 @@ static void add_rank(struct compare *compare, double limit, GPtrArray *policies,
 	for (guint i = 0; i < policies->len; i++) {
 		const char *policy = policies->pdata[i];
 
-		measured[i] = compare_cell_value(compare, summary_cell(compare->measured, policy, limit));
+		measured[i] = compare_cell_value(compare->measure, summary_cell(compare->measured, policy, limit));
 		simulated[i] = compare_simulated(compare, compare->measure, policy, limit);
 	}
 	stats_kendall_add(&kendall, measured, simulated, policies->len);
@@ -404,11 +399,9 @@ static void note_missing(struct compare *compare, const struct summary *there,
 		const struct summary_cell *cell = &there->cells[i];
 
 		if (cell->runs && !summary_cell(elsewhere, cell->policy, cell->limit))
-			g_ptr_array_add(
-				compare->missing,
-				g_strdup_printf("%s at %g %%: %s only", cell->policy,
-						100 * cell->limit,
-						there->measured ? "measured" : "simulated"));
+			summary_add_line(compare->missing, "%s at %g %%: %s only", cell->policy,
+					 100 * cell->limit,
+					 there->measured ? "measured" : "simulated");
 	}
 }
 
@@ -491,13 +484,9 @@ void compare_free(struct compare *compare)
 {
 	if (!compare)
 		return;
-	if (compare->pairs)
-		g_array_unref(compare->pairs);
-	if (compare->ranks)
-		g_array_unref(compare->ranks);
-	if (compare->accuracies)
-		g_array_unref(compare->accuracies);
-	if (compare->missing)
-		g_ptr_array_unref(compare->missing);
+	g_clear_pointer(&compare->pairs, g_array_unref);
+	g_clear_pointer(&compare->ranks, g_array_unref);
+	g_clear_pointer(&compare->accuracies, g_array_unref);
+	g_clear_pointer(&compare->missing, g_ptr_array_unref);
 	g_free(compare);
 }

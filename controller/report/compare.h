@@ -151,8 +151,8 @@ struct compare *compare_new(const struct summary *measured, const struct summary
 void compare_free(struct compare *compare);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(compare_t, compare_free)
 
-/* The measure by which policies are ranked, mean of the cell. */
-double compare_cell_value(const struct compare *compare, const struct summary_cell *cell);
+/* A measure of a cell, the mean over its runs. */
+double compare_cell_value(enum compare_measure measure, const struct summary_cell *cell);
 
 /* The simulated value of a policy under a limit that is compared; NAN where it did not run. */
 double compare_simulated(const struct compare *compare, enum compare_measure measure,

@@ -46,9 +46,8 @@ static const struct record_field tally_fields[] = {
 };
 static const struct record tally_record = {.size = sizeof(struct tally), .fields = tally_fields};
 
-/* The number of different values of tasks; `at` returns a task's value, NULL: none. */
-static guint count_different(const struct summary *summary,
-			     const char *(*at)(const struct store_task *))
+/* The number of types of the tasks. */
+static guint count_types(const struct summary *summary)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
@@ -57,18 +56,13 @@ static guint count_different(const struct summary *summary,
 		g_autoptr(GPtrArray) tasks = store_tasks(summary->store, run->run, NULL);
 
 		for (guint k = 0; tasks && k < tasks->len; k++) {
-			const char *value = at(g_ptr_array_index(tasks, k));
+			const struct store_task *task = g_ptr_array_index(tasks, k);
 
-			if (value)
-				g_hash_table_add(seen, g_strdup(value));
+			if (task->type)
+				g_hash_table_add(seen, g_strdup(task->type));
 		}
 	}
 	return g_hash_table_size(seen);
-}
-
-static const char *type_of(const struct store_task *task)
-{
-	return task->type;
 }
 
 /* The number of blades or other hosts, as the local schedulers reported. */
@@ -109,7 +103,7 @@ static struct tally tally_of(const struct summary *summary)
 		tally.tasks_completed += run->tasks_completed;
 	}
 	if (summary->measured) {
-		tally.types = count_different(summary, type_of);
+		tally.types = count_types(summary);
 		tally.clusters = count_clusters(summary->store);
 		tally.hosts = count_hosts(summary->store);
 	}
@@ -206,7 +200,7 @@ static GArray *ranking_of(const struct compare *compare, double limit)
 		const struct summary_cell *cell = summary_cell(compare->measured, policy, limit);
 
 		if (cell && summary_cell(compare->simulated, policy, limit)) {
-			const struct rank rank = {policy, compare_cell_value(compare, cell)};
+			const struct rank rank = {policy, compare_cell_value(compare->measure, cell)};
 
 			g_array_append_val(ranking, rank);
 		}
@@ -329,10 +323,8 @@ static void add_limits(GPtrArray *lines, const struct compare *compare)
 	for (guint i = 0; i < shown; i++)
 		g_ptr_array_add(lines, limit_line(compare, g_array_index(limits, double, i)));
 	if (shown < limits->len)
-		g_ptr_array_add(
-			lines,
-			g_strdup_printf("And %u lower limits, which the whole comparison has.",
-					limits->len - shown));
+		summary_add_line(lines, "And %u lower limits, which the whole comparison has.",
+				limits->len - shown);
 }
 
 /* The verdict. */
@@ -445,12 +437,10 @@ static void add_troubles(GPtrArray *list, const struct summary *measured)
 	g_autofree char *runs = count_of(measured->runs->len, "run");
 
 	if (holes)
-		g_ptr_array_add(
-			list,
-			g_strdup_printf("%s of type and cluster could not be measured", pairs));
+		summary_add_line(list, "%s of type and cluster could not be measured", pairs);
 	if (changes)
-		g_ptr_array_add(list, g_strdup_printf("the machine changed its speed in %u of %s",
-						      changes, runs));
+		summary_add_line(list, "the machine changed its speed in %u of %s",
+				      changes, runs);
 }
 
 /* Adds doubts about noise and too few repeats or pairs. */
@@ -466,21 +456,17 @@ static void add_doubts(GPtrArray *list, const struct summary *measured,
 	if (measured->repeats < 2)
 		g_ptr_array_add(list, g_strdup("one run of each, which cannot tell its own noise"));
 	else if (measured->repeats < REPEATS_ENOUGH)
-		g_ptr_array_add(list, g_strdup_printf("few repeats (%u)", measured->repeats));
+		summary_add_line(list, "few repeats (%u)", measured->repeats);
 	if (all && isfinite(all->median_error))
-		g_ptr_array_add(
-			list,
-			g_strdup_printf("execution times off their estimates by %.1f %% (median)",
-					100 * all->median_error));
+		summary_add_line(list, "execution times off their estimates by %.1f %% (median)",
+				100 * all->median_error);
 	if (measured->gap_s > 0)
-		g_ptr_array_add(list, g_strdup_printf("%.0f s without samples of a meter",
-						      measured->gap_s));
+		summary_add_line(list, "%.0f s without samples of a meter",
+				      measured->gap_s);
 	if (measured->left_out)
-		g_ptr_array_add(list,
-				g_strdup_printf("%s that did not end well, left out", left_out));
+		summary_add_line(list, "%s that did not end well, left out", left_out);
 	if (compare && compare->missing->len)
-		g_ptr_array_add(
-			list, g_strdup_printf("%s of policy and limit on one side alone", missing));
+		summary_add_line(list, "%s of policy and limit on one side alone", missing);
 }
 
 static GPtrArray *limitations(const struct summary *measured, const struct compare *compare)

@@ -9,12 +9,6 @@
 #include "controller/report/compare.h"
 #include "controller/report/listing.h"
 
-/* A pair: "max-upe - easy". */
-static char *pair_name(const struct compare_pair *pair)
-{
-	return g_strdup_printf("%s - %s", pair->first, pair->second);
-}
-
 static void append_heading(GString *text, const struct summary *summary)
 {
 	g_autoptr(GPtrArray) lines = summary_heading(summary);
@@ -30,27 +24,52 @@ static void append_table(GString *text, const char *title, const struct table *t
 	g_string_append_printf(text, "\n%s\n%s", title, body);
 }
 
-/*
- * A column: title, whether it is text, and whether it is shown only with the same arrivals, or only
- * where policies are ranked by stretch.
- */
-struct column {
+/* The measures of the cells; stretches are shown where policies are ranked by them. */
+static const struct shown {
+	enum compare_measure measure;
 	const char *title;
-	bool text;
-	bool same_only;
-	bool stretch_only;
+	int decimals;
+} shown[] = {
+	{COMPARE_BY_STRETCH, "stretch meas", 3},
+	{COMPARE_BY_UTILITY, "utility meas", 2},
+	{COMPARE_ENERGY_J, "energy J meas", 0},
 };
 
-static void add_columns(struct table *table, const struct column *columns, gsize count,
-			const struct compare *compare)
+static bool shows(const struct compare *compare, const struct shown *one)
 {
-	const bool stretch = compare->measure == COMPARE_BY_STRETCH;
+	return one->measure != COMPARE_BY_STRETCH || compare->measure == COMPARE_BY_STRETCH;
+}
 
-	for (gsize i = 0; i < count; i++)
-		if ((compare->same_arrivals || !columns[i].same_only) &&
-		    (stretch || !columns[i].stretch_only))
-			table_column(table, columns[i].title,
-				     columns[i].text ? TABLE_LEFT : TABLE_RIGHT);
+static void add_cell_columns(struct table *table, const struct compare *compare)
+{
+	table_columns(table, "limit %", "<policy", NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(shown); i++) {
+		const char *largest =
+			shown[i].measure == COMPARE_BY_STRETCH ? "largest" : NULL;
+
+		if (!shows(compare, &shown[i]))
+			continue;
+		table_columns(table, shown[i].title, "sd", largest, NULL);
+		if (compare->same_arrivals)
+			table_columns(table, "sim same", NULL);
+		table_columns(table, "sim trials", "sd", largest, NULL);
+	}
+	table_columns(table, "<ended by meas", "<ended by sim", NULL);
+}
+
+/* The mean of a measure and its deviation, and of stretches the largest. */
+static void put_side(struct table *table, const struct shown *one, const struct summary_cell *cell)
+{
+	const bool stretch = one->measure == COMPARE_BY_STRETCH;
+
+	table_number(table, compare_cell_value(one->measure, cell), one->decimals);
+	table_number(table,
+		     stretch				       ? cell->stretch_sd
+		     : one->measure == COMPARE_BY_UTILITY ? cell->utility_sd
+							  : cell->energy_j_sd,
+		     one->decimals);
+	if (stretch)
+		table_number(table, cell->stretch_max, 2);
 }
 
 static void put_cell(struct table *table, const struct compare *compare,
@@ -62,29 +81,17 @@ static void put_cell(struct table *table, const struct compare *compare,
 	table_row(table);
 	table_number(table, 100 * a->limit, 0);
 	table_text(table, a->policy);
-	if (compare->measure == COMPARE_BY_STRETCH) {
-		table_number(table, a->stretch_mean, 3);
-		table_number(table, a->stretch_sd, 3);
-		table_number(table, a->stretch_max, 2);
+	for (gsize i = 0; i < G_N_ELEMENTS(shown); i++) {
+		if (!shows(compare, &shown[i]))
+			continue;
+		put_side(table, &shown[i], a);
 		if (compare->same_arrivals)
-			table_number(table, compare_simulated(compare, COMPARE_BY_STRETCH, a->policy, a->limit),
-				     3);
-		table_number(table, b->stretch_mean, 3);
-		table_number(table, b->stretch_sd, 3);
-		table_number(table, b->stretch_max, 2);
+			table_number(table,
+				     compare_simulated(compare, shown[i].measure, a->policy,
+						       a->limit),
+				     shown[i].decimals);
+		put_side(table, &shown[i], b);
 	}
-	table_number(table, a->utility_mean, 2);
-	table_number(table, a->utility_sd, 2);
-	if (compare->same_arrivals)
-		table_number(table, compare_simulated(compare, COMPARE_BY_UTILITY, a->policy, a->limit), 2);
-	table_number(table, b->utility_mean, 2);
-	table_number(table, b->utility_sd, 2);
-	table_number(table, a->energy_j_mean, 0);
-	table_number(table, a->energy_j_sd, 0);
-	if (compare->same_arrivals)
-		table_number(table, compare_simulated(compare, COMPARE_ENERGY_J, a->policy, a->limit), 0);
-	table_number(table, b->energy_j_mean, 0);
-	table_number(table, b->energy_j_sd, 0);
 	table_text(table, ended_a);
 	table_text(table, ended_b);
 }
@@ -117,23 +124,10 @@ static void append_stretch_notes(GString *text, const struct compare *compare)
 
 static void append_cells(GString *text, const struct compare *compare)
 {
-	static const struct column columns[] = {
-		{"limit %", false, false},      {"policy", true, false},
-		{"stretch meas", false, false, true}, {"sd", false, false, true},
-		{"largest", false, false, true}, {"sim same", false, true, true},
-		{"sim trials", false, false, true}, {"sd", false, false, true},
-		{"largest", false, false, true},
-		{"utility meas", false, false}, {"sd", false, false},
-		{"sim same", false, true},      {"sim trials", false, false},
-		{"sd", false, false},           {"energy J meas", false, false},
-		{"sd", false, false},           {"sim same", false, true},
-		{"sim trials", false, false},   {"sd", false, false},
-		{"ended by meas", true, false}, {"ended by sim", true, false},
-	};
 	g_autoptr(table_t) table = table_new();
 	guint policies = compare->measured->policies->len;
 
-	add_columns(table, columns, G_N_ELEMENTS(columns), compare);
+	add_cell_columns(table, compare);
 	for (guint i = 0; i < policies * compare->measured->limits->len; i++) {
 		const struct summary_cell *a = &compare->measured->cells[i];
 		const struct summary_cell *b =
@@ -179,30 +173,24 @@ static void put_difference(struct table *table, const struct compare *compare,
 
 static void append_pairs(GString *text, const struct compare *compare)
 {
-	static const struct column columns[] = {
-		{"limit %", false, false},    {"pair", true, false},
-		{"measured", false, false},   {"95 % interval", false, false},
-		{"from", true, false},        {"simulated", false, false},
-		{"95 % interval", false, false}, {"from", true, false},
-		{"order", true, false},       {"sim trials", false, true},
-		{"95 % interval", false, true},
-	};
 	g_autoptr(table_t) table = table_new();
 	g_autofree char *title = NULL;
 	double limit = NAN;
 
-	add_columns(table, columns, G_N_ELEMENTS(columns), compare);
+	table_columns(table, "limit %", "<pair", "measured", "95 % interval", "<from", "simulated",
+		      "95 % interval", "<from", "<order", NULL);
+	if (compare->same_arrivals)
+		table_columns(table, "sim trials", "95 % interval", NULL);
 	for (guint i = 0; i < compare->pairs->len; i++) {
 		const struct compare_pair *pair =
 			&g_array_index(compare->pairs, struct compare_pair, i);
-		g_autofree char *name = pair_name(pair);
 
 		if (pair->limit != limit)
 			table_rule(table);
 		limit = pair->limit;
 		table_row(table);
 		table_number(table, 100 * pair->limit, 0);
-		table_text(table, name);
+		table_textf(table, "%s - %s", pair->first, pair->second);
 		put_difference(table, compare, &pair->measured);
 		put_difference(table, compare, &pair->simulated);
 		table_text(table, compare_order_names[pair->order]);

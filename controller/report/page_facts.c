@@ -52,8 +52,7 @@ static char *facts_table(const struct summary *summary)
 {
 	g_autoptr(table_t) table = table_new();
 
-	table_column(table, "fact", TABLE_LEFT);
-	table_column(table, "value", TABLE_LEFT);
+	table_columns(table, "<fact", "<value", NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(facts); i++) {
 		g_autofree char *value = store_get_meta(summary->store, facts[i].key);
 
@@ -81,8 +80,7 @@ static void add_cluster(GString *text, const char *cluster, const json_t *capabi
 	const char *key;
 	json_t *value;
 
-	table_column(table, "capability", TABLE_LEFT);
-	table_column(table, "value", TABLE_LEFT);
+	table_columns(table, "<capability", "<value", NULL);
 	json_object_foreach((json_t *)capabilities, key, value) {
 		g_autofree char *words = value_text(value);
 

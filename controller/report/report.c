@@ -14,29 +14,6 @@
 const struct listing_part *const report_parts[] = {&suspensions_part, &migrations_part, &shares_part,
 						   &dropped_part, NULL};
 
-static void add_columns(struct table *table, const struct summary *summary)
-{
-	static const struct {
-		const char *title;
-		enum table_align align;
-	} columns[] = {
-		{"limit %", TABLE_RIGHT},  {"limit J", TABLE_RIGHT}, {"policy", TABLE_LEFT},
-		{"runs", TABLE_RIGHT},     {"utility", TABLE_RIGHT}, {"sd", TABLE_RIGHT},
-		{"energy J", TABLE_RIGHT}, {"sd", TABLE_RIGHT},      {"arrived", TABLE_RIGHT},
-		{"completed", TABLE_RIGHT}, {"failed", TABLE_RIGHT}, {"dropped", TABLE_RIGHT},
-		{"ended by", TABLE_LEFT},  {"at s", TABLE_RIGHT},    {"gaps s", TABLE_RIGHT},
-	};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(columns); i++)
-		table_column(table, columns[i].title, columns[i].align);
-	if (summary->shared) {
-		table_column(table, "stretch", TABLE_RIGHT);
-		table_column(table, "largest", TABLE_RIGHT);
-	}
-	if (summary->deadlines)
-		table_column(table, "on time %", TABLE_RIGHT);
-}
-
 static void add_cell(struct table *table, const struct summary_cell *cell,
 		     const struct summary *summary)
 {
@@ -73,7 +50,12 @@ struct table *report_table(const struct summary *summary)
 	struct table *table = table_new();
 	guint policies = summary->policies->len;
 
-	add_columns(table, summary);
+	table_columns(table, "limit %", "limit J", "<policy", "runs", "utility", "sd", "energy J", "sd",
+		      "arrived", "completed", "failed", "dropped", "<ended by", "at s", "gaps s", NULL);
+	if (summary->shared)
+		table_columns(table, "stretch", "largest", NULL);
+	if (summary->deadlines)
+		table_columns(table, "on time %", NULL);
 	for (guint i = 0; i < policies * summary->limits->len; i++) {
 		if (i && i % policies == 0)
 			table_rule(table);

@@ -399,9 +399,7 @@ char *summary_over(const struct summary *summary)
 	return g_strdup_printf("%u trials, a workload each", summary->repeats);
 }
 
-static void add_line(GPtrArray *lines, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static void add_line(GPtrArray *lines, const char *format, ...)
+void summary_add_line(GPtrArray *lines, const char *format, ...)
 {
 	va_list arguments;
 
@@ -461,43 +459,36 @@ char *summary_machine(const struct summary *summary)
 	return g_string_free(text, text->len == 0);
 }
 
-static void add_origin(const struct summary *summary, GPtrArray *lines)
-{
-	g_autoptr(provenance_t) origin = provenance_of_store(summary->store);
-	GPtrArray *notes = provenance_notes(origin, summary->measured, false);
-
-	g_ptr_array_extend_and_steal(lines, notes);
-}
-
 GPtrArray *summary_heading(const struct summary *summary)
 {
 	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *ended = store_get_meta(summary->store, "ended_utc");
 	g_autofree char *policies =
 		summary->service ? service_run_policies_text(summary->store) : NULL;
+	g_autoptr(provenance_t) origin = provenance_of_store(summary->store);
 	char *overdue = overdue_text(&summary->overdue);
 
 	add_title(summary, lines);
-	add_origin(summary, lines);
+	g_ptr_array_extend_and_steal(lines, provenance_notes(origin, summary->measured, false));
 	if (summary->gap_s > 0)
-		add_line(
+		summary_add_line(
 			lines,
 			"metering gaps of %.1f s, summed over hosts: energy over them is estimated",
 			summary->gap_s);
 	if (overdue)
 		g_ptr_array_add(lines, overdue);
 	if (isfinite(summary->host_load))
-		add_line(lines,
+		summary_add_line(lines,
 			 "this machine's own load during the runs: %.2f busy cores on average",
 			 summary->host_load);
 	if (summary->service)
-		add_line(lines, "a service, which has no end: as far as it is on record");
+		summary_add_line(lines, "a service, which has no end: as far as it is on record");
 	else if (!ended)
-		add_line(lines, "NOT COMPLETE: this was interrupted, or is still under way");
+		summary_add_line(lines, "NOT COMPLETE: this was interrupted, or is still under way");
 	if (policies)
 		g_ptr_array_add(lines, g_steal_pointer(&policies));
 	if (summary->left_out)
-		add_line(lines, "%u run%s left out that did not end or %s aborted",
+		summary_add_line(lines, "%u run%s left out that did not end or %s aborted",
 			 summary->left_out, summary->left_out == 1 ? "" : "s",
 			 summary->left_out == 1 ? "was" : "were");
 	return lines;

@@ -154,6 +154,9 @@ char *summary_machine(const struct summary *summary);
  */
 json_t *summary_json(const struct summary *summary);
 
+/* Adds a line, with a format as of printf(3), to a GPtrArray of char *. */
+void summary_add_line(GPtrArray *lines, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
 /* A cell in that JSON, with the fields of the CSV of report.h. */
 extern const struct record summary_cell_record;
 

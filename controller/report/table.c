@@ -62,6 +62,18 @@ void table_column(struct table *table, const char *title, enum table_align align
 	g_array_append_val(table->columns, column);
 }
 
+void table_columns(struct table *table, ...)
+{
+	const char *title;
+	va_list titles;
+
+	va_start(titles, table);
+	while ((title = va_arg(titles, const char *)))
+		table_column(table, title + (*title == '<'),
+			     *title == '<' ? TABLE_LEFT : TABLE_RIGHT);
+	va_end(titles);
+}
+
 void table_row(struct table *table)
 {
 	g_ptr_array_add(table->rows, g_ptr_array_new_with_free_func(g_free));
