@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/subprocess.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/report/charts.h"
 
-#include <math.h>
-#include <string.h>
-
 G_DEFINE_QUARK(virtbed-charts, charts_error)
 
 const char *const chart_kinds[] = {"utility", "estimates", "utility-time", "energy-time",

@@ -2,7 +2,6 @@
 #include "controller/report/compare_brief.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "common/json.h"
 #include "controller/report/accuracy.h"
@@ -329,23 +328,12 @@ static void add_limits(GPtrArray *lines, const struct compare *compare)
 
 /* The verdict. */
 
-/* The first pair with the opposite order. */
-static const struct compare_pair *first_opposite(const struct compare *compare)
-{
-	for (guint i = 0; i < compare->pairs->len; i++) {
-		const struct compare_pair *pair =
-			&g_array_index(compare->pairs, struct compare_pair, i);
-
-		if (pair->order == COMPARE_OPPOSITE)
-			return pair;
-	}
-	return NULL;
-}
-
 static char *verdict_line(const struct compare *compare)
 {
-	const struct compare_pair *pair = first_opposite(compare);
+	const struct compare_pair *pair = (const void *)compare->pairs->data;
 
+	while (compare->opposite && pair->order != COMPARE_OPPOSITE)
+		pair++;
 	switch (compare->verdict) {
 	case COMPARE_AGREE:
 		return g_strdup_printf(
@@ -396,6 +384,7 @@ static bool has_meta(const struct summary *summary, const char *key, const char 
 	return g_strcmp0(text, value) == 0;
 }
 
+/* Adds what is not real hardware. */
 static void add_unreal(GPtrArray *list, const struct summary *measured)
 {
 	static const struct {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/report/page_facts.h"
 
-#include <string.h>
-
 #include "common/json.h"
 #include "common/visible.h"
 #include "controller/report/table.h"

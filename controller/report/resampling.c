@@ -185,18 +185,14 @@ static bool collect(struct resampling *noise, GArray *all, GError **error)
 	return true;
 }
 
-static GArray *new_ratios(void)
-{
-	return g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
-}
-
 /* Fills lists that are too short from all clusters. */
 static bool prepare_ratios(struct resampling *noise, GError **error)
 {
-	g_autoptr(GArray) all = new_ratios();
+	g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
 
 	for (uint32_t i = 0; i < noise->experiment->system->clusters_count; i++)
-		g_ptr_array_add(noise->ratios, new_ratios());
+		g_ptr_array_add(noise->ratios,
+				g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio)));
 	if (!collect(noise, all, error))
 		return false;
 	for (guint i = 0; i < noise->ratios->len; i++) {

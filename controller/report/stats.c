@@ -109,6 +109,11 @@ struct stats_interval stats_difference(const struct stats_interval *a,
 				      level, n);
 }
 
+size_t stats_block_length(size_t n)
+{
+	return (size_t)ceil(cbrt((double)n));
+}
+
 /* The variance (divisor n) of the n sums of `block` neighbours on the circle. */
 static double block_sum_variance(const double *values, size_t n, size_t block)
 {
@@ -128,7 +133,7 @@ static double block_sum_variance(const double *values, size_t n, size_t block)
 struct stats_interval stats_block_interval(const double *values, size_t n, double level)
 {
 	double sum = n ? stats_mean(values, n) * (double)n : 0;
-	size_t block = (size_t)ceil(cbrt((double)n));
+	size_t block = stats_block_length(n);
 	double blocks;
 
 	if (n < BLOCK_VALUES_MIN)

@@ -77,6 +77,9 @@ struct stats_interval stats_difference(const struct stats_interval *a,
  */
 struct stats_interval stats_block_interval(const double *values, size_t n, double level);
 
+/* The block length of stats_block_interval(). */
+size_t stats_block_length(size_t n);
+
 /* The sign of a value whose interval excludes 0. An interval of width 0 at 0 is unclear. */
 enum stats_sign stats_interval_sign(const struct stats_interval *interval);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/report/summary.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

@@ -34,14 +34,12 @@ struct export {
 /* The number of a name, from 1; -1 for none. */
 static int number_of(GPtrArray *names, char *name)
 {
-	guint i = 0;
+	guint i;
 
 	if (!name)
 		return -1;
-	while (i < names->len && !g_str_equal(names->pdata[i], name))
-		i++;
-	if (i == names->len)
-		g_ptr_array_add(names, name);
+	summary_note_name(names, name);
+	g_ptr_array_find_with_equal_func(names, name, g_str_equal, &i);
 	return (int)i + 1;
 }
 

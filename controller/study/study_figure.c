@@ -65,7 +65,8 @@ struct figure {
 	GPtrArray *shared;  /* char *: modifiers that all policies have */
 	GArray *points;     /* struct point */
 	GHashTable *policies; /* name as stored -> index + 1 in `order` */
-	GPtrArray *order;   /* char *, borrowed: the policies that are drawn */
+	const char *const *order; /* the policies that are drawn */
+	guint order_count;
 	bool percent;       /* the highest possible utility is known */
 	const struct study_best *best; /* on shared hosts; else NULL */
 };
@@ -129,13 +130,13 @@ static char *label(const struct figure *figure, const char *policy)
 /* Finds the modifiers that every policy has, except that of the x axis. */
 static void find_shared(struct figure *figure)
 {
-	g_auto(GStrv) first = g_strsplit(figure->order->pdata[0], "+", -1);
+	g_auto(GStrv) first = g_strsplit(figure->order[0], "+", -1);
 
-	for (char **part = first + 1; figure->order->len > 1 && *first && *part; part++) {
+	for (char **part = first + 1; figure->order_count > 1 && *first && *part; part++) {
 		bool all = !is_x(figure, *part);
 
-		for (guint i = 1; all && i < figure->order->len; i++) {
-			g_auto(GStrv) parts = g_strsplit(figure->order->pdata[i], "+", -1);
+		for (guint i = 1; all && i < figure->order_count; i++) {
+			g_auto(GStrv) parts = g_strsplit(figure->order[i], "+", -1);
 
 			all = g_strv_contains((const char *const *)parts, *part);
 		}
@@ -367,8 +368,8 @@ static char *title_text(const struct figure *figure, const struct config *config
 static void append_bars(GString *text, const struct figure *figure, const char *name)
 {
 	g_string_append(text, "set xtics rotate by -35 (");
-	for (guint i = 0; i < figure->order->len; i++) {
-		g_autofree char *plain = label(figure, figure->order->pdata[i]);
+	for (guint i = 0; i < figure->order_count; i++) {
+		g_autofree char *plain = label(figure, figure->order[i]);
 		g_autofree char *quoted_label = chart_quoted(plain);
 
 		g_string_append_printf(text, "%s%s %u", i ? ", " : "", quoted_label, i);
@@ -382,7 +383,7 @@ static void append_bars(GString *text, const struct figure *figure, const char *
 		"  '' skip 1 using 2:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors heads size "
 		"graph 0.006,90 lw 1.3 "
 		"lc rgb '#303030'\n",
-		figure->order->len - 1, name);
+		figure->order_count - 1, name);
 }
 
 /* A line per series. */
@@ -461,7 +462,7 @@ static char *script_text(const struct figure *figure, const struct config *confi
 	GString *text = g_string_new(NULL);
 	g_autofree char *title = title_text(figure, config);
 	const char *name = quantities[quantity].name;
-	const guint width = is_bar(figure) ? MAX(760, 160 + 55 * figure->order->len) : 980;
+	const guint width = is_bar(figure) ? MAX(760, 160 + 55 * figure->order_count) : 980;
 	/* The key has a line per series. */
 	const guint height = MAX(620, 120 + 19 * figure->series->len);
 
@@ -515,13 +516,13 @@ static bool write_figure(const struct figure *figure, const struct config *confi
 /* Series are numbered in the order of the policies. */
 static void begin_figure(struct figure *figure, const char *const *policies)
 {
-	for (guint i = 0; policies[i]; i++) {
-		g_ptr_array_add(figure->order, (char *)policies[i]);
+	for (guint i = 0; policies[i]; i++)
 		g_hash_table_insert(figure->policies, (char *)policies[i], GUINT_TO_POINTER(i + 1));
-	}
-	if (figure->order->len > 0)
+	figure->order = policies;
+	figure->order_count = g_strv_length((char **)policies);
+	if (figure->order_count > 0)
 		find_shared(figure);
-	for (guint i = 0; i < figure->order->len; i++)
+	for (guint i = 0; i < figure->order_count; i++)
 		find_series(figure, policies[i]);
 }
 
@@ -529,7 +530,6 @@ static void end(struct figure *figure)
 {
 	g_ptr_array_unref(figure->series);
 	g_ptr_array_unref(figure->shared);
-	g_ptr_array_unref(figure->order);
 	g_array_unref(figure->points);
 	g_hash_table_unref(figure->policies);
 }
@@ -575,7 +575,6 @@ char **study_figure_draw(struct study_store *store, const struct config *config,
 		return NULL;
 	figure.series = g_ptr_array_new_with_free_func(g_free);
 	figure.shared = g_ptr_array_new_with_free_func(g_free);
-	figure.order = g_ptr_array_new();
 	figure.points = g_array_new(FALSE, FALSE, sizeof(struct point));
 	figure.policies = g_hash_table_new(g_str_hash, g_str_equal);
 	g_array_set_clear_func(figure.points, clear_point);

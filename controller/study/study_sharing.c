@@ -89,55 +89,30 @@ double study_degradation(const struct study_best *best, const struct study_row *
 	return row->result.stretch_max / trial->stretch;
 }
 
-static double stretch_max(const struct engine_result *result)
-{
-	return result->stretch_max;
-}
-
-static double stretch_mean(const struct engine_result *result)
-{
-	return result->stretch_mean;
-}
-
-static double pauses(const struct engine_result *result)
-{
-	return (double)result->pauses;
-}
-
-static double migrations(const struct engine_result *result)
-{
-	return (double)result->migrations;
-}
-
-/* The memory of suspended VMs, written and read back. */
-static double paused_memory(const struct engine_result *result)
-{
-	return 2 * result->paused_memory;
-}
-
-static double moved_memory(const struct engine_result *result)
-{
-	return result->moved_memory;
-}
-
 /* The divisor of a metric. */
 enum per { PER_RUN, PER_JOB, PER_HOUR, PER_SECOND };
+
+/* Where a figure of a run is, and whether it is a count (uint64_t) or a double. */
+#define REAL(field_) offsetof(struct engine_result, field_), false
+#define COUNT(field_) offsetof(struct engine_result, field_), true
 
 /* The first one, the degradation factor, needs more than the result. */
 static const struct metric {
 	const char *name;
-	double (*value)(const struct engine_result *result);
 	enum per per; /* per second: memory relative to the hosts', as GiB */
+	size_t offset;
+	bool count;
+	double factor; /* 2: the memory of suspended VMs is written and read back */
 } metrics[] = {
-	{ "degradation", NULL, PER_RUN },
-	{ "stretch_max", stretch_max, PER_RUN },
-	{ "stretch_mean", stretch_mean, PER_RUN },
-	{ "pauses_per_job", pauses, PER_JOB },
-	{ "migrations_per_job", migrations, PER_JOB },
-	{ "pauses_per_hour", pauses, PER_HOUR },
-	{ "migrations_per_hour", migrations, PER_HOUR },
-	{ "pause_gib_s", paused_memory, PER_SECOND },
-	{ "migration_gib_s", moved_memory, PER_SECOND },
+	{ "degradation" },
+	{ "stretch_max", PER_RUN, REAL(stretch_max), 1 },
+	{ "stretch_mean", PER_RUN, REAL(stretch_mean), 1 },
+	{ "pauses_per_job", PER_JOB, COUNT(pauses), 1 },
+	{ "migrations_per_job", PER_JOB, COUNT(migrations), 1 },
+	{ "pauses_per_hour", PER_HOUR, COUNT(pauses), 1 },
+	{ "migrations_per_hour", PER_HOUR, COUNT(migrations), 1 },
+	{ "pause_gib_s", PER_SECOND, REAL(paused_memory), 2 },
+	{ "migration_gib_s", PER_SECOND, REAL(moved_memory), 1 },
 };
 
 #define METRICS G_N_ELEMENTS(metrics)
@@ -154,20 +129,24 @@ static double metric_value(const struct tables *tables, const struct metric *met
 			   const struct study_row *row)
 {
 	const struct engine_result *result = &row->result;
+	const void *place = (const char *)result + metric->offset;
+	double value;
 
-	if (!metric->value)
+	if (metric == &metrics[0])
 		return study_degradation(tables->best, row);
+	value = metric->factor *
+		(metric->count ? (double)*(const uint64_t *)place : *(const double *)place);
 	switch (metric->per) {
 	case PER_JOB:
-		return metric->value(result) / result->tasks_completed;
+		return value / result->tasks_completed;
 	case PER_HOUR:
-		return metric->value(result) / (result->span_s / 3600);
+		return value / (result->span_s / 3600);
 	case PER_SECOND:
-		return metric->value(result) * tables->host_gib / result->span_s;
+		return value * tables->host_gib / result->span_s;
 	case PER_RUN:
 		break;
 	}
-	return metric->value(result);
+	return value;
 }
 
 static void add_row(const struct study_row *row, void *data)
