@@ -92,8 +92,9 @@ static const char *find_unit(const struct unit *units, double max, double *ret_s
 
 const char *chart_energy_unit(double max_j, double *ret_scale)
 {
-	static const struct unit units[] = {{2e15, 1e15, "PJ"}, {2e12, 1e12, "TJ"}, {2e9, 1e9, "GJ"},
-					    {2e6, 1e6, "MJ"},   {2e4, 1e3, "kJ"},   {0, 1, "J"}};
+	static const struct unit units[] = {{2e15, 1e15, "PJ"}, {2e12, 1e12, "TJ"},
+					    {2e9, 1e9, "GJ"},	{2e6, 1e6, "MJ"},
+					    {2e4, 1e3, "kJ"},	{0, 1, "J"}};
 
 	return find_unit(units, max_j, ret_scale);
 }

@@ -186,7 +186,8 @@ static void put_panel(GString *text, const struct quantity *quantity,
 	g_string_append_c(text, '\n');
 	chart_put_panel(text, 36 + panel * (PANEL_HEIGHT + PANEL_AIR), PANEL_HEIGHT);
 	g_string_append_printf(text,
-			       "set title 'limit %g %%' offset 0,-0.6\nset ylabel label\n%splot \\\n",
+			       "set title 'limit %g %%' offset 0,-0.6\n"
+			       "set ylabel label\n%splot \\\n",
 			       100 * limit,
 			       last ? "set xlabel since\n" CHART_KEY "\n" : "unset key\n");
 	/* A limit without curves would be an error in gnuplot, so each panel draws something. */
@@ -219,7 +220,8 @@ static char *script(const struct quantity *quantity, const struct summary *summa
 	g_autofree char *x_range = chart_time_range(drawn->end_s);
 
 	put_unit(text, quantity, drawn);
-	g_string_append(text, "of(run) = column('run') == run ? time_scale * column('time_s') : NaN\n\n");
+	g_string_append(
+		text, "of(run) = column('run') == run ? time_scale * column('time_s') : NaN\n\n");
 	chart_put_panels(text, "0.12", x_range, "");
 	for (guint i = 0; i < summary->limits->len; i++) {
 		put_panel(text, quantity, summary, drawn, i);

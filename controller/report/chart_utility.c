@@ -48,7 +48,8 @@ static void figure_init(struct figure *figure, struct summary *const *summaries,
 		for (guint j = 0; j < summaries[i]->policies->len; j++)
 			summary_note_name(figure->policies, summaries[i]->policies->pdata[j]);
 		for (guint j = 0; j < summaries[i]->limits->len; j++)
-			summary_note_limit(figure->limits, g_array_index(summaries[i]->limits, double, j));
+			summary_note_limit(figure->limits,
+					   g_array_index(summaries[i]->limits, double, j));
 	}
 	find_same(figure);
 }

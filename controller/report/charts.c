@@ -42,22 +42,17 @@ static bool wants_kind(const struct charts_choice *choice, const char *kind)
 /* The most run numbers in an error. */
 #define RUNS_NAMED 20
 
-static bool names_run(const struct charts_choice *choice, gint64 run)
-{
-	for (guint i = 0; i < choice->runs_count; i++)
-		if (choice->runs[i] == run)
-			return true;
-	return false;
-}
-
 /* Whether a run is chosen; by default the first recorded run of every policy and limit. */
 static bool wants_run(const struct charts_choice *choice, const struct summary *summary,
 		      const struct store_run *run)
 {
 	g_autoptr(GPtrArray) cell = NULL;
 
+	for (guint i = 0; choice && i < choice->runs_count; i++)
+		if (choice->runs[i] == run->run)
+			return true;
 	if (choice && choice->runs_count)
-		return names_run(choice, run->run);
+		return false;
 	cell = summary_cell_runs(summary, run->policy, run->limit);
 	return cell->len && cell->pdata[0] == run;
 }
@@ -145,7 +140,8 @@ static void add_chart(GPtrArray *charts, struct chart *chart)
 /* Loads the traces; only the first trial of a simulation has recorded tasks. */
 static GPtrArray *load_traces(const struct summary *summary, GError **error)
 {
-	g_autoptr(GPtrArray) traces = g_ptr_array_new_with_free_func((GDestroyNotify)run_trace_free);
+	g_autoptr(GPtrArray) traces =
+		g_ptr_array_new_with_free_func((GDestroyNotify)run_trace_free);
 
 	for (guint i = 0; i < summary->runs->len; i++) {
 		const struct store_run *run = summary->runs->pdata[i];

@@ -303,13 +303,6 @@ static enum compare_order order_of(const struct compare_pair *pair)
 	return COMPARE_NOISY;
 }
 
-static void count_order(struct compare *compare, enum compare_order order)
-{
-	compare->same += order == COMPARE_SAME;
-	compare->opposite += order == COMPARE_OPPOSITE;
-	compare->noisy += order == COMPARE_NOISY;
-}
-
 /* The policies that both sides ran under a limit of the measured side. */
 static GPtrArray *common_policies(const struct compare *compare, double limit)
 {
@@ -339,7 +332,9 @@ static bool add_pairs(struct compare *compare, struct compare_resampling *noise,
 			if (!fill_pair(compare, noise, &pair, error))
 				return false;
 			pair.order = order_of(&pair);
-			count_order(compare, pair.order);
+			compare->same += pair.order == COMPARE_SAME;
+			compare->opposite += pair.order == COMPARE_OPPOSITE;
+			compare->noisy += pair.order == COMPARE_NOISY;
 			g_array_append_val(compare->pairs, pair);
 		}
 	}
@@ -359,7 +354,8 @@ static void add_rank(struct compare *compare, double limit, GPtrArray *policies,
 	for (guint i = 0; i < policies->len; i++) {
 		const char *policy = policies->pdata[i];
 
-		measured[i] = compare_cell_value(compare->measure, summary_cell(compare->measured, policy, limit));
+		measured[i] = compare_cell_value(
+			compare->measure, summary_cell(compare->measured, policy, limit));
 		simulated[i] = compare_simulated(compare, compare->measure, policy, limit);
 	}
 	stats_kendall_add(&kendall, measured, simulated, policies->len);
@@ -421,13 +417,6 @@ static bool check_kinds(const struct summary *measured, const struct summary *si
 	return true;
 }
 
-static enum compare_verdict verdict_of(const struct compare *compare)
-{
-	if (compare->opposite)
-		return COMPARE_DIFFER;
-	return compare->same ? COMPARE_AGREE : COMPARE_TOO_NOISY;
-}
-
 /*
  * By stretch where all runs of both sides are on shared hosts and have stretches, else by utility.
  */
@@ -476,7 +465,9 @@ struct compare *compare_new(const struct summary *measured, const struct summary
 	}
 	note_missing(compare, measured, simulated);
 	note_missing(compare, simulated, measured);
-	compare->verdict = verdict_of(compare);
+	compare->verdict = compare->opposite ? COMPARE_DIFFER
+			   : compare->same   ? COMPARE_AGREE
+					     : COMPARE_TOO_NOISY;
 	return g_steal_pointer(&compare);
 }
 

@@ -199,7 +199,8 @@ static GArray *ranking_of(const struct compare *compare, double limit)
 		const struct summary_cell *cell = summary_cell(compare->measured, policy, limit);
 
 		if (cell && summary_cell(compare->simulated, policy, limit)) {
-			const struct rank rank = {policy, compare_cell_value(compare->measure, cell)};
+			const struct rank rank = {
+				policy, compare_cell_value(compare->measure, cell)};
 
 			g_array_append_val(ranking, rank);
 		}
@@ -557,5 +558,6 @@ json_t *compare_brief_json(const struct summary *measured, const struct summary 
 			 compare ? (int)compare->pairs->len : 0, "pairs_decided",
 			 compare ? (int)(compare->same + compare->opposite) : 0, "measured",
 			 tally_json(measured), "simulated", tally_json(simulated), "rankings",
-			 rankings, "limited_by", summary_texts_json(list), "lines", summary_texts_json(lines));
+			 rankings, "limited_by", summary_texts_json(list), "lines",
+			 summary_texts_json(lines));
 }

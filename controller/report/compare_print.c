@@ -363,7 +363,8 @@ char *compare_text(const struct compare *compare)
 }
 
 /* Under the name of the measure: {"utility_difference", "low", "high", "from", "n"}. */
-static json_t *difference_json(const struct record_field *field, const void *data, const void *context)
+static json_t *difference_json(const struct record_field *field, const void *data,
+			       const void *context)
 {
 	const struct compare_difference *difference = record_place(field, data);
 	const struct stats_interval *interval = &difference->interval;
@@ -398,9 +399,10 @@ static json_t *pairs_json(const struct compare *compare)
 
 	for (guint i = 0; i < compare->pairs->len; i++)
 		json_array_append_new(
-			array, record_write(&pair_record,
-					    &g_array_index(compare->pairs, struct compare_pair, i), 0,
-					    compare));
+			array,
+			record_write(&pair_record,
+				     &g_array_index(compare->pairs, struct compare_pair, i), 0,
+				     compare));
 	return array;
 }
 

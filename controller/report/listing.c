@@ -66,7 +66,8 @@ static void put_cell(struct table *table, const struct listing_column *column,
 	if (field->type == RECORD_REAL && !isfinite(*(const double *)place)) {
 		table_text(table, column->none);
 	} else if (field->type == RECORD_REAL) {
-		table_number(table, *(const double *)place * (column->scale > 0 ? column->scale : 1),
+		table_number(table,
+			     *(const double *)place * (column->scale > 0 ? column->scale : 1),
 			     column->decimals);
 	} else if (field->type == RECORD_U32) {
 		table_integer(table, *(const uint32_t *)place);
@@ -107,6 +108,9 @@ struct table *listing_table(const struct listing_column *columns, const struct r
 
 void listing_append_text(GString *text, bool measured, const GPtrArray *part_rows)
 {
+	const char *scope = measured ? "sums over all runs of the policy; "
+				     : "of the first trial, whose tasks are on record; ";
+
 	for (guint i = 0; i < part_rows->len; i++) {
 		const struct listing *listing =
 			((struct listing_rows *)part_rows->pdata[i])->listing;
@@ -119,12 +123,8 @@ void listing_append_text(GString *text, bool measured, const GPtrArray *part_row
 			continue;
 		g_string_append_printf(text, "\n%s\n%s", listing->title, body);
 		if (listing->note)
-			g_string_append_printf(
-				text, "  %s%s\n",
-				!listing->scoped ? ""
-				: measured	 ? "sums over all runs of the policy; "
-						 : "of the first trial, whose tasks are on record; ",
-				listing->note);
+			g_string_append_printf(text, "  %s%s\n", listing->scoped ? scope : "",
+					       listing->note);
 		if (listing->shown && rows->len > listing->shown)
 			g_string_append_printf(
 				text, "  the first %u of %u; all: --format csv --table %s\n",

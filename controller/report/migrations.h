@@ -44,8 +44,8 @@ struct migrations_policy {
 };
 
 /*
- * Listings of struct migrations_policy, by limit and policy, and of struct migrations_one, by limit,
- * policy, repeat, task and number; empty where no task was migrated.
+ * Listings of struct migrations_policy, by limit and policy, and of struct migrations_one, by
+ * limit, policy, repeat, task and number; empty where no task was migrated.
  */
 extern const struct listing_part migrations_part;
 

@@ -212,18 +212,9 @@ static bool put_tables(struct page *page, const struct summary *summary, GError 
 	if (!runs)
 		return false;
 	put_folded(page, runs, "Every run",
-		   "Every run. Samples: power readings on record; the last column is what the energy "
-		   "worked out from them differs from the run's.");
+		   "Every run. Samples: power readings on record; the last column is what the "
+		   "energy worked out from them differs from the run's.");
 	return true;
-}
-
-static bool put_run(struct page *page, const struct summary *summary,
-		    const struct charts_run *run, GError **error)
-{
-	g_autofree char *title = chart_run_title(summary, run->run);
-
-	put_element(page->text, "h3", title);
-	return put_charts(page, run->charts, error);
 }
 
 static bool put_section(struct page *page, const struct charts_section *section, guint number,
@@ -237,9 +228,14 @@ static bool put_section(struct page *page, const struct charts_section *section,
 	put_notes(page, summary);
 	if (!put_tables(page, summary, error) || !put_charts(page, section->whole, error))
 		return false;
-	for (guint i = 0; i < section->runs->len; i++)
-		if (!put_run(page, summary, section->runs->pdata[i], error))
+	for (guint i = 0; i < section->runs->len; i++) {
+		const struct charts_run *run = section->runs->pdata[i];
+		g_autofree char *title = chart_run_title(summary, run->run);
+
+		put_element(page->text, "h3", title);
+		if (!put_charts(page, run->charts, error))
 			return false;
+	}
 	g_string_append(page->text, facts);
 	g_string_append(page->text, "</section>\n");
 	return true;

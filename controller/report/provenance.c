@@ -134,7 +134,8 @@ GPtrArray *provenance_notes(const struct provenance *origin, bool measured, bool
 	note_where(notes, measured, origin->virt_type, "qemu",
 		   "VMs ran under TCG, QEMU's emulator: times are not those of KVM");
 	note_where(notes, measured, origin->virt_type, "simulated",
-		   "clusters were simulated behind their schedulers' API: no VM ran, nothing was metered");
+		   "clusters were simulated behind their schedulers' API: no VM ran, nothing was "
+		   "metered");
 	note_where(notes, measured, origin->virt_type, "mixed",
 		   "VMs did not all run alike: under KVM, TCG (QEMU's emulator), or not at all");
 	note_where(notes, measured, origin->cpu_cap, "quota",
@@ -147,7 +148,8 @@ GPtrArray *provenance_notes(const struct provenance *origin, bool measured, bool
 	    (g_strcmp0(origin->virt_type, "kvm") == 0 ||
 	     g_strcmp0(origin->virt_type, "mixed") == 0))
 		add_note(notes, measured,
-			 "lab.steady measures QEMU's emulator: what it did to VMs under KVM is WRONG");
+			 "lab.steady measures QEMU's emulator: what it did to VMs under KVM is "
+			 "WRONG");
 	add_fit(notes, measured, origin->probe);
 	if (measured)
 		add_speed_changes(notes, origin->speed_changes);

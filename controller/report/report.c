@@ -11,8 +11,8 @@
 #include "controller/report/suspensions.h"
 #include "controller/store/store_energy.h"
 
-const struct listing_part *const report_parts[] = {&suspensions_part, &migrations_part, &shares_part,
-						   &dropped_part, NULL};
+const struct listing_part *const report_parts[] = {&suspensions_part, &migrations_part,
+						   &shares_part, &dropped_part, NULL};
 
 static void add_cell(struct table *table, const struct summary_cell *cell,
 		     const struct summary *summary)
@@ -50,8 +50,9 @@ struct table *report_table(const struct summary *summary)
 	struct table *table = table_new();
 	guint policies = summary->policies->len;
 
-	table_columns(table, "limit %", "limit J", "<policy", "runs", "utility", "sd", "energy J", "sd",
-		      "arrived", "completed", "failed", "dropped", "<ended by", "at s", "gaps s", NULL);
+	table_columns(table, "limit %", "limit J", "<policy", "runs", "utility", "sd", "energy J",
+		      "sd", "arrived", "completed", "failed", "dropped", "<ended by", "at s",
+		      "gaps s", NULL);
 	if (summary->shared)
 		table_columns(table, "stretch", "largest", NULL);
 	if (summary->deadlines)
@@ -201,8 +202,9 @@ static json_t *directory_json(const struct summary *summary, GError **error)
 	for (guint i = 0; rows && i < rows->len; i++) {
 		const struct run_row *row = &g_array_index(rows, struct run_row, i);
 
-		json_array_append_new(runs, record_write(&run_record, row,
-							 row->energy.samples ? RUN_ENERGY : 0, NULL));
+		json_array_append_new(
+			runs, record_write(&run_record, row,
+					   row->energy.samples ? RUN_ENERGY : 0, NULL));
 	}
 	for (const struct listing_part *const *part = report_parts; rows && *part; part++) {
 		g_autoptr(GPtrArray) part_rows = listing_read(*part, summary, error);

@@ -43,7 +43,8 @@ char *report_csv(struct summary *const *summaries, guint count, const char *tabl
 /*
  * An array with an object per directory: summary_json(); "runs": every run with its own figures and
  * the check of its energy against its power samples (store_energy.h); and its parts (listing.h):
- * "suspensions", "migrations", "shares" and "dropped". New reference, or NULL with `error` when the store cannot be read.
+ * "suspensions", "migrations", "shares" and "dropped". New reference, or NULL with `error` when the
+ * store cannot be read.
  */
 json_t *report_json(struct summary *const *summaries, guint count, GError **error);
 

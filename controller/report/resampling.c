@@ -468,7 +468,8 @@ char *resampling_unknown(const struct resampling *noise)
 	GString *text = g_string_new(NULL);
 
 	for (guint i = 0; i < noise->unknown->len; i++)
-		g_string_append_printf(text, "%s%s", i ? ", " : "", (char *)noise->unknown->pdata[i]);
+		g_string_append_printf(text, "%s%s", i ? ", " : "",
+				       (char *)noise->unknown->pdata[i]);
 	return g_string_free(text, noise->unknown->len == 0);
 }
 

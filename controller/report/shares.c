@@ -39,8 +39,8 @@ static const struct listing listing = {
 	.csv = "shares",
 	.record = &record,
 	.columns = columns,
-	.note = "over intervals of 2 s; points: delivered share less the one asked for, of 100; VMs "
-		"that wait for\n    one another use less than they may, and none may use more",
+	.note = "over intervals of 2 s; points: delivered share less the one asked for, of 100; "
+		"VMs that wait for\n    one another use less than they may, and none may use more",
 };
 
 /* Adds an interval; fields for means hold sums until the end. */

@@ -55,35 +55,27 @@ void summary_note_limit(GArray *limits, double limit)
 	g_array_append_val(limits, limit);
 }
 
-static bool fill_service(struct summary *summary, GPtrArray *all, GError **error)
-{
-	for (guint i = 0; i < all->len; i++) {
-		bool service;
-
-		if (!service_run_fill(summary->store, all->pdata[i], &service, error))
-			return false;
-		summary->service |= service;
-	}
-	return true;
-}
-
 /* Keeps the runs that count, and collects their policies and limits. */
-static void keep_ended(struct summary *summary, GPtrArray *all)
+static bool keep_runs(struct summary *summary, GPtrArray *all, GError **error)
 {
 	for (guint i = 0; i < all->len; i++) {
 		struct store_run *run = all->pdata[i];
+		bool service;
 
+		if (!service_run_fill(summary->store, run, &service, error))
+			return false;
+		summary->service |= service;
 		if (!run->ended_by || g_str_equal(run->ended_by, "aborted")) {
 			summary->left_out++;
-			store_run_free(run);
 			continue;
 		}
 		g_ptr_array_add(summary->runs, run);
+		all->pdata[i] = NULL;
 		summary_note_name(summary->policies, run->policy);
 		summary_note_limit(summary->limits, run->limit);
 	}
-	g_ptr_array_set_free_func(all, NULL);
 	g_array_sort(summary->limits, by_limit_descending);
+	return true;
 }
 
 static gint by_repeat(gconstpointer a, gconstpointer b)
@@ -108,7 +100,8 @@ GPtrArray *summary_cell_runs(const struct summary *summary, const char *policy, 
 	return runs;
 }
 
-bool summary_each_run(const struct summary *summary, summary_run_f each, void *data, GError **error)
+bool summary_each_run(const struct summary *summary, summary_run_f each, void *data,
+		      GError **error)
 {
 	for (guint i = 0; i < summary->cells_count; i++) {
 		const struct summary_cell *cell = &summary->cells[i];
@@ -267,28 +260,22 @@ static void read_config(struct summary *summary)
 	summary->shared = config->clusters_count == 1 && config->clusters[0].shared;
 }
 
-static bool read_stretches(struct summary *summary, GError **error)
+/* Reads what the runs recorded of late starts, and on shared hosts their stretches. */
+static bool read_runs(struct summary *summary, GError **error)
 {
-	if (!summary->shared)
-		return true;
-	summary->stretches = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	if (summary->shared)
+		summary->stretches = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	for (guint i = 0; i < summary->runs->len; i++) {
 		struct store_run *run = summary->runs->pdata[i];
-		struct stretch *stretch = g_new(struct stretch, 1);
-
-		g_hash_table_insert(summary->stretches, run, stretch);
-		if (!stretch_of_run(summary->store, run, stretch, error))
-			return false;
-	}
-	return true;
-}
-
-static bool read_overdue(struct summary *summary, GError **error)
-{
-	for (guint i = 0; i < summary->runs->len; i++) {
-		const struct store_run *run = summary->runs->pdata[i];
+		struct stretch *stretch;
 
 		if (!overdue_add_run(&summary->overdue, summary->store, run->run, error))
+			return false;
+		if (!summary->shared)
+			continue;
+		stretch = g_new(struct stretch, 1);
+		g_hash_table_insert(summary->stretches, run, stretch);
+		if (!stretch_of_run(summary->store, run, stretch, error))
 			return false;
 	}
 	return true;
@@ -317,9 +304,8 @@ struct summary *summary_load(const char *dir, GError **error)
 	if (!summary->store)
 		return NULL;
 	all = store_runs(summary->store, error);
-	if (!all || !fill_service(summary, all, error))
+	if (!all || !keep_runs(summary, all, error))
 		return NULL;
-	keep_ended(summary, all);
 	if (summary->runs->len == 0) {
 		g_set_error(error, SUMMARY_ERROR, SUMMARY_ERROR_EMPTY,
 			    "%s: no run in it has come to its end (%u begun)", dir,
@@ -329,7 +315,7 @@ struct summary *summary_load(const char *dir, GError **error)
 	summary->measured = is_measured(summary);
 	summary->overdue.most_s = NAN;
 	read_config(summary);
-	if (!read_overdue(summary, error) || !read_stretches(summary, error))
+	if (!read_runs(summary, error))
 		return NULL;
 	fill_cells(summary);
 	sum_host(summary);
@@ -483,7 +469,8 @@ GPtrArray *summary_heading(const struct summary *summary)
 	if (summary->service)
 		summary_add_line(lines, "a service, which has no end: as far as it is on record");
 	else if (!ended)
-		summary_add_line(lines, "NOT COMPLETE: this was interrupted, or is still under way");
+		summary_add_line(lines,
+				 "NOT COMPLETE: this was interrupted, or is still under way");
 	if (policies)
 		g_ptr_array_add(lines, g_steal_pointer(&policies));
 	if (summary->left_out)
@@ -493,7 +480,8 @@ GPtrArray *summary_heading(const struct summary *summary)
 	return lines;
 }
 
-static json_t *ended_by_json(const struct record_field *field, const void *data, const void *context)
+static json_t *ended_by_json(const struct record_field *field, const void *data,
+			     const void *context)
 {
 	g_autofree char *ended_by = summary_ended_by(data);
 
@@ -576,8 +564,8 @@ json_t *summary_json(const struct summary *summary)
 	object = json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o}", "dir", summary->dir, "kind",
 			   summary->measured ? "measured" : "simulated", "facts",
 			   facts_json(summary), "over", over, "host_load",
-			   json_number_or_null(summary->host_load), "notes", summary_texts_json(heading),
-			   "cells", cells);
+			   json_number_or_null(summary->host_load), "notes",
+			   summary_texts_json(heading), "cells", cells);
 	json_object_set_new(object, "overdue",
 			    summary->measured ? json_integer((json_int_t)summary->overdue.starts)
 					      : json_null());

@@ -94,7 +94,8 @@ GPtrArray *summary_cell_runs(const struct summary *summary, const char *policy, 
  */
 typedef bool (*summary_run_f)(const struct summary *summary, const struct summary_cell *cell,
 			      const struct store_run *run, void *data, GError **error);
-bool summary_each_run(const struct summary *summary, summary_run_f each, void *data, GError **error);
+bool summary_each_run(const struct summary *summary, summary_run_f each, void *data,
+		      GError **error);
 
 /* Adds a name, borrowed, or a fraction of the budget, unless the list has it. */
 void summary_note_name(GPtrArray *names, const char *name);

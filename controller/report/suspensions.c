@@ -202,7 +202,8 @@ static bool read_suspensions(const struct summary *summary, GArray **arrays, GEr
 		row->still_max_s = stats_quantile(row->stills_s, row->resumed, 1);
 	}
 	for (guint i = arrays[1]->len; i-- > 0;) {
-		struct suspensions_step *row = &g_array_index(arrays[1], struct suspensions_step, i);
+		struct suspensions_step *row =
+			&g_array_index(arrays[1], struct suspensions_step, i);
 
 		row->median_s = stats_median(row->values_s, row->n);
 		row->p90_s = stats_quantile(row->values_s, row->n, 0.9);

@@ -31,9 +31,9 @@ static inline double study_known(double value)
 GPtrArray *study_cells_new(void);
 
 /*
- * Adds a row with its values of `metrics` metrics, or STUDY_NONE, to the cell of its policy, point and
- * limit: the last one, since rows come in order. `limit_j` is that of the row, or 0 for cells over
- * all limits.
+ * Adds a row with its values of `metrics` metrics, or STUDY_NONE, to the cell of its policy, point
+ * and limit: the last one, since rows come in order. `limit_j` is that of the row, or 0 for cells
+ * over all limits.
  */
 void study_cells_add(GPtrArray *cells, const struct study_row *row, double limit_j,
 		     const double *values, guint metrics);

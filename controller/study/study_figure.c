@@ -43,10 +43,12 @@ static const struct {
 	[QUANTITY_UTILITY] = {"utility", NULL, PARALLEL | SERIAL},
 	[QUANTITY_ENERGY] = {"energy", "energy", PARALLEL},
 	[QUANTITY_COMPLETED] = {"completed", "tasks completed, % of those that arrived", SERIAL},
-	[QUANTITY_DEGRADATION] = {"degradation", "degradation factor of the largest stretch", SHARING},
+	[QUANTITY_DEGRADATION] = {"degradation", "degradation factor of the largest stretch",
+				  SHARING},
 	[QUANTITY_STRETCH] = {"stretch", "largest bounded stretch", SHARING},
 	[QUANTITY_ROBUSTNESS] = {"robustness", "tasks on time, %", PRUNING},
-	[QUANTITY_VARIANCE] = {"variance", "variance over the types of their tasks on time, %", PRUNING},
+	[QUANTITY_VARIANCE] = {"variance", "variance over the types of their tasks on time, %",
+			       PRUNING},
 	[QUANTITY_COST] = {"cost", "cost per percent of tasks on time", PRUNING},
 };
 
@@ -335,7 +337,8 @@ static void append_axes(GString *text, const struct figure *figure, enum quantit
 	const bool energies[] = { g_str_equal(figure->by, "limit"), quantity == QUANTITY_ENERGY };
 	const char *const labels[] = {
 		x_label(figure),
-		quantities[quantity].label ?: figure->percent ? "percentage of maximum utility" : "utility",
+		quantities[quantity].label ?: figure->percent ? "percentage of maximum utility"
+							      : "utility",
 	};
 
 	for (int i = 0; i < 2; i++) {

@@ -66,8 +66,9 @@ bool study_write_pruning(struct study_store *store, const struct config *config,
 		study_csv_number(csv, swept ? cell->point.value : (double)NAN);
 		csv_integer(csv, cell->runs);
 		for (int q = 0; q < QUANTITIES; q++)
-			study_csv_interval(csv, cell->values[q]->len < cell->runs ? unknown
-										  : cell->values[q]);
+			study_csv_interval(csv, cell->values[q]->len < cell->runs
+							? unknown
+							: cell->values[q]);
 		study_csv_mean(csv, cell->values[QUANTITIES]);
 		csv_end(csv);
 	}

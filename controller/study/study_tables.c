@@ -21,11 +21,13 @@ static const struct {
 
 /* The columns of results.csv: those of all studies, then those of shared hosts, or of queues. */
 static const char *const row_columns[] = {
-	"policy",   "size",	 "limit_j",	  "trial",	     "utility",	     "utility_max",   "energy_j",
-	"ended_by", "ended_s", "tasks_arrived", "tasks_completed", "tasks_failed", "tasks_dropped", "value", NULL,
+	"policy",      "size",	   "limit_j", "trial",	       "utility",
+	"utility_max", "energy_j", "ended_by", "ended_s",      "tasks_arrived",
+	"tasks_completed", "tasks_failed", "tasks_dropped", "value", NULL,
 };
 static const char *const sharing_columns[] = {
-	"stretch_max", "stretch_mean", "span_s", "pauses", "migrations", "paused_memory", "moved_memory", NULL,
+	"stretch_max", "stretch_mean",	"span_s",	"pauses",
+	"migrations",  "paused_memory", "moved_memory", NULL,
 };
 static const char *const pruning_columns[] = {
 	"tasks_counted", "tasks_on_time", "type_variance", "busy_s", "cost", NULL,
