@@ -191,8 +191,8 @@ bool study_store_add(struct study_store *store, const struct study_row *rows, si
 	bool good = database_begin(store->database, &reason);
 
 	for (size_t i = 0; good && i < count; i++)
-		good = database_put_by(store->database, sql, &study_row_record, &rows[i], "store a result",
-				       &reason);
+		good = database_put_by(store->database, sql, &study_row_record, &rows[i],
+				       "store a result", &reason);
 	if (good && database_commit(store->database, &reason))
 		return true;
 	database_rollback(store->database);

@@ -87,7 +87,8 @@ static void test_csv(void)
 	for (guint i = 0; i < rows->len; i++) {
 		g_string_assign(csv, "x");
 		listing_csv_fields(csv, &record, &g_array_index(rows, struct row, i));
-		g_assert_cmpstr(csv->str, ==, i == 0 ? "x,easy,3,second,0.5,0.25 0.5" : "x,,0,first,,");
+		g_assert_cmpstr(csv->str, ==,
+				i == 0 ? "x,easy,3,second,0.5,0.25 0.5" : "x,,0,first,,");
 	}
 	free_rows(rows);
 }
