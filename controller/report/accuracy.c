@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "controller/report/speeds.h"
+#include "common/json.h"
 #include "controller/report/stats.h"
 #include "controller/store/store.h"
 
@@ -19,18 +19,17 @@ struct outcome {
 struct outcomes {
 	GPtrArray *clusters; /* char *, owned */
 	GArray *list;        /* struct outcome */
-	const json_t *speeds; /* speeds.h */
+	const json_t *speeds; /* for summary_speed() */
 };
 
 static guint find_cluster(GPtrArray *clusters, const char *name)
 {
-	guint i = 0;
+	guint i;
 
-	while (i < clusters->len && !g_str_equal(clusters->pdata[i], name))
-		i++;
-	if (i == clusters->len)
-		g_ptr_array_add(clusters, g_strdup(name));
-	return i;
+	if (g_ptr_array_find_with_equal_func(clusters, name, g_str_equal, &i))
+		return i;
+	g_ptr_array_add(clusters, g_strdup(name));
+	return clusters->len - 1;
 }
 
 /* Sets `apart` of the tasks from `first` on, which are those of one run. */
@@ -74,7 +73,7 @@ static bool collect_run(struct outcomes *outcomes, struct store *store, int64_t 
 			.cluster = find_cluster(outcomes->clusters, task->cluster),
 			.start_s = task->started_s,
 			.end_s = task->ended_s,
-			.ratio = task->exec_s * speeds_of(outcomes->speeds, task->cluster) /
+			.ratio = task->exec_s * summary_speed(outcomes->speeds, task->cluster) /
 				 task->etc_s,
 		};
 		g_array_append_val(outcomes->list, outcome);
@@ -117,7 +116,7 @@ GArray *accuracy_measure(const struct summary *measured, GError **error)
 	g_autoptr(GPtrArray) clusters = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(struct outcome));
 	g_autoptr(GArray) accuracies = g_array_new(FALSE, FALSE, sizeof(struct accuracy));
-	g_autoptr(json_t) speeds = speeds_read(measured->store);
+	g_autoptr(json_t) speeds = summary_document(measured->store, "capabilities");
 	struct outcomes outcomes = {clusters, list, speeds};
 	g_autofree char *order = store_get_meta(measured->store, "cluster_order");
 	g_auto(GStrv) names = g_strsplit(order ? order : "", ",", -1);
@@ -134,7 +133,7 @@ GArray *accuracy_measure(const struct summary *measured, GError **error)
 	}
 	for (guint i = 0; i < clusters->len; i++) {
 		accuracy = measure(list, i, clusters->pdata[i]);
-		accuracy.speed = speeds_of(speeds, clusters->pdata[i]);
+		accuracy.speed = summary_speed(speeds, clusters->pdata[i]);
 		g_array_append_val(accuracies, accuracy);
 	}
 	accuracy = measure(list, 0, NULL);

@@ -46,7 +46,7 @@ static bool same_tasks(GPtrArray *a, GPtrArray *b)
 /* Whether every cell that both ran has a simulated run with the measured seed. */
 static bool have_all_runs(const struct summary *measured, const struct summary *simulated)
 {
-	for (guint i = 0; i < measured->policies->len * measured->limits->len; i++) {
+	for (guint i = 0; i < measured->cells_count; i++) {
 		const struct summary_cell *cell = &measured->cells[i];
 
 		if (cell->runs && summary_cell(simulated, cell->policy, cell->limit) &&

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "common/subprocess.h"
@@ -29,11 +30,6 @@ int chart_format_parse(const char *name)
 		if (g_str_equal(format_names[i], name))
 			return (int)i;
 	return -1;
-}
-
-const char *chart_format_name(enum chart_format format)
-{
-	return format_names[format];
 }
 
 guint32 chart_colour(guint index)
@@ -86,41 +82,36 @@ struct unit {
 	const char *name;
 };
 
-static const struct unit *find_unit(const struct unit *units, double max)
+static const char *find_unit(const struct unit *units, double max, double *ret_scale)
 {
 	while (units->from > 0 && !(max >= units->from))
 		units++;
-	return units;
+	*ret_scale = 1 / units->base;
+	return units->name;
 }
-
-static const struct unit energy_units[] = {{2e15, 1e15, "PJ"}, {2e12, 1e12, "TJ"}, {2e9, 1e9, "GJ"},
-					   {2e6, 1e6, "MJ"},   {2e4, 1e3, "kJ"},   {0, 1, "J"}};
 
 const char *chart_energy_unit(double max_j, double *ret_scale)
 {
-	const struct unit *unit = find_unit(energy_units, max_j);
+	static const struct unit units[] = {{2e15, 1e15, "PJ"}, {2e12, 1e12, "TJ"},
+					    {2e9, 1e9, "GJ"},	{2e6, 1e6, "MJ"},
+					    {2e4, 1e3, "kJ"},	{0, 1, "J"}};
 
-	*ret_scale = 1 / unit->base;
-	return unit->name;
+	return find_unit(units, max_j, ret_scale);
 }
 
 const char *chart_time_unit(double max_s, double *ret_scale)
 {
 	static const struct unit units[] = {
 		{4 * 86400, 86400, "days"}, {4 * 3600, 3600, "h"}, {1200, 60, "min"}, {0, 1, "s"}};
-	const struct unit *unit = find_unit(units, max_s);
 
-	*ret_scale = 1 / unit->base;
-	return unit->name;
+	return find_unit(units, max_s, ret_scale);
 }
 
 const char *chart_power_unit(double max_w, double *ret_scale)
 {
 	static const struct unit units[] = {{2e7, 1e6, "MW"}, {2e4, 1e3, "kW"}, {0, 1, "W"}};
-	const struct unit *unit = find_unit(units, max_w);
 
-	*ret_scale = 1 / unit->base;
-	return unit->name;
+	return find_unit(units, max_w, ret_scale);
 }
 
 char *chart_energy_text(double joules)
@@ -133,15 +124,48 @@ char *chart_energy_text(double joules)
 	return g_strdup_printf("%.*f %s", value >= 100 ? 0 : value >= 10 ? 1 : 2, value, unit);
 }
 
-void chart_put_time(GString *script, double end_s)
+void chart_put_number(GString *script, const char *name, double value)
 {
 	char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+	g_string_append_printf(script, "%s = %s\n", name,
+			       g_ascii_formatd(number, sizeof(number), "%.15g", value));
+}
+
+void chart_put_panel(GString *script, guint top, guint height)
+{
+	g_string_append_printf(script,
+			       "set tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
+			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n",
+			       top, top + height);
+}
+
+void chart_put_panels(GString *script, const char *left, const char *x_range, const char *grid)
+{
+	g_string_append_printf(script,
+			       "set multiplot title heading font ',9'\n"
+			       "set lmargin at screen %s\n"
+			       "set rmargin at screen 0.98\n"
+			       "set xrange %s\n"
+			       "set yrange [0:*]\n"
+			       "set grid%s lc rgb '#d0d0d0' lw 0.5\n"
+			       "set border 3 lc rgb '#606060'\n"
+			       "set tics nomirror\n",
+			       left, x_range, grid);
+}
+
+void chart_put_time(GString *script, double end_s)
+{
 	double scale;
 	const char *unit = chart_time_unit(end_s, &scale);
 
-	g_string_append_printf(script,
-			       "time_scale = %s\nsince = 'since the start of the run, %s'\n",
-			       g_ascii_formatd(number, sizeof(number), "%.15g", scale), unit);
+	chart_put_number(script, "time_scale", scale);
+	g_string_append_printf(script, "since = 'since the start of the run, %s'\n", unit);
+}
+
+char *chart_time_range(double end_s)
+{
+	return g_strdup_printf("[0:time_scale * %.10g]", fmax(end_s, 1e-3));
 }
 
 struct chart *chart_new(const char *format, ...)
@@ -287,12 +311,11 @@ bool chart_write(const struct chart *chart, const char *dir, GError **error)
 	       write_file(dir, chart->name, ".gp", script, error);
 }
 
-static bool run_gnuplot(const struct chart *chart, const char *dir, const char *settings,
-			GError **error)
+bool chart_gnuplot(const char *dir, const char *name, const char *settings, GError **error)
 {
 	g_autofree char *folder = chart_quoted(dir);
 	g_autofree char *variables = g_strdup_printf("folder=%s; %s", folder, settings);
-	g_autofree char *file = g_strconcat(chart->name, ".gp", NULL);
+	g_autofree char *file = g_strconcat(name, ".gp", NULL);
 	g_autofree char *script = g_build_filename(dir, file, NULL);
 	const char *const argv[] = {"gnuplot", "-e", variables, script, NULL};
 	g_autoptr(GError) why = NULL;
@@ -310,7 +333,7 @@ char *chart_draw(const struct chart *chart, const char *dir, enum chart_format f
 	g_autofree char *settings = g_strdup_printf("format='%s'", format_names[format]);
 	g_autofree char *name = g_strconcat(chart->name, ".", format_names[format], NULL);
 
-	if (!run_gnuplot(chart, dir, settings, error))
+	if (!chart_gnuplot(dir, chart->name, settings, error))
 		return NULL;
 	return g_build_filename(dir, name, NULL);
 }
@@ -323,7 +346,7 @@ char *chart_draw_bare(const struct chart *chart, const char *dir, GError **error
 	g_autofree char *settings = g_strdup_printf("bare=1; format='svg'; image=%s", image);
 	char *text = NULL;
 
-	if (!run_gnuplot(chart, dir, settings, error))
+	if (!chart_gnuplot(dir, chart->name, settings, error))
 		return NULL;
 	g_file_get_contents(path, &text, NULL, error);
 	g_unlink(path);

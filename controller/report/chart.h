@@ -27,6 +27,9 @@ struct chart {
 	guint height;  /* in pixels, without heading and notes */
 };
 
+/* The command for a key below the drawing. */
+#define CHART_KEY "set key outside bottom center horizontal Left reverse samplen 1.5"
+
 /* gnuplot's label for the notes. Scripts with several panels unset it after the first. */
 #define CHART_NOTES "999"
 typedef struct chart chart_t; /* for g_autoptr() */
@@ -35,8 +38,6 @@ enum chart_format { CHART_PNG = 0, CHART_SVG, CHART_PDF };
 
 /* The format named "png", "svg" or "pdf", or -1. */
 int chart_format_parse(const char *name);
-/* "png", "svg" or "pdf". */
-const char *chart_format_name(enum chart_format format);
 
 #define CHART_ERROR (chart_error_quark())
 GQuark chart_error_quark(void);
@@ -66,6 +67,12 @@ char *chart_draw(const struct chart *chart, const char *dir, enum chart_format f
  * page with its own heading. The caller frees it.
  */
 char *chart_draw_bare(const struct chart *chart, const char *dir, GError **error);
+
+/*
+ * Runs gnuplot on DIR/NAME.gp with the variable `folder` and those of `settings`, such as
+ * "format='png'". False with `error`.
+ */
+bool chart_gnuplot(const char *dir, const char *name, const char *settings, GError **error);
 
 /* Text in gnuplot's single quotes, on one line. The caller frees. */
 char *chart_quoted(const char *text);
@@ -99,11 +106,26 @@ const char *chart_power_unit(double max_w, double *ret_scale);
 /* "2.80 MJ": an energy with its unit. The caller frees. */
 char *chart_energy_text(double joules);
 
+/* Adds "NAME = VALUE" with all digits to a script. */
+void chart_put_number(GString *script, const char *name, double value);
+
+/* Adds the place of a panel of `height` pixels, `top` pixels below the heading. */
+void chart_put_panel(GString *script, guint top, guint height);
+
+/*
+ * Adds what charts of several panels begin with. `left`: the part of the width that is left of the
+ * panels; `x_range` and `grid` are gnuplot's.
+ */
+void chart_put_panels(GString *script, const char *left, const char *x_range, const char *grid);
+
 /*
  * Adds a script's variables for a time axis that ends at `end_s`: `time_scale`, a factor for
  * seconds, and `since`, the axis label.
  */
 void chart_put_time(GString *script, double end_s);
+
+/* The range of such an axis. The caller frees. */
+char *chart_time_range(double end_s);
 
 /* The lines of summary_heading() about what the numbers rest on, for `notes`. The caller frees. */
 char *chart_notes(const struct summary *summary);

@@ -4,7 +4,6 @@
 #include "common/config/config.h"
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
-#include "controller/report/speeds.h"
 #include "controller/report/stats.h"
 
 /* Pixels: a bar, a panel, and the space around both. */
@@ -20,23 +19,14 @@ struct matrix {
 	GPtrArray *estimates; /* struct config_estimate */
 	GPtrArray *types;     /* const char *, borrowed from the estimates */
 	GPtrArray *clusters;
-	json_t *speeds; /* speeds.h */
+	json_t *speeds; /* for summary_speed() */
 };
 
-static void note(GPtrArray *names, const char *name)
-{
-	for (guint i = 0; i < names->len; i++)
-		if (g_str_equal(names->pdata[i], name))
-			return;
-	g_ptr_array_add(names, (char *)name);
-}
-
-static guint index_of(const GPtrArray *names, const char *name)
+static guint index_of(GPtrArray *names, const char *name)
 {
 	guint i = 0;
 
-	while (i < names->len && !g_str_equal(names->pdata[i], name))
-		i++;
+	g_ptr_array_find_with_equal_func(names, name, g_str_equal, &i);
 	return i;
 }
 
@@ -93,14 +83,14 @@ static double bar_x(const struct matrix *matrix, const struct config_estimate *e
 static void put_estimate(GString *csv, const struct matrix *matrix, GPtrArray *traces,
 			 const struct config_estimate *estimate)
 {
-	const double speed = speeds_of(matrix->speeds, estimate->cluster);
+	const double speed = summary_speed(matrix->speeds, estimate->cluster);
 	g_autoptr(GArray) exec_s = observed(traces, estimate, false, speed);
 	g_autoptr(GArray) energy_j = observed(traces, estimate, true, speed);
 	struct stats_interval intervals[] = {
 		interval_of(estimate->etc_s, estimate->etc_sd_s, estimate->count),
 		interval_of(estimate->eec_j, estimate->eec_sd_j, estimate->count),
-		stats_t_interval((double *)(void *)exec_s->data, exec_s->len, LEVEL),
-		stats_t_interval((double *)(void *)energy_j->data, energy_j->len, LEVEL),
+		stats_t_interval(stats_values(exec_s), exec_s->len, LEVEL),
+		stats_t_interval(stats_values(energy_j), energy_j->len, LEVEL),
 	};
 
 	csv_text(csv, estimate->type);
@@ -167,18 +157,11 @@ static void put_axis(GString *text, const struct matrix *matrix, const struct pa
 	const char *unit = panel->is_energy ? chart_energy_unit(max, &scale)
 					    : chart_time_unit(max, &scale);
 
-	g_string_append_printf(text,
-			       "\nset tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
-			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n"
-			       "scale = %s\n"
-			       "set ylabel '%s, %s'\n%s\n",
-			       panel->top, panel->top + PANEL_HEIGHT,
-			       g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0},
-					       G_ASCII_DTOSTR_BUF_SIZE, "%.15g", scale),
-			       panel->label, unit,
-			       last ? "set key outside bottom center horizontal Left reverse "
-				      "samplen 1.5"
-				    : "unset key");
+	g_string_append_c(text, '\n');
+	chart_put_panel(text, panel->top, PANEL_HEIGHT);
+	chart_put_number(text, "scale", scale);
+	g_string_append_printf(text, "set ylabel '%s, %s'\n%s\n", panel->label, unit,
+			       last ? CHART_KEY : "unset key");
 }
 
 /* Arrows with square heads: gnuplot's own error bars leave a gap in their middle. */
@@ -241,23 +224,17 @@ static char *script(const struct matrix *matrix, bool seen)
 {
 	GString *text = g_string_new(NULL);
 	double width = GROUP_WIDTH / matrix->clusters->len;
+	g_autofree char *x_range = g_strdup_printf("[-0.5:%u.5]", matrix->types->len - 1);
 
 	g_string_append_printf(text,
 			       "of(cluster) = strcol('cluster') eq cluster ? column('x') : NaN\n"
 			       "scaled(name) = scale * column(name)\n"
 			       "bar_width = %.6f\n"
 			       "# Estimates and observations stand beside one another.\n"
-			       "shift = %.6f\n\n"
-			       "set multiplot title heading font ',9'\n"
-			       "set lmargin at screen 0.11\n"
-			       "set rmargin at screen 0.98\n"
-			       "set xrange [-0.5:%u.5]\n"
-			       "set yrange [0:*]\n"
-			       "set grid ytics lc rgb '#d0d0d0' lw 0.5\n"
-			       "set border 3 lc rgb '#606060'\n"
-			       "set tics nomirror\n"
-			       "set xtics (",
-			       0.9 * width, seen ? 0.2 * width : 0, matrix->types->len - 1);
+			       "shift = %.6f\n\n",
+			       0.9 * width, seen ? 0.2 * width : 0);
+	chart_put_panels(text, "0.11", x_range, " ytics");
+	g_string_append(text, "set xtics (");
 	for (guint i = 0; i < matrix->types->len; i++) {
 		g_autofree char *name = chart_quoted(matrix->types->pdata[i]);
 
@@ -275,7 +252,7 @@ static char *script(const struct matrix *matrix, bool seen)
 static bool any_fast(const struct matrix *matrix)
 {
 	for (guint i = 0; i < matrix->clusters->len; i++)
-		if (speeds_of(matrix->speeds, matrix->clusters->pdata[i]) != 1)
+		if (summary_speed(matrix->speeds, matrix->clusters->pdata[i]) != 1)
 			return true;
 	return false;
 }
@@ -310,14 +287,14 @@ struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces,
 
 	if (!matrix.estimates)
 		return NULL;
-	matrix.speeds = speeds_read(summary->store);
+	matrix.speeds = summary_document(summary->store, "capabilities");
 	matrix.types = g_ptr_array_new();
 	matrix.clusters = g_ptr_array_new();
 	for (guint i = 0; i < matrix.estimates->len; i++) {
 		const struct config_estimate *estimate = matrix.estimates->pdata[i];
 
-		note(matrix.types, estimate->type);
-		note(matrix.clusters, estimate->cluster);
+		summary_note_name(matrix.types, estimate->type);
+		summary_note_name(matrix.clusters, estimate->cluster);
 	}
 	if (matrix.estimates->len)
 		chart = make_chart(summary, &matrix, traces, prefix);

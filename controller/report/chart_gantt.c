@@ -5,7 +5,6 @@
 #include "common/config/config.h"
 #include "common/json.h"
 #include "common/read_number.h"
-#include "controller/config/config_controller.h"
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
 
@@ -77,11 +76,8 @@ static void need_node(struct chart_rows *rows, const char *cluster, guint nodes)
 /* Nodes that never executed a task have rows too, if the configuration is there to name them. */
 static void take_configured(struct chart_rows *rows, const struct summary *summary)
 {
-	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
-	g_autoptr(config_t) config = NULL;
+	g_autoptr(config_t) config = summary_config(summary, NULL);
 
-	if (g_file_test(path, G_FILE_TEST_EXISTS))
-		config = config_controller_load(path, NULL);
 	for (uint32_t i = 0; config && i < config->clusters_count; i++)
 		need_node(rows, config->clusters[i].name, config->clusters[i].nodes);
 }
@@ -105,14 +101,6 @@ static GArray *nodes_of(const struct store_task *task)
 		g_array_append_val(nodes, node);
 	}
 	return nodes;
-}
-
-static void note_type(struct chart_rows *rows, const char *type)
-{
-	for (guint i = 0; i < rows->types->len; i++)
-		if (g_str_equal(rows->types->pdata[i], type))
-			return;
-	g_ptr_array_add(rows->types, (char *)type);
 }
 
 static bool has_event(const struct run_trace *trace, const char *kind)
@@ -142,7 +130,7 @@ static void find_rows(struct chart_rows *rows, const struct summary *summary,
 		const struct store_task *task = trace->tasks->pdata[i];
 		g_autoptr(GArray) nodes = nodes_of(task);
 
-		note_type(rows, task->type ? task->type : "?");
+		summary_note_name(rows->types, task->type ?: "?");
 		dropped = dropped || g_strcmp0(task->state, "dropped") == 0;
 		for (guint j = 0; task->cluster && j < nodes->len; j++)
 			need_node(rows, task->cluster, g_array_index(nodes, guint, j) + 1);
@@ -373,8 +361,7 @@ static char *script(const struct chart_rows *rows, const struct run_trace *trace
 			       "set grid xtics lc rgb '#d0d0d0' lw 0.5\n"
 			       "set border 3 lc rgb '#606060'\n"
 			       "set xtics nomirror\n"
-			       "set key outside bottom center horizontal Left reverse "
-			       "samplen 1.5\n\n",
+			       CHART_KEY "\n\n",
 			       end_s, end_s);
 	put_plot(text, rows, trace);
 	return g_string_free(text, FALSE);

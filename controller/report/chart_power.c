@@ -69,17 +69,9 @@ static char *data(const struct run_trace *trace)
 	return g_string_free(csv, FALSE);
 }
 
-static void put_margins(GString *text, guint top, guint height)
-{
-	g_string_append_printf(text,
-			       "set tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
-			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n",
-			       top, top + height);
-}
-
 static void put_sum(GString *text)
 {
-	put_margins(text, 20, SUM_HEIGHT);
+	chart_put_panel(text, 20, SUM_HEIGHT);
 	g_string_append(text,
 			"set format x ''\n"
 			"set ylabel unit.', all hosts'\n"
@@ -94,12 +86,12 @@ static void put_sum(GString *text)
 
 static void put_hosts(GString *text, const struct run_trace *trace)
 {
-	put_margins(text, 20 + SUM_HEIGHT + 30, HOSTS_HEIGHT);
+	chart_put_panel(text, 20 + SUM_HEIGHT + 30, HOSTS_HEIGHT);
 	/* The empty line separates the key from the label. */
 	g_string_append(text, "set format x '%.10g'\n"
 			      "set xlabel since.\"\\n \"\n"
 			      "set ylabel unit.', each host'\n"
-			      "set key outside bottom center horizontal Left reverse samplen 1.5\n"
+			      CHART_KEY "\n"
 			      "plot \\\n");
 	for (guint i = 0; i < trace->hosts->len; i++) {
 		const struct run_host *host = &g_array_index(trace->hosts, struct run_host, i);
@@ -127,7 +119,6 @@ static void put_hosts(GString *text, const struct run_trace *trace)
 static void put_power_unit(GString *text, const struct run_trace *trace)
 {
 	g_autoptr(GArray) sum = run_trace_watts(trace);
-	char number[G_ASCII_DTOSTR_BUF_SIZE];
 	const char *unit;
 	double max_w = 0;
 	double scale;
@@ -135,13 +126,14 @@ static void put_power_unit(GString *text, const struct run_trace *trace)
 	for (guint i = 0; i < sum->len; i++)
 		max_w = fmax(max_w, g_array_index(sum, struct run_point, i).value);
 	unit = chart_power_unit(max_w, &scale);
-	g_string_append_printf(text, "scale = %s\nunit = '%s'\n",
-			       g_ascii_formatd(number, sizeof(number), "%.15g", scale), unit);
+	chart_put_number(text, "scale", scale);
+	g_string_append_printf(text, "unit = '%s'\n", unit);
 }
 
 static char *script(const struct run_trace *trace)
 {
 	GString *text = g_string_new(NULL);
+	g_autofree char *x_range = chart_time_range(trace->run->ended_s);
 
 	chart_put_time(text, trace->run->ended_s);
 	put_power_unit(text, trace);
@@ -152,18 +144,10 @@ static char *script(const struct run_trace *trace)
 		"of(host) = strcol('host') eq host ? time_scale * column('time_s') : NaN\n"
 		"w(name) = scale * column(name)\n"
 		"# Samples after a gap: what was before them is estimated.\n"
-		"gap(x) = column('gap') > 0 ? time_scale * column('time_s') : NaN\n\n"
-		"set multiplot title heading font ',9'\n"
-		"set lmargin at screen 0.11\n"
-		"set rmargin at screen 0.98\n"
-		"set xrange [0:time_scale * %.10g]\n"
-		"set yrange [0:*]\n"
-		"set grid lc rgb '#d0d0d0' lw 0.5\n"
-		"set border 3 lc rgb '#606060'\n"
-		"set tics nomirror\n"
-		"unset key\n",
-		step_of(trace),
-		fmax(trace->run->ended_s, 1e-3));
+		"gap(x) = column('gap') > 0 ? time_scale * column('time_s') : NaN\n\n",
+		step_of(trace));
+	chart_put_panels(text, "0.11", x_range, "");
+	g_string_append(text, "unset key\n");
 	put_sum(text);
 	g_string_append(text, "unset label " CHART_NOTES "\n");
 	put_hosts(text, trace);

@@ -119,10 +119,10 @@ static guint mark_step(const struct drawn *drawn, guint curve)
 
 static guint policy_index(const struct summary *summary, const char *policy)
 {
-	for (guint i = 0; i < summary->policies->len; i++)
-		if (g_str_equal(summary->policies->pdata[i], policy))
-			return i;
-	return 0;
+	guint index = 0;
+
+	g_ptr_array_find_with_equal_func(summary->policies, policy, g_str_equal, &index);
+	return index;
 }
 
 /*
@@ -181,20 +181,15 @@ static void put_panel(GString *text, const struct quantity *quantity,
 		      const struct summary *summary, const struct drawn *drawn, guint panel)
 {
 	double limit = g_array_index(summary->limits, double, panel);
-	guint top = 36 + panel * (PANEL_HEIGHT + PANEL_AIR);
 	bool last = panel + 1 == summary->limits->len;
 
+	g_string_append_c(text, '\n');
+	chart_put_panel(text, 36 + panel * (PANEL_HEIGHT + PANEL_AIR), PANEL_HEIGHT);
 	g_string_append_printf(text,
-			       "\nset tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
-			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n"
 			       "set title 'limit %g %%' offset 0,-0.6\n"
-			       "set ylabel label\n%s%s",
-			       top, top + PANEL_HEIGHT, 100 * limit,
-			       last ? "set xlabel since\n" : "",
-			       last ? "set key outside bottom center horizontal Left reverse "
-				      "samplen 1.5\n"
-				    : "unset key\n");
-	g_string_append(text, "plot \\\n");
+			       "set ylabel label\n%splot \\\n",
+			       100 * limit,
+			       last ? "set xlabel since\n" CHART_KEY "\n" : "unset key\n");
 	/* A limit without curves would be an error in gnuplot, so each panel draws something. */
 	if (put_lines(text, quantity, summary, drawn, limit))
 		g_string_append(text, ", \\\n");
@@ -212,10 +207,9 @@ static void put_unit(GString *text, const struct quantity *quantity, const struc
 	double scale = 1;
 	const char *unit = quantity->is_energy ? chart_energy_unit(drawn->value_max, &scale) : NULL;
 
-	g_string_append_printf(text, "scale = %s\nlabel = '%s%s%s'\n",
-			       g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0},
-					       G_ASCII_DTOSTR_BUF_SIZE, "%.15g", scale),
-			       quantity->label, unit ? ", " : "", unit ? unit : "");
+	chart_put_number(text, "scale", scale);
+	g_string_append_printf(text, "label = '%s%s%s'\n", quantity->label, unit ? ", " : "",
+			       unit ?: "");
 	chart_put_time(text, drawn->end_s);
 }
 
@@ -223,20 +217,12 @@ static char *script(const struct quantity *quantity, const struct summary *summa
 		    const struct drawn *drawn)
 {
 	GString *text = g_string_new(NULL);
+	g_autofree char *x_range = chart_time_range(drawn->end_s);
 
 	put_unit(text, quantity, drawn);
-	g_string_append_printf(text,
-			       "of(run) = column('run') == run ? time_scale * column('time_s') : "
-			       "NaN\n\n"
-			       "set multiplot title heading font ',9'\n"
-			       "set lmargin at screen 0.12\n"
-			       "set rmargin at screen 0.98\n"
-			       "set xrange [0:time_scale * %.10g]\n"
-			       "set yrange [0:*]\n"
-			       "set grid lc rgb '#d0d0d0' lw 0.5\n"
-			       "set border 3 lc rgb '#606060'\n"
-			       "set tics nomirror\n",
-			       fmax(drawn->end_s, 1e-3));
+	g_string_append(
+		text, "of(run) = column('run') == run ? time_scale * column('time_s') : NaN\n\n");
+	chart_put_panels(text, "0.12", x_range, "");
 	for (guint i = 0; i < summary->limits->len; i++) {
 		put_panel(text, quantity, summary, drawn, i);
 		g_string_append(text, i == 0 ? "unset label " CHART_NOTES "\n" : "");

@@ -24,22 +24,6 @@ struct figure {
 	int same;
 };
 
-static void add_policy(struct figure *figure, const char *policy)
-{
-	for (guint i = 0; i < figure->policies->len; i++)
-		if (g_str_equal(figure->policies->pdata[i], policy))
-			return;
-	g_ptr_array_add(figure->policies, (char *)policy);
-}
-
-static void add_limit(struct figure *figure, double limit)
-{
-	for (guint i = 0; i < figure->limits->len; i++)
-		if (summary_same_limit(g_array_index(figure->limits, double, i), limit))
-			return;
-	g_array_append_val(figure->limits, limit);
-}
-
 /* Finds the first simulation of the arrivals of the first measurement. */
 static void find_same(struct figure *figure)
 {
@@ -62,9 +46,10 @@ static void figure_init(struct figure *figure, struct summary *const *summaries,
 	figure->limits = g_array_new(FALSE, FALSE, sizeof(double));
 	for (guint i = 0; i < count; i++) {
 		for (guint j = 0; j < summaries[i]->policies->len; j++)
-			add_policy(figure, summaries[i]->policies->pdata[j]);
+			summary_note_name(figure->policies, summaries[i]->policies->pdata[j]);
 		for (guint j = 0; j < summaries[i]->limits->len; j++)
-			add_limit(figure, g_array_index(summaries[i]->limits, double, j));
+			summary_note_limit(figure->limits,
+					   g_array_index(summaries[i]->limits, double, j));
 	}
 	find_same(figure);
 }
@@ -336,8 +321,7 @@ static char *script(const struct figure *figure)
 			       "set grid ytics lc rgb '#d0d0d0' lw 0.5\n"
 			       "set border 3 lc rgb '#606060'\n"
 			       "set tics nomirror\n"
-			       "set key outside bottom center horizontal Left reverse samplen 1.5 "
-			       "maxcols %u\n\n",
+			       CHART_KEY " maxcols %u\n\n",
 			       figure->limits->len - 1,
 			       figure->count * key_policies(figure, chart_width(figure)));
 	put_plot(text, figure);

@@ -42,22 +42,17 @@ static bool wants_kind(const struct charts_choice *choice, const char *kind)
 /* The most run numbers in an error. */
 #define RUNS_NAMED 20
 
-static bool names_run(const struct charts_choice *choice, gint64 run)
-{
-	for (guint i = 0; i < choice->runs_count; i++)
-		if (choice->runs[i] == run)
-			return true;
-	return false;
-}
-
 /* Whether a run is chosen; by default the first recorded run of every policy and limit. */
 static bool wants_run(const struct charts_choice *choice, const struct summary *summary,
 		      const struct store_run *run)
 {
 	g_autoptr(GPtrArray) cell = NULL;
 
+	for (guint i = 0; choice && i < choice->runs_count; i++)
+		if (choice->runs[i] == run->run)
+			return true;
 	if (choice && choice->runs_count)
-		return names_run(choice, run->run);
+		return false;
 	cell = summary_cell_runs(summary, run->policy, run->limit);
 	return cell->len && cell->pdata[0] == run;
 }
@@ -119,16 +114,6 @@ bool charts_choice_check(const struct charts_choice *choice, struct summary *con
 
 /* Making the charts. */
 
-static void free_chart(gpointer data)
-{
-	chart_free(data);
-}
-
-static void free_trace(gpointer data)
-{
-	run_trace_free(data);
-}
-
 static void free_run(gpointer data)
 {
 	struct charts_run *run = data;
@@ -155,7 +140,8 @@ static void add_chart(GPtrArray *charts, struct chart *chart)
 /* Loads the traces; only the first trial of a simulation has recorded tasks. */
 static GPtrArray *load_traces(const struct summary *summary, GError **error)
 {
-	g_autoptr(GPtrArray) traces = g_ptr_array_new_with_free_func(free_trace);
+	g_autoptr(GPtrArray) traces =
+		g_ptr_array_new_with_free_func((GDestroyNotify)run_trace_free);
 
 	for (guint i = 0; i < summary->runs->len; i++) {
 		const struct store_run *run = summary->runs->pdata[i];
@@ -177,7 +163,7 @@ static void add_run(struct charts_section *section, const struct run_trace *trac
 	struct charts_run *run = g_new0(struct charts_run, 1);
 
 	run->run = trace->run;
-	run->charts = g_ptr_array_new_with_free_func(free_chart);
+	run->charts = g_ptr_array_new_with_free_func((GDestroyNotify)chart_free);
 	for (gsize i = 0; i < G_N_ELEMENTS(run_charts); i++)
 		if (wants_kind(choice, run_charts[i].kind))
 			add_chart(run->charts,
@@ -249,7 +235,7 @@ struct charts *charts_new(struct summary *const *summaries, guint count,
 		g_autofree char *prefix = prefix_of(summaries, count, i);
 
 		section->summary = summaries[i];
-		section->whole = g_ptr_array_new_with_free_func(free_chart);
+		section->whole = g_ptr_array_new_with_free_func((GDestroyNotify)chart_free);
 		section->runs = g_ptr_array_new_with_free_func(free_run);
 		g_ptr_array_add(charts->sections, section);
 		if (!fill_section(section, choice, prefix, error))
@@ -267,12 +253,6 @@ void charts_free(struct charts *charts)
 	g_free(charts);
 }
 
-static void append_all(GPtrArray *list, const GPtrArray *charts)
-{
-	for (guint i = 0; i < charts->len; i++)
-		g_ptr_array_add(list, charts->pdata[i]);
-}
-
 GPtrArray *charts_list(const struct charts *charts)
 {
 	GPtrArray *list = g_ptr_array_new();
@@ -282,9 +262,11 @@ GPtrArray *charts_list(const struct charts *charts)
 	for (guint i = 0; i < charts->sections->len; i++) {
 		const struct charts_section *section = charts->sections->pdata[i];
 
-		append_all(list, section->whole);
+		g_ptr_array_extend(list, section->whole, NULL, NULL);
 		for (guint j = 0; j < section->runs->len; j++)
-			append_all(list, ((struct charts_run *)section->runs->pdata[j])->charts);
+			g_ptr_array_extend(
+				list, ((struct charts_run *)section->runs->pdata[j])->charts, NULL,
+				NULL);
 	}
 	return list;
 }

@@ -26,15 +26,12 @@ const char *compare_basis_name(enum compare_basis basis)
 
 const char *compare_measure_name(enum compare_measure measure)
 {
-	return measure == COMPARE_BY_STRETCH ? "stretch" : "utility";
+	static const char *const names[] = {"utility", "stretch", "energy_j"};
+
+	return names[measure];
 }
 
-const char *compare_order_name(enum compare_order order)
-{
-	static const char *const names[] = {"too noisy", "same", "opposite"};
-
-	return names[order];
-}
+const char *const compare_order_names[] = {"too noisy", "same", "opposite", NULL};
 
 const char *compare_verdict_name(enum compare_verdict verdict)
 {
@@ -43,64 +40,33 @@ const char *compare_verdict_name(enum compare_verdict verdict)
 	return names[verdict];
 }
 
-/* The simulated run of a policy with the measured arrivals, or NULL. */
-static const struct store_run *same_run(const struct compare *compare, const char *policy,
-					double limit)
-{
-	if (!compare->same_arrivals)
-		return NULL;
-	return arrivals_run(compare->measured, compare->simulated, policy, limit);
-}
-
-double compare_simulated_utility(const struct compare *compare, const char *policy, double limit)
-{
-	const struct summary_cell *cell = summary_cell(compare->simulated, policy, limit);
-	const struct store_run *run = same_run(compare, policy, limit);
-
-	if (run)
-		return run->utility;
-	return cell ? cell->utility_mean : NAN;
-}
-
-double compare_simulated_stretch(const struct compare *compare, const char *policy, double limit)
-{
-	const struct summary_cell *cell = summary_cell(compare->simulated, policy, limit);
-	const struct store_run *run = same_run(compare, policy, limit);
-
-	if (run)
-		return summary_stretch(compare->simulated, run);
-	return cell ? cell->stretch_mean : NAN;
-}
-
-double compare_simulated_energy_j(const struct compare *compare, const char *policy, double limit)
-{
-	const struct summary_cell *cell = summary_cell(compare->simulated, policy, limit);
-	const struct store_run *run = same_run(compare, policy, limit);
-
-	if (run)
-		return run->energy_j;
-	return cell ? cell->energy_j_mean : NAN;
-}
-
-/* The measure by which policies are ranked, of a run. */
-
-static double run_value(const struct compare *compare, const struct summary *summary,
+static double run_value(enum compare_measure measure, const struct summary *summary,
 			const struct store_run *run)
 {
-	return compare->measure == COMPARE_BY_STRETCH ? summary_stretch(summary, run)
-						      : run->utility;
+	return measure == COMPARE_BY_STRETCH   ? summary_stretch(summary, run)
+	       : measure == COMPARE_BY_UTILITY ? run->utility
+					       : run->energy_j;
 }
 
-static double cell_value(const struct compare *compare, const struct summary_cell *cell)
+double compare_cell_value(enum compare_measure measure, const struct summary_cell *cell)
 {
-	return compare->measure == COMPARE_BY_STRETCH ? cell->stretch_mean : cell->utility_mean;
+	return measure == COMPARE_BY_STRETCH   ? cell->stretch_mean
+	       : measure == COMPARE_BY_UTILITY ? cell->utility_mean
+					       : cell->energy_j_mean;
 }
 
-static double simulated_value(const struct compare *compare, const char *policy, double limit)
+double compare_simulated(const struct compare *compare, enum compare_measure measure,
+			 const char *policy, double limit)
 {
-	return compare->measure == COMPARE_BY_STRETCH
-		       ? compare_simulated_stretch(compare, policy, limit)
-		       : compare_simulated_utility(compare, policy, limit);
+	const struct summary_cell *cell = summary_cell(compare->simulated, policy, limit);
+	const struct store_run *run =
+		compare->same_arrivals
+			? arrivals_run(compare->measured, compare->simulated, policy, limit)
+			: NULL;
+
+	if (run)
+		return run_value(measure, compare->simulated, run);
+	return cell ? compare_cell_value(measure, cell) : NAN;
 }
 
 /* Differences. */
@@ -182,7 +148,7 @@ static bool difference_of_tasks(const struct compare *compare, const struct summ
 
 	if (!differences)
 		return false;
-	interval = stats_block_interval((const double *)(void *)differences->data,
+	interval = stats_block_interval(stats_values(differences),
 					differences->len, LEVEL);
 	difference->interval.n = interval.n;
 	if (!isfinite(interval.low))
@@ -225,8 +191,8 @@ static GArray *paired_differences(const struct compare *compare, const struct su
 	while (i < a->len && j < b->len) {
 		const struct store_run *first = a->pdata[i];
 		const struct store_run *second = b->pdata[j];
-		double difference = run_value(compare, summary, first) -
-				    run_value(compare, summary, second);
+		double difference = run_value(compare->measure, summary, first) -
+				    run_value(compare->measure, summary, second);
 
 		if (first->repeat == second->repeat && isfinite(difference))
 			g_array_append_val(differences, difference);
@@ -250,14 +216,14 @@ static bool difference_of_runs(const struct compare *compare, const struct summa
 	g_autoptr(GArray) paired = paired_differences(compare, summary, a, b);
 	struct compare_difference difference = {
 		.interval =
-			stats_t_interval((const double *)(void *)paired->data, paired->len, LEVEL),
+			stats_t_interval(stats_values(paired), paired->len, LEVEL),
 		.basis = summary->measured ? COMPARE_BASIS_REPEATS : COMPARE_BASIS_TRIALS,
 	};
 
 	if (paired->len == 0)
 		difference.interval.value =
-			cell_value(compare, summary_cell(summary, first, limit)) -
-			cell_value(compare, summary_cell(summary, second, limit));
+			compare_cell_value(compare->measure, summary_cell(summary, first, limit)) -
+			compare_cell_value(compare->measure, summary_cell(summary, second, limit));
 	if (paired->len < 2) {
 		difference.basis = COMPARE_BASIS_NONE;
 		if (!difference_by_noise(compare, noise, first, second, limit, &difference) &&
@@ -281,8 +247,8 @@ static struct compare_difference difference_of_same(const struct compare *compar
 {
 	struct compare_difference difference = {
 		.interval = {
-			.value = simulated_value(compare, first, limit) -
-				 simulated_value(compare, second, limit),
+			.value = compare_simulated(compare, compare->measure, first, limit) -
+				 compare_simulated(compare, compare->measure, second, limit),
 			.low = NAN,
 			.high = NAN,
 			.n = 1,
@@ -337,13 +303,6 @@ static enum compare_order order_of(const struct compare_pair *pair)
 	return COMPARE_NOISY;
 }
 
-static void count_order(struct compare *compare, enum compare_order order)
-{
-	compare->same += order == COMPARE_SAME;
-	compare->opposite += order == COMPARE_OPPOSITE;
-	compare->noisy += order == COMPARE_NOISY;
-}
-
 /* The policies that both sides ran under a limit of the measured side. */
 static GPtrArray *common_policies(const struct compare *compare, double limit)
 {
@@ -373,7 +332,9 @@ static bool add_pairs(struct compare *compare, struct compare_resampling *noise,
 			if (!fill_pair(compare, noise, &pair, error))
 				return false;
 			pair.order = order_of(&pair);
-			count_order(compare, pair.order);
+			compare->same += pair.order == COMPARE_SAME;
+			compare->opposite += pair.order == COMPARE_OPPOSITE;
+			compare->noisy += pair.order == COMPARE_NOISY;
 			g_array_append_val(compare->pairs, pair);
 		}
 	}
@@ -393,8 +354,9 @@ static void add_rank(struct compare *compare, double limit, GPtrArray *policies,
 	for (guint i = 0; i < policies->len; i++) {
 		const char *policy = policies->pdata[i];
 
-		measured[i] = cell_value(compare, summary_cell(compare->measured, policy, limit));
-		simulated[i] = simulated_value(compare, policy, limit);
+		measured[i] = compare_cell_value(
+			compare->measure, summary_cell(compare->measured, policy, limit));
+		simulated[i] = compare_simulated(compare, compare->measure, policy, limit);
 	}
 	stats_kendall_add(&kendall, measured, simulated, policies->len);
 	stats_kendall_add(all, measured, simulated, policies->len);
@@ -429,15 +391,13 @@ static bool compare_limits(struct compare *compare, struct compare_resampling *n
 static void note_missing(struct compare *compare, const struct summary *there,
 			 const struct summary *elsewhere)
 {
-	for (guint i = 0; i < there->policies->len * there->limits->len; i++) {
+	for (guint i = 0; i < there->cells_count; i++) {
 		const struct summary_cell *cell = &there->cells[i];
 
 		if (cell->runs && !summary_cell(elsewhere, cell->policy, cell->limit))
-			g_ptr_array_add(
-				compare->missing,
-				g_strdup_printf("%s at %g %%: %s only", cell->policy,
-						100 * cell->limit,
-						there->measured ? "measured" : "simulated"));
+			summary_add_line(compare->missing, "%s at %g %%: %s only", cell->policy,
+					 100 * cell->limit,
+					 there->measured ? "measured" : "simulated");
 	}
 }
 
@@ -457,13 +417,6 @@ static bool check_kinds(const struct summary *measured, const struct summary *si
 	return true;
 }
 
-static enum compare_verdict verdict_of(const struct compare *compare)
-{
-	if (compare->opposite)
-		return COMPARE_DIFFER;
-	return compare->same ? COMPARE_AGREE : COMPARE_TOO_NOISY;
-}
-
 /*
  * By stretch where all runs of both sides are on shared hosts and have stretches, else by utility.
  */
@@ -473,12 +426,13 @@ static enum compare_measure measure_of(const struct compare *compare)
 
 	if (!measured->shared || !compare->simulated->shared)
 		return COMPARE_BY_UTILITY;
-	for (guint i = 0; i < measured->policies->len * measured->limits->len; i++) {
+	for (guint i = 0; i < measured->cells_count; i++) {
 		const struct summary_cell *cell = &measured->cells[i];
 
 		if (cell->runs && summary_cell(compare->simulated, cell->policy, cell->limit) &&
 		    (!isfinite(cell->stretch_mean) ||
-		     !isfinite(compare_simulated_stretch(compare, cell->policy, cell->limit))))
+		     !isfinite(compare_simulated(compare, COMPARE_BY_STRETCH, cell->policy,
+						 cell->limit))))
 			return COMPARE_BY_UTILITY;
 	}
 	return COMPARE_BY_STRETCH;
@@ -511,7 +465,9 @@ struct compare *compare_new(const struct summary *measured, const struct summary
 	}
 	note_missing(compare, measured, simulated);
 	note_missing(compare, simulated, measured);
-	compare->verdict = verdict_of(compare);
+	compare->verdict = compare->opposite ? COMPARE_DIFFER
+			   : compare->same   ? COMPARE_AGREE
+					     : COMPARE_TOO_NOISY;
 	return g_steal_pointer(&compare);
 }
 
@@ -519,13 +475,9 @@ void compare_free(struct compare *compare)
 {
 	if (!compare)
 		return;
-	if (compare->pairs)
-		g_array_unref(compare->pairs);
-	if (compare->ranks)
-		g_array_unref(compare->ranks);
-	if (compare->accuracies)
-		g_array_unref(compare->accuracies);
-	if (compare->missing)
-		g_ptr_array_unref(compare->missing);
+	g_clear_pointer(&compare->pairs, g_array_unref);
+	g_clear_pointer(&compare->ranks, g_array_unref);
+	g_clear_pointer(&compare->accuracies, g_array_unref);
+	g_clear_pointer(&compare->missing, g_ptr_array_unref);
 	g_free(compare);
 }

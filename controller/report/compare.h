@@ -67,18 +67,18 @@ const char *compare_basis_name(enum compare_basis basis);
 /* The outcome of a pair; zero: too noisy. */
 enum compare_order { COMPARE_NOISY = 0, COMPARE_SAME, COMPARE_OPPOSITE };
 
-/* "too noisy", "same", "opposite". */
-const char *compare_order_name(enum compare_order order);
+/* "too noisy", "same", "opposite"; NULL-terminated. */
+extern const char *const compare_order_names[];
 
 enum compare_verdict { COMPARE_TOO_NOISY = 0, COMPARE_AGREE, COMPARE_DIFFER };
 
 /* "too noisy", "agree", "differ". */
 const char *compare_verdict_name(enum compare_verdict verdict);
 
-/* The measure by which policies are ranked; zero: utility. */
-enum compare_measure { COMPARE_BY_UTILITY = 0, COMPARE_BY_STRETCH };
+/* A measure; policies are ranked by one of the first two; zero: utility. */
+enum compare_measure { COMPARE_BY_UTILITY = 0, COMPARE_BY_STRETCH, COMPARE_ENERGY_J };
 
-/* "utility", "stretch". */
+/* "utility", "stretch", "energy_j". */
 const char *compare_measure_name(enum compare_measure measure);
 
 /* The difference of the measure of a pair on one side: first policy less second. */
@@ -151,10 +151,12 @@ struct compare *compare_new(const struct summary *measured, const struct summary
 void compare_free(struct compare *compare);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(compare_t, compare_free)
 
+/* A measure of a cell, the mean over its runs. */
+double compare_cell_value(enum compare_measure measure, const struct summary_cell *cell);
+
 /* The simulated value of a policy under a limit that is compared; NAN where it did not run. */
-double compare_simulated_utility(const struct compare *compare, const char *policy, double limit);
-double compare_simulated_stretch(const struct compare *compare, const char *policy, double limit);
-double compare_simulated_energy_j(const struct compare *compare, const char *policy, double limit);
+double compare_simulated(const struct compare *compare, enum compare_measure measure,
+			 const char *policy, double limit);
 
 /* The verdict in a sentence, with its basis. The caller frees. */
 char *compare_sentence(const struct compare *compare);

@@ -2,7 +2,6 @@
 #include "controller/report/compare_brief.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "common/json.h"
 #include "controller/report/accuracy.h"
@@ -27,13 +26,27 @@ static char *count_of(guint count, const char *word)
 /* Counts over all runs of a side. */
 struct tally {
 	guint runs, policies, limits;
-	guint arrived, completed;
+	guint tasks_arrived, tasks_completed;
 	guint types, clusters, hosts; /* hosts 0: not recorded */
+	guint repeats;
 };
 
-/* The number of different values of tasks; `at` returns a task's value, NULL: none. */
-static guint count_different(const struct summary *summary,
-			     const char *(*at)(const struct store_task *))
+static const struct record_field tally_fields[] = {
+	{RECORD_FIELD_U32(tally, runs)},
+	{RECORD_FIELD_U32(tally, policies)},
+	{RECORD_FIELD_U32(tally, limits)},
+	{RECORD_FIELD_U32(tally, repeats)},
+	{RECORD_FIELD_U32(tally, tasks_arrived)},
+	{RECORD_FIELD_U32(tally, tasks_completed)},
+	{RECORD_FIELD_U32(tally, types)},
+	{RECORD_FIELD_U32(tally, clusters)},
+	{RECORD_FIELD_U32(tally, hosts)},
+	{NULL},
+};
+static const struct record tally_record = {.size = sizeof(struct tally), .fields = tally_fields};
+
+/* The number of types of the tasks. */
+static guint count_types(const struct summary *summary)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
@@ -42,25 +55,19 @@ static guint count_different(const struct summary *summary,
 		g_autoptr(GPtrArray) tasks = store_tasks(summary->store, run->run, NULL);
 
 		for (guint k = 0; tasks && k < tasks->len; k++) {
-			const char *value = at(g_ptr_array_index(tasks, k));
+			const struct store_task *task = g_ptr_array_index(tasks, k);
 
-			if (value)
-				g_hash_table_add(seen, g_strdup(value));
+			if (task->type)
+				g_hash_table_add(seen, g_strdup(task->type));
 		}
 	}
 	return g_hash_table_size(seen);
 }
 
-static const char *type_of(const struct store_task *task)
-{
-	return task->type;
-}
-
 /* The number of blades or other hosts, as the local schedulers reported. */
 static guint count_hosts(struct store *store)
 {
-	g_autofree char *text = store_get_meta(store, "capabilities");
-	g_autoptr(json_t) all = text ? json_parse(text, strlen(text), "capabilities", NULL) : NULL;
+	g_autoptr(json_t) all = summary_document(store, "capabilities");
 	const char *cluster;
 	json_t *one;
 	guint count = 0;
@@ -85,16 +92,17 @@ static struct tally tally_of(const struct summary *summary)
 		.runs = summary->runs->len,
 		.policies = summary->policies->len,
 		.limits = summary->limits->len,
+		.repeats = summary->repeats,
 	};
 
 	for (guint i = 0; i < summary->runs->len; i++) {
 		const struct store_run *run = g_ptr_array_index(summary->runs, i);
 
-		tally.arrived += run->tasks_arrived;
-		tally.completed += run->tasks_completed;
+		tally.tasks_arrived += run->tasks_arrived;
+		tally.tasks_completed += run->tasks_completed;
 	}
 	if (summary->measured) {
-		tally.types = count_different(summary, type_of);
+		tally.types = count_types(summary);
 		tally.clusters = count_clusters(summary->store);
 		tally.hosts = count_hosts(summary->store);
 	}
@@ -121,7 +129,7 @@ static char *measured_line(const struct summary *measured, const struct tally *t
 					 : g_strdup("");
 
 	return g_strdup_printf("Measured: %s of %s; %u of %u tasks completed%s.", runs, design,
-			       tally->completed, tally->arrived, cells);
+			       tally->tasks_completed, tally->tasks_arrived, cells);
 }
 
 /* The line about the hosts of the measurement. */
@@ -172,11 +180,6 @@ struct rank {
 	double value; /* the measured value of the measure */
 };
 
-static double value_of(const struct compare *compare, const struct summary_cell *cell)
-{
-	return compare->measure == COMPARE_BY_STRETCH ? cell->stretch_mean : cell->utility_mean;
-}
-
 static int by_value(const void *left, const void *right, void *data)
 {
 	const struct rank *a = left, *b = right;
@@ -196,7 +199,8 @@ static GArray *ranking_of(const struct compare *compare, double limit)
 		const struct summary_cell *cell = summary_cell(compare->measured, policy, limit);
 
 		if (cell && summary_cell(compare->simulated, policy, limit)) {
-			const struct rank rank = {policy, value_of(compare, cell)};
+			const struct rank rank = {
+				policy, compare_cell_value(compare->measure, cell)};
 
 			g_array_append_val(ranking, rank);
 		}
@@ -319,31 +323,18 @@ static void add_limits(GPtrArray *lines, const struct compare *compare)
 	for (guint i = 0; i < shown; i++)
 		g_ptr_array_add(lines, limit_line(compare, g_array_index(limits, double, i)));
 	if (shown < limits->len)
-		g_ptr_array_add(
-			lines,
-			g_strdup_printf("And %u lower limits, which the whole comparison has.",
-					limits->len - shown));
+		summary_add_line(lines, "And %u lower limits, which the whole comparison has.",
+				limits->len - shown);
 }
 
 /* The verdict. */
 
-/* The first pair with the opposite order. */
-static const struct compare_pair *first_opposite(const struct compare *compare)
-{
-	for (guint i = 0; i < compare->pairs->len; i++) {
-		const struct compare_pair *pair =
-			&g_array_index(compare->pairs, struct compare_pair, i);
-
-		if (pair->order == COMPARE_OPPOSITE)
-			return pair;
-	}
-	return NULL;
-}
-
 static char *verdict_line(const struct compare *compare)
 {
-	const struct compare_pair *pair = first_opposite(compare);
+	const struct compare_pair *pair = (const void *)compare->pairs->data;
 
+	while (compare->opposite && pair->order != COMPARE_OPPOSITE)
+		pair++;
 	switch (compare->verdict) {
 	case COMPARE_AGREE:
 		return g_strdup_printf(
@@ -394,6 +385,7 @@ static bool has_meta(const struct summary *summary, const char *key, const char 
 	return g_strcmp0(text, value) == 0;
 }
 
+/* Adds what is not real hardware. */
 static void add_unreal(GPtrArray *list, const struct summary *measured)
 {
 	static const struct {
@@ -435,12 +427,10 @@ static void add_troubles(GPtrArray *list, const struct summary *measured)
 	g_autofree char *runs = count_of(measured->runs->len, "run");
 
 	if (holes)
-		g_ptr_array_add(
-			list,
-			g_strdup_printf("%s of type and cluster could not be measured", pairs));
+		summary_add_line(list, "%s of type and cluster could not be measured", pairs);
 	if (changes)
-		g_ptr_array_add(list, g_strdup_printf("the machine changed its speed in %u of %s",
-						      changes, runs));
+		summary_add_line(list, "the machine changed its speed in %u of %s",
+				      changes, runs);
 }
 
 /* Adds doubts about noise and too few repeats or pairs. */
@@ -456,21 +446,17 @@ static void add_doubts(GPtrArray *list, const struct summary *measured,
 	if (measured->repeats < 2)
 		g_ptr_array_add(list, g_strdup("one run of each, which cannot tell its own noise"));
 	else if (measured->repeats < REPEATS_ENOUGH)
-		g_ptr_array_add(list, g_strdup_printf("few repeats (%u)", measured->repeats));
+		summary_add_line(list, "few repeats (%u)", measured->repeats);
 	if (all && isfinite(all->median_error))
-		g_ptr_array_add(
-			list,
-			g_strdup_printf("execution times off their estimates by %.1f %% (median)",
-					100 * all->median_error));
+		summary_add_line(list, "execution times off their estimates by %.1f %% (median)",
+				100 * all->median_error);
 	if (measured->gap_s > 0)
-		g_ptr_array_add(list, g_strdup_printf("%.0f s without samples of a meter",
-						      measured->gap_s));
+		summary_add_line(list, "%.0f s without samples of a meter",
+				      measured->gap_s);
 	if (measured->left_out)
-		g_ptr_array_add(list,
-				g_strdup_printf("%s that did not end well, left out", left_out));
+		summary_add_line(list, "%s that did not end well, left out", left_out);
 	if (compare && compare->missing->len)
-		g_ptr_array_add(
-			list, g_strdup_printf("%s of policy and limit on one side alone", missing));
+		summary_add_line(list, "%s of policy and limit on one side alone", missing);
 }
 
 static GPtrArray *limitations(const struct summary *measured, const struct compare *compare)
@@ -522,26 +508,14 @@ GPtrArray *compare_brief_lines(const struct summary *measured, const struct summ
 	return lines;
 }
 
-static json_t *texts_json(const GPtrArray *texts)
-{
-	json_t *list = json_array();
-
-	for (guint i = 0; i < texts->len; i++)
-		json_array_append_new(list, json_string(g_ptr_array_index(texts, i)));
-	return list;
-}
-
 static json_t *tally_json(const struct summary *summary)
 {
 	const struct tally tally = tally_of(summary);
 	g_autofree char *virt_type = store_get_meta(summary->store, "virt_type");
+	json_t *object = record_to_json(&tally_record, &tally);
 
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s?}", "runs",
-			 (int)tally.runs, "policies", (int)tally.policies, "limits",
-			 (int)tally.limits, "repeats", (int)summary->repeats, "tasks_arrived",
-			 (int)tally.arrived, "tasks_completed", (int)tally.completed, "types",
-			 (int)tally.types, "clusters", (int)tally.clusters, "hosts",
-			 (int)tally.hosts, "virt_type", virt_type);
+	json_object_set_new(object, "virt_type", json_string_or_null(virt_type));
+	return object;
 }
 
 static json_t *ranking_json(const struct compare *compare, double limit)
@@ -584,5 +558,6 @@ json_t *compare_brief_json(const struct summary *measured, const struct summary 
 			 compare ? (int)compare->pairs->len : 0, "pairs_decided",
 			 compare ? (int)(compare->same + compare->opposite) : 0, "measured",
 			 tally_json(measured), "simulated", tally_json(simulated), "rankings",
-			 rankings, "limited_by", texts_json(list), "lines", texts_json(lines));
+			 rankings, "limited_by", summary_texts_json(list), "lines",
+			 summary_texts_json(lines));
 }

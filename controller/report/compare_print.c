@@ -7,13 +7,7 @@
 #include "common/read_number.h"
 #include "controller/report/accuracy.h"
 #include "controller/report/compare.h"
-#include "controller/report/table.h"
-
-/* A pair: "max-upe - easy". */
-static char *pair_name(const struct compare_pair *pair)
-{
-	return g_strdup_printf("%s - %s", pair->first, pair->second);
-}
+#include "controller/report/listing.h"
 
 static void append_heading(GString *text, const struct summary *summary)
 {
@@ -30,27 +24,52 @@ static void append_table(GString *text, const char *title, const struct table *t
 	g_string_append_printf(text, "\n%s\n%s", title, body);
 }
 
-/*
- * A column: title, whether it is text, and whether it is shown only with the same arrivals, or only
- * where policies are ranked by stretch.
- */
-struct column {
+/* The measures of the cells; stretches are shown where policies are ranked by them. */
+static const struct shown {
+	enum compare_measure measure;
 	const char *title;
-	bool text;
-	bool same_only;
-	bool stretch_only;
+	int decimals;
+} shown[] = {
+	{COMPARE_BY_STRETCH, "stretch meas", 3},
+	{COMPARE_BY_UTILITY, "utility meas", 2},
+	{COMPARE_ENERGY_J, "energy J meas", 0},
 };
 
-static void add_columns(struct table *table, const struct column *columns, gsize count,
-			const struct compare *compare)
+static bool shows(const struct compare *compare, const struct shown *one)
 {
-	const bool stretch = compare->measure == COMPARE_BY_STRETCH;
+	return one->measure != COMPARE_BY_STRETCH || compare->measure == COMPARE_BY_STRETCH;
+}
 
-	for (gsize i = 0; i < count; i++)
-		if ((compare->same_arrivals || !columns[i].same_only) &&
-		    (stretch || !columns[i].stretch_only))
-			table_column(table, columns[i].title,
-				     columns[i].text ? TABLE_LEFT : TABLE_RIGHT);
+static void add_cell_columns(struct table *table, const struct compare *compare)
+{
+	table_columns(table, "limit %", "<policy", NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(shown); i++) {
+		const char *largest =
+			shown[i].measure == COMPARE_BY_STRETCH ? "largest" : NULL;
+
+		if (!shows(compare, &shown[i]))
+			continue;
+		table_columns(table, shown[i].title, "sd", largest, NULL);
+		if (compare->same_arrivals)
+			table_columns(table, "sim same", NULL);
+		table_columns(table, "sim trials", "sd", largest, NULL);
+	}
+	table_columns(table, "<ended by meas", "<ended by sim", NULL);
+}
+
+/* The mean of a measure and its deviation, and of stretches the largest. */
+static void put_side(struct table *table, const struct shown *one, const struct summary_cell *cell)
+{
+	const bool stretch = one->measure == COMPARE_BY_STRETCH;
+
+	table_number(table, compare_cell_value(one->measure, cell), one->decimals);
+	table_number(table,
+		     stretch				       ? cell->stretch_sd
+		     : one->measure == COMPARE_BY_UTILITY ? cell->utility_sd
+							  : cell->energy_j_sd,
+		     one->decimals);
+	if (stretch)
+		table_number(table, cell->stretch_max, 2);
 }
 
 static void put_cell(struct table *table, const struct compare *compare,
@@ -62,29 +81,17 @@ static void put_cell(struct table *table, const struct compare *compare,
 	table_row(table);
 	table_number(table, 100 * a->limit, 0);
 	table_text(table, a->policy);
-	if (compare->measure == COMPARE_BY_STRETCH) {
-		table_number(table, a->stretch_mean, 3);
-		table_number(table, a->stretch_sd, 3);
-		table_number(table, a->stretch_max, 2);
+	for (gsize i = 0; i < G_N_ELEMENTS(shown); i++) {
+		if (!shows(compare, &shown[i]))
+			continue;
+		put_side(table, &shown[i], a);
 		if (compare->same_arrivals)
-			table_number(table, compare_simulated_stretch(compare, a->policy, a->limit),
-				     3);
-		table_number(table, b->stretch_mean, 3);
-		table_number(table, b->stretch_sd, 3);
-		table_number(table, b->stretch_max, 2);
+			table_number(table,
+				     compare_simulated(compare, shown[i].measure, a->policy,
+						       a->limit),
+				     shown[i].decimals);
+		put_side(table, &shown[i], b);
 	}
-	table_number(table, a->utility_mean, 2);
-	table_number(table, a->utility_sd, 2);
-	if (compare->same_arrivals)
-		table_number(table, compare_simulated_utility(compare, a->policy, a->limit), 2);
-	table_number(table, b->utility_mean, 2);
-	table_number(table, b->utility_sd, 2);
-	table_number(table, a->energy_j_mean, 0);
-	table_number(table, a->energy_j_sd, 0);
-	if (compare->same_arrivals)
-		table_number(table, compare_simulated_energy_j(compare, a->policy, a->limit), 0);
-	table_number(table, b->energy_j_mean, 0);
-	table_number(table, b->energy_j_sd, 0);
 	table_text(table, ended_a);
 	table_text(table, ended_b);
 }
@@ -94,7 +101,7 @@ static guint unfinished(const struct summary *summary)
 {
 	guint count = 0;
 
-	for (guint i = 0; i < summary->policies->len * summary->limits->len; i++)
+	for (guint i = 0; i < summary->cells_count; i++)
 		count += summary->cells[i].unfinished;
 	return count;
 }
@@ -117,23 +124,10 @@ static void append_stretch_notes(GString *text, const struct compare *compare)
 
 static void append_cells(GString *text, const struct compare *compare)
 {
-	static const struct column columns[] = {
-		{"limit %", false, false},      {"policy", true, false},
-		{"stretch meas", false, false, true}, {"sd", false, false, true},
-		{"largest", false, false, true}, {"sim same", false, true, true},
-		{"sim trials", false, false, true}, {"sd", false, false, true},
-		{"largest", false, false, true},
-		{"utility meas", false, false}, {"sd", false, false},
-		{"sim same", false, true},      {"sim trials", false, false},
-		{"sd", false, false},           {"energy J meas", false, false},
-		{"sd", false, false},           {"sim same", false, true},
-		{"sim trials", false, false},   {"sd", false, false},
-		{"ended by meas", true, false}, {"ended by sim", true, false},
-	};
 	g_autoptr(table_t) table = table_new();
 	guint policies = compare->measured->policies->len;
 
-	add_columns(table, columns, G_N_ELEMENTS(columns), compare);
+	add_cell_columns(table, compare);
 	for (guint i = 0; i < policies * compare->measured->limits->len; i++) {
 		const struct summary_cell *a = &compare->measured->cells[i];
 		const struct summary_cell *b =
@@ -179,33 +173,27 @@ static void put_difference(struct table *table, const struct compare *compare,
 
 static void append_pairs(GString *text, const struct compare *compare)
 {
-	static const struct column columns[] = {
-		{"limit %", false, false},    {"pair", true, false},
-		{"measured", false, false},   {"95 % interval", false, false},
-		{"from", true, false},        {"simulated", false, false},
-		{"95 % interval", false, false}, {"from", true, false},
-		{"order", true, false},       {"sim trials", false, true},
-		{"95 % interval", false, true},
-	};
 	g_autoptr(table_t) table = table_new();
 	g_autofree char *title = NULL;
 	double limit = NAN;
 
-	add_columns(table, columns, G_N_ELEMENTS(columns), compare);
+	table_columns(table, "limit %", "<pair", "measured", "95 % interval", "<from", "simulated",
+		      "95 % interval", "<from", "<order", NULL);
+	if (compare->same_arrivals)
+		table_columns(table, "sim trials", "95 % interval", NULL);
 	for (guint i = 0; i < compare->pairs->len; i++) {
 		const struct compare_pair *pair =
 			&g_array_index(compare->pairs, struct compare_pair, i);
-		g_autofree char *name = pair_name(pair);
 
 		if (pair->limit != limit)
 			table_rule(table);
 		limit = pair->limit;
 		table_row(table);
 		table_number(table, 100 * pair->limit, 0);
-		table_text(table, name);
+		table_textf(table, "%s - %s", pair->first, pair->second);
 		put_difference(table, compare, &pair->measured);
 		put_difference(table, compare, &pair->simulated);
-		table_text(table, compare_order_name(pair->order));
+		table_text(table, compare_order_names[pair->order]);
 		if (compare->same_arrivals)
 			put_interval(table, compare, &pair->trials);
 	}
@@ -247,29 +235,30 @@ static void append_bases(GString *text, const struct compare *compare)
 	}
 }
 
+/* A rank over all limits has none. */
+static const struct record_field rank_fields[] = {
+	{RECORD_FIELD_REAL(compare_rank, limit)},
+	{RECORD_FIELD_U32(compare_rank, policies)},
+	{RECORD_FIELD_REAL(compare_rank, tau_b)},
+	{NULL},
+};
+static const struct record rank_record = {.size = sizeof(struct compare_rank),
+					  .fields = rank_fields};
+
 static void append_ranks(GString *text, const struct compare *compare)
 {
-	g_autoptr(table_t) table = table_new();
+	static const struct listing_column columns[] = {
+		{"limit %", "limit", 0, 100, "all"},
+		{"policies", "policies"},
+		{"tau-b", "tau_b", 3},
+		{NULL},
+	};
+	g_autoptr(table_t) table = listing_table(columns, &rank_record, compare->ranks, G_MAXUINT);
 	g_autofree char *title =
 		g_strdup_printf("Kendall's rank correlation of %s, measured against simulated",
 				compare->measure == COMPARE_BY_STRETCH ? "mean stretches"
 								       : "utilities");
 
-	table_column(table, "limit %", TABLE_RIGHT);
-	table_column(table, "policies", TABLE_RIGHT);
-	table_column(table, "tau-b", TABLE_RIGHT);
-	for (guint i = 0; i < compare->ranks->len; i++) {
-		const struct compare_rank *rank =
-			&g_array_index(compare->ranks, struct compare_rank, i);
-
-		table_row(table);
-		if (isnan(rank->limit))
-			table_text(table, "all");
-		else
-			table_number(table, 100 * rank->limit, 0);
-		table_integer(table, rank->policies);
-		table_number(table, rank->tau_b, 3);
-	}
 	append_table(text, title, table);
 }
 
@@ -286,28 +275,34 @@ static void append_speeds(GString *text, const GArray *accuracies)
 	}
 }
 
+/* Accuracies over all clusters have none. */
+static const struct record_field accuracy_fields[] = {
+	{RECORD_FIELD_TEXT(accuracy, cluster)},
+	{.name = "tasks", .offset = offsetof(struct accuracy, n), .type = RECORD_U32},
+	{RECORD_FIELD_REAL(accuracy, median_error)},
+	{RECORD_FIELD_REAL(accuracy, median_ratio)},
+	{.name = "median_error_apart", .offset = offsetof(struct accuracy, median_apart),
+	 .type = RECORD_REAL, .null = RECORD_NULL_NAN},
+	{NULL},
+};
+static const struct record accuracy_record = {.size = sizeof(struct accuracy),
+					      .fields = accuracy_fields};
+
 static void append_accuracies(GString *text, const struct compare *compare)
 {
-	g_autoptr(table_t) table = table_new();
+	static const struct listing_column columns[] = {
+		{"cluster", "cluster", .none = "all"},
+		{"tasks", "tasks"},
+		{"median |measured/ETC - 1| %", "median_error", 1, 100},
+		{"median measured/ETC", "median_ratio", 3},
+		{"apart from the others %", "median_error_apart", 1, 100},
+		{NULL},
+	};
+	g_autoptr(table_t) table =
+		listing_table(columns, &accuracy_record, compare->accuracies, G_MAXUINT);
 	g_autofree char *profile = store_get_meta(compare->measured->store, "profile_host_load");
 	double profile_load;
 
-	table_column(table, "cluster", TABLE_LEFT);
-	table_column(table, "tasks", TABLE_RIGHT);
-	table_column(table, "median |measured/ETC - 1| %", TABLE_RIGHT);
-	table_column(table, "median measured/ETC", TABLE_RIGHT);
-	table_column(table, "apart from the others %", TABLE_RIGHT);
-	for (guint i = 0; i < compare->accuracies->len; i++) {
-		const struct accuracy *accuracy =
-			&g_array_index(compare->accuracies, struct accuracy, i);
-
-		table_row(table);
-		table_text(table, accuracy->cluster ? accuracy->cluster : "all");
-		table_integer(table, accuracy->n);
-		table_number(table, 100 * accuracy->median_error, 1);
-		table_number(table, accuracy->median_ratio, 3);
-		table_number(table, 100 * accuracy->median_apart, 1);
-	}
 	append_table(
 		text,
 		"Execution times against their estimates, completed tasks of all measured runs",
@@ -367,10 +362,13 @@ char *compare_text(const struct compare *compare)
 	return g_string_free(text, FALSE);
 }
 
-static json_t *difference_json(const struct compare *compare,
-			       const struct compare_difference *difference)
+/* Under the name of the measure: {"utility_difference", "low", "high", "from", "n"}. */
+static json_t *difference_json(const struct record_field *field, const void *data,
+			       const void *context)
 {
+	const struct compare_difference *difference = record_place(field, data);
 	const struct stats_interval *interval = &difference->interval;
+	const struct compare *compare = context;
 
 	return json_pack("{s:o, s:o, s:o, s:s, s:I}",
 			 compare->measure == COMPARE_BY_STRETCH ? "stretch_difference"
@@ -381,70 +379,37 @@ static json_t *difference_json(const struct compare *compare,
 			 compare_basis_name(difference->basis), "n", (json_int_t)interval->n);
 }
 
+#define DIFFERENCE(field_) {RECORD_AT(compare_pair, field_), .write = difference_json}
+static const struct record_field pair_fields[] = {
+	{RECORD_FIELD_REAL(compare_pair, limit)},
+	{RECORD_AT(compare_pair, first), .type = RECORD_BORROWED},
+	{RECORD_AT(compare_pair, second), .type = RECORD_BORROWED},
+	DIFFERENCE(measured),
+	DIFFERENCE(simulated),
+	DIFFERENCE(trials),
+	{RECORD_FIELD_WORD(compare_pair, order, compare_order_names)},
+	{NULL},
+};
+static const struct record pair_record = {.size = sizeof(struct compare_pair),
+					  .fields = pair_fields};
+
 static json_t *pairs_json(const struct compare *compare)
 {
 	json_t *array = json_array();
 
-	for (guint i = 0; i < compare->pairs->len; i++) {
-		const struct compare_pair *pair =
-			&g_array_index(compare->pairs, struct compare_pair, i);
-
+	for (guint i = 0; i < compare->pairs->len; i++)
 		json_array_append_new(
-			array, json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:s}", "limit",
-					 json_number_or_null(pair->limit), "first", pair->first,
-					 "second", pair->second, "measured",
-					 difference_json(compare, &pair->measured), "simulated",
-					 difference_json(compare, &pair->simulated), "trials",
-					 difference_json(compare, &pair->trials), "order",
-					 compare_order_name(pair->order)));
-	}
-	return array;
-}
-
-static json_t *ranks_json(const struct compare *compare)
-{
-	json_t *array = json_array();
-
-	for (guint i = 0; i < compare->ranks->len; i++) {
-		const struct compare_rank *rank =
-			&g_array_index(compare->ranks, struct compare_rank, i);
-
-		json_array_append_new(array,
-				      json_pack("{s:o, s:i, s:o}", "limit",
-						json_number_or_null(rank->limit), "policies",
-						(int)rank->policies, "tau_b",
-						json_number_or_null(rank->tau_b)));
-	}
-	return array;
-}
-
-static json_t *accuracies_json(const struct compare *compare)
-{
-	json_t *array = json_array();
-
-	for (guint i = 0; i < compare->accuracies->len; i++) {
-		const struct accuracy *accuracy =
-			&g_array_index(compare->accuracies, struct accuracy, i);
-
-		json_array_append_new(
-			array, json_pack("{s:s?, s:i, s:o, s:o, s:o}", "cluster", accuracy->cluster,
-					 "tasks", (int)accuracy->n, "median_error",
-					 json_number_or_null(accuracy->median_error),
-					 "median_ratio",
-					 json_number_or_null(accuracy->median_ratio),
-					 "median_error_apart",
-					 json_number_or_null(accuracy->median_apart)));
-	}
+			array,
+			record_write(&pair_record,
+				     &g_array_index(compare->pairs, struct compare_pair, i), 0,
+				     compare));
 	return array;
 }
 
 json_t *compare_json(const struct compare *compare)
 {
 	g_autofree char *sentence = compare_sentence(compare);
-	json_t *missing = json_array();
 
-	for (guint i = 0; i < compare->missing->len; i++)
-		json_array_append_new(missing, json_string(compare->missing->pdata[i]));
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict",
 		compare_verdict_name(compare->verdict), "sentence", sentence, "ranked_by",
@@ -453,5 +418,7 @@ json_t *compare_json(const struct compare *compare)
 		(int)compare->same, "pairs_opposite", (int)compare->opposite, "pairs_too_noisy",
 		(int)compare->noisy, "measured", summary_json(compare->measured), "simulated",
 		summary_json(compare->simulated), "pairs", pairs_json(compare), "ranks",
-		ranks_json(compare), "accuracy", accuracies_json(compare), "not_compared", missing);
+		listing_json(&rank_record, compare->ranks), "accuracy",
+		listing_json(&accuracy_record, compare->accuracies), "not_compared",
+		summary_texts_json(compare->missing));
 }

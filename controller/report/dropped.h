@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
-#include <jansson.h>
-#include <stdint.h>
-
+#include "controller/report/listing.h"
 #include "controller/report/summary.h"
 
 /*
@@ -21,14 +18,7 @@ struct dropped {
 };
 
 /*
- * By limit and policy in the order of the summary's cells, then by reason: GArray of struct
- * dropped, owned by the caller; empty where no task was dropped. NULL with `error` (DATABASE_ERROR)
- * where the tasks cannot be read.
+ * A listing of struct dropped, by limit and policy in the order of the summary's cells, then by
+ * reason; empty where no task was dropped.
  */
-GArray *dropped_new(const struct summary *summary, GError **error);
-
-/* As a table with its heading, or NULL where no task was dropped. The caller frees. */
-char *dropped_text(const GArray *dropped);
-
-/* [{"policy", "limit", "reason", "tasks", "chance_mean", "chance_max"}]. New reference. */
-json_t *dropped_json(const GArray *dropped);
+extern const struct listing_part dropped_part;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <glib.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 

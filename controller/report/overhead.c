@@ -4,20 +4,37 @@
 #include <math.h>
 
 #include "controller/backend/sim.h"
-#include "controller/config/config_controller.h"
 #include "controller/engine/experiment.h"
-#include "controller/report/table.h"
+#include "controller/report/listing.h"
+
+/* A policy under a limit. Counts are successful suspensions, means over repeats. */
+struct row {
+	const char *policy; /* borrowed from the summary */
+	double limit;
+	double measured_utility, with_utility, without_utility;
+	double measured_suspensions, with_suspensions, without_suspensions;
+	double change; /* of utility, with less without */
+};
+
+static const struct record_field fields[] = {
+	{RECORD_AT(row, policy), .type = RECORD_BORROWED},
+	{RECORD_FIELD_REAL(row, limit)},
+	{RECORD_FIELD_REAL(row, measured_utility)},
+	{RECORD_FIELD_REAL(row, with_utility)},
+	{RECORD_FIELD_REAL(row, without_utility)},
+	{RECORD_FIELD_REAL(row, measured_suspensions)},
+	{RECORD_FIELD_REAL(row, with_suspensions)},
+	{RECORD_FIELD_REAL(row, without_suspensions)},
+	{RECORD_FIELD_REAL(row, change), .variants = LISTING_TABLE},
+	{NULL},
+};
+static const struct record record = {.size = sizeof(struct row), .fields = fields};
 
 struct overhead {
 	uint32_t samples;
 	bool profiled; /* the overheads come from a profile */
-	GArray *rows;  /* of struct overhead_row */
+	GArray *rows;  /* of struct row */
 };
-
-static void clear_row(gpointer data)
-{
-	g_free(((struct overhead_row *)data)->policy);
-}
 
 void overhead_free(struct overhead *overhead)
 {
@@ -125,7 +142,8 @@ static bool add_row(struct overhead *overhead, const struct summary *measured,
 		    const struct summary_cell *cell, const struct experiment *experiment,
 		    const struct experiment_trial *trial, GError **error)
 {
-	struct overhead_row row = {
+	struct row row = {
+		.policy = cell->policy,
 		.limit = cell->limit,
 		.measured_utility = cell->utility_mean,
 	};
@@ -136,11 +154,11 @@ static bool add_row(struct overhead *overhead, const struct summary *measured,
 		return true;
 	if (!count_measured(measured, cell, &row.measured_suspensions, error))
 		return false;
-	row.policy = g_strdup(cell->policy);
 	row.with_utility = simulate(experiment, trial, &policy, cell->limit_j, true,
 				    &row.with_suspensions);
 	row.without_utility = simulate(experiment, trial, &policy, cell->limit_j, false,
 				       &row.without_suspensions);
+	row.change = row.with_utility - row.without_utility;
 	g_array_append_val(overhead->rows, row);
 	return true;
 }
@@ -167,7 +185,7 @@ static bool add_rows(struct overhead *overhead, const struct summary *measured,
 		return false;
 	if (!experiment_trial_init(experiment, run->seed, 1, &trial, error))
 		return false;
-	for (guint i = 0; good && i < measured->policies->len * measured->limits->len; i++)
+	for (guint i = 0; good && i < measured->cells_count; i++)
 		if (measured->cells[i].runs)
 			good = add_row(overhead, measured, &measured->cells[i], experiment,
 				       &trial, error);
@@ -177,12 +195,10 @@ static bool add_rows(struct overhead *overhead, const struct summary *measured,
 
 struct overhead *overhead_new(const struct summary *measured, GError **error)
 {
-	g_autofree char *path = g_build_filename(measured->path, "config.yaml", NULL);
-	g_autoptr(config_t) config = config_controller_load(path, error);
+	g_autoptr(config_t) config = summary_config(measured, error);
 	g_autoptr(overhead_t) overhead = g_new0(struct overhead, 1);
 
-	overhead->rows = g_array_new(FALSE, FALSE, sizeof(struct overhead_row));
-	g_array_set_clear_func(overhead->rows, clear_row);
+	overhead->rows = g_array_new(FALSE, FALSE, sizeof(struct row));
 	if (!config || !measured->runs->len)
 		return NULL;
 	overhead->profiled = config->overheads_count > 0;
@@ -196,34 +212,24 @@ struct overhead *overhead_new(const struct summary *measured, GError **error)
 
 /* Output. */
 
-static const char *const columns[] = {
-	"limit %",  "policy",       "suspended meas", "sim with", "sim without",
-	"utility meas", "sim with", "sim without",    "with - without",
+static const struct listing_column columns[] = {
+	{"limit %", "limit", 0, 100},
+	{"policy", "policy"},
+	{"suspended meas", "measured_suspensions", 1},
+	{"sim with", "with_suspensions", 0},
+	{"sim without", "without_suspensions", 0},
+	{"utility meas", "measured_utility", 2},
+	{"sim with", "with_utility", 2},
+	{"sim without", "without_utility", 2},
+	{"with - without", "change", 2},
+	{NULL},
 };
 
 char *overhead_text(const struct overhead *overhead)
 {
-	g_autoptr(table_t) table = table_new();
-	g_autofree char *body = NULL;
+	g_autoptr(table_t) table = listing_table(columns, &record, overhead->rows, G_MAXUINT);
+	g_autofree char *body = table_format(table, 2);
 
-	for (gsize i = 0; i < G_N_ELEMENTS(columns); i++)
-		table_column(table, columns[i], i == 1 ? TABLE_LEFT : TABLE_RIGHT);
-	for (guint i = 0; i < overhead->rows->len; i++) {
-		const struct overhead_row *row =
-			&g_array_index(overhead->rows, struct overhead_row, i);
-
-		table_row(table);
-		table_number(table, 100 * row->limit, 0);
-		table_text(table, row->policy);
-		table_number(table, row->measured_suspensions, 1);
-		table_number(table, row->with_suspensions, 0);
-		table_number(table, row->without_suspensions, 0);
-		table_number(table, row->measured_utility, 2);
-		table_number(table, row->with_utility, 2);
-		table_number(table, row->without_utility, 2);
-		table_number(table, row->with_utility - row->without_utility, 2);
-	}
-	body = table_format(table, 2);
 	return g_strdup_printf(
 		"\nPreemption: what its overheads change, simulated on the measured arrivals\n%s"
 		"  with: every suspension takes what one of %u took that %s recorded on its "
@@ -234,22 +240,7 @@ char *overhead_text(const struct overhead *overhead)
 
 json_t *overhead_json(const struct overhead *overhead)
 {
-	json_t *list = json_array();
-
-	for (guint i = 0; i < overhead->rows->len; i++) {
-		const struct overhead_row *row =
-			&g_array_index(overhead->rows, struct overhead_row, i);
-
-		json_array_append_new(
-			list,
-			json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "policy", row->policy,
-				  "limit", row->limit, "measured_utility", row->measured_utility,
-				  "with_utility", row->with_utility, "without_utility",
-				  row->without_utility, "measured_suspensions",
-				  row->measured_suspensions, "with_suspensions",
-				  row->with_suspensions, "without_suspensions",
-				  row->without_suspensions));
-	}
 	return json_pack("{s:i, s:s, s:o}", "samples", (int)overhead->samples, "from",
-			 overhead->profiled ? "profile" : "runs", "rows", list);
+			 overhead->profiled ? "profile" : "runs", "rows",
+			 listing_json(&record, overhead->rows));
 }

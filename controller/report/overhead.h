@@ -15,14 +15,6 @@
 struct overhead;
 typedef struct overhead overhead_t; /* for g_autoptr() */
 
-/* A policy under a limit. Counts are successful suspensions, means over repeats. */
-struct overhead_row {
-	char *policy;
-	double limit;
-	double measured_utility, with_utility, without_utility;
-	double measured_suspensions, with_suspensions, without_suspensions;
-};
-
 /*
  * Simulates `measured`, which is borrowed for the call. Returns NULL without `error` where no task
  * was suspended and no overheads are known, or with `error` where the experiment cannot be

@@ -5,13 +5,11 @@
 
 #include "common/visible.h"
 #include "controller/report/compare.h"
-#include "controller/report/migrations.h"
+#include "controller/report/listing.h"
 #include "controller/report/resampling.h"
 #include "controller/report/page_facts.h"
 #include "controller/report/page_svg.h"
 #include "controller/report/report.h"
-#include "controller/report/shares.h"
-#include "controller/report/suspensions.h"
 
 /* More runs than these get no table of single runs. */
 #define RUNS_LISTED_MAX 200
@@ -166,51 +164,32 @@ static void put_verdict(struct page *page, struct summary *const *summaries, gui
 	g_string_append(page->text, "</details>\n");
 }
 
-static void put_folded(struct page *page, const struct table *table, const char *title)
+static void put_folded(struct page *page, const struct table *table, const char *title,
+		       const char *caption)
 {
-	g_autofree char *html = table_html(table, title);
+	g_autofree char *html = table_html(table, caption);
 
 	g_string_append_printf(page->text, "<details><summary>%s</summary>%s</details>\n", title,
 			       html);
 }
 
-/* Empty where no task was suspended. */
-static bool put_suspensions(struct page *page, const struct summary *summary, GError **error)
+static bool put_parts(struct page *page, const struct summary *summary, GError **error)
 {
-	g_autoptr(suspensions_t) suspensions = suspensions_new(summary, error);
-	g_autoptr(table_t) counts = NULL;
-	g_autoptr(table_t) steps = NULL;
+	for (const struct listing_part *const *part = report_parts; *part; part++) {
+		g_autoptr(GPtrArray) part_rows = listing_read(*part, summary, error);
 
-	if (!suspensions || suspensions_counts(suspensions)->len == 0)
-		return suspensions != NULL;
-	counts = suspensions_counts_table(suspensions);
-	put_folded(page, counts, SUSPENSIONS_COUNTS_TITLE);
-	if (suspensions_steps(suspensions)->len == 0)
-		return true;
-	steps = suspensions_steps_table(suspensions);
-	put_folded(page, steps, SUSPENSIONS_STEPS_TITLE);
-	return true;
-}
+		if (!part_rows)
+			return false;
+		for (guint i = 0; i < part_rows->len; i++) {
+			const struct listing *listing = (*part)->listings[i];
+			const GArray *rows = listing_array(part_rows, i);
+			g_autoptr(table_t) table =
+				listing_table(listing->columns, listing->record, rows,
+					      listing->shown ?: G_MAXUINT);
 
-/* Empty where no task was migrated and no host shared. */
-static bool put_moves(struct page *page, const struct summary *summary, GError **error)
-{
-	g_autoptr(migrations_t) migrations = migrations_new(summary, error);
-	g_autoptr(GArray) shares = migrations ? shares_new(summary, error) : NULL;
-
-	if (!shares)
-		return false;
-	if (migrations_list(migrations)->len > 0) {
-		g_autoptr(table_t) policies = migrations_policies_table(migrations);
-		g_autoptr(table_t) list = migrations_list_table(migrations, MIGRATIONS_SHOWN);
-
-		put_folded(page, policies, MIGRATIONS_POLICIES_TITLE);
-		put_folded(page, list, MIGRATIONS_LIST_TITLE);
-	}
-	if (shares->len > 0) {
-		g_autoptr(table_t) table = shares_table(shares);
-
-		put_folded(page, table, SHARES_TITLE);
+			if (rows->len && !listing->text_only)
+				put_folded(page, table, listing->title, listing->title);
+		}
 	}
 	return true;
 }
@@ -223,31 +202,19 @@ static bool put_tables(struct page *page, const struct summary *summary, GError 
 	g_autofree char *caption =
 		g_strdup_printf("Means and standard deviations (sd) over %s.", over);
 	g_autofree char *cells_html = table_html(cells, caption);
-	g_autofree char *runs_html = NULL;
 
 	g_string_append(page->text, cells_html);
-	if (!put_suspensions(page, summary, error) || !put_moves(page, summary, error))
+	if (!put_parts(page, summary, error))
 		return false;
 	if (!summary->measured || summary->runs->len > RUNS_LISTED_MAX)
 		return true;
 	runs = report_runs_table(summary, error);
 	if (!runs)
 		return false;
-	runs_html = table_html(runs, "Every run. Samples: power readings on record; the last "
-				     "column is what the energy worked out from them differs "
-				     "from the run's.");
-	g_string_append_printf(page->text, "<details><summary>Every run</summary>%s</details>\n",
-			       runs_html);
+	put_folded(page, runs, "Every run",
+		   "Every run. Samples: power readings on record; the last column is what the "
+		   "energy worked out from them differs from the run's.");
 	return true;
-}
-
-static bool put_run(struct page *page, const struct summary *summary,
-		    const struct charts_run *run, GError **error)
-{
-	g_autofree char *title = chart_run_title(summary, run->run);
-
-	put_element(page->text, "h3", title);
-	return put_charts(page, run->charts, error);
 }
 
 static bool put_section(struct page *page, const struct charts_section *section, guint number,
@@ -261,9 +228,14 @@ static bool put_section(struct page *page, const struct charts_section *section,
 	put_notes(page, summary);
 	if (!put_tables(page, summary, error) || !put_charts(page, section->whole, error))
 		return false;
-	for (guint i = 0; i < section->runs->len; i++)
-		if (!put_run(page, summary, section->runs->pdata[i], error))
+	for (guint i = 0; i < section->runs->len; i++) {
+		const struct charts_run *run = section->runs->pdata[i];
+		g_autofree char *title = chart_run_title(summary, run->run);
+
+		put_element(page->text, "h3", title);
+		if (!put_charts(page, run->charts, error))
 			return false;
+	}
 	g_string_append(page->text, facts);
 	g_string_append(page->text, "</section>\n");
 	return true;

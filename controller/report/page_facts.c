@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/report/page_facts.h"
 
-#include <string.h>
-
 #include "common/json.h"
 #include "common/visible.h"
 #include "controller/report/table.h"
@@ -52,8 +50,7 @@ static char *facts_table(const struct summary *summary)
 {
 	g_autoptr(table_t) table = table_new();
 
-	table_column(table, "fact", TABLE_LEFT);
-	table_column(table, "value", TABLE_LEFT);
+	table_columns(table, "<fact", "<value", NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(facts); i++) {
 		g_autofree char *value = store_get_meta(summary->store, facts[i].key);
 
@@ -81,8 +78,7 @@ static void add_cluster(GString *text, const char *cluster, const json_t *capabi
 	const char *key;
 	json_t *value;
 
-	table_column(table, "capability", TABLE_LEFT);
-	table_column(table, "value", TABLE_LEFT);
+	table_columns(table, "<capability", "<value", NULL);
 	json_object_foreach((json_t *)capabilities, key, value) {
 		g_autofree char *words = value_text(value);
 
@@ -94,9 +90,7 @@ static void add_cluster(GString *text, const char *cluster, const json_t *capabi
 
 static void add_capabilities(GString *text, const struct summary *summary)
 {
-	g_autofree char *all = store_get_meta(summary->store, "capabilities");
-	g_autoptr(json_t) document =
-		all ? json_parse(all, strlen(all), "capabilities", NULL) : NULL;
+	g_autoptr(json_t) document = summary_document(summary->store, "capabilities");
 	const char *cluster;
 	json_t *one;
 

@@ -4,21 +4,30 @@
 #include <string.h>
 
 #include "common/machine_probe.h"
+#include "common/record/record.h"
 #include "controller/config/config_holes.h"
+
+/* Keys of the store's meta. */
+static const struct record_field fields[] = {
+	{RECORD_FIELD_TEXT(provenance, virt_type)},
+	{RECORD_FIELD_TEXT(provenance, cpu_cap)},
+	{RECORD_FIELD_TEXT(provenance, modelled_watts)},
+	{RECORD_FIELD_TEXT(provenance, caps_effective)},
+	{RECORD_FIELD_TEXT(provenance, meter)},
+	{RECORD_FIELD_TEXT(provenance, steady_lab)},
+	{RECORD_FIELD_TEXT(provenance, unmeasured)},
+	{RECORD_FIELD_TEXT(provenance, probe)},
+	{RECORD_FIELD_TEXT(provenance, speed_changes)}, /* not of estimates */
+	{NULL},
+};
+static const struct record record = {.size = sizeof(struct provenance), .fields = fields};
 
 struct provenance *provenance_of_store(struct store *store)
 {
 	struct provenance *origin = g_new0(struct provenance, 1);
 
-	origin->virt_type = store_get_meta(store, "virt_type");
-	origin->cpu_cap = store_get_meta(store, "cpu_cap");
-	origin->modelled_watts = store_get_meta(store, "modelled_watts");
-	origin->caps_effective = store_get_meta(store, "caps_effective");
-	origin->meter = store_get_meta(store, "meter");
-	origin->steady_lab = store_get_meta(store, "steady_lab");
-	origin->unmeasured = store_get_meta(store, "unmeasured");
-	origin->speed_changes = store_get_meta(store, "speed_changes");
-	origin->probe = store_get_meta(store, "probe");
+	for (const struct record_field *field = fields; field->name; field++)
+		*(char **)record_place(field, origin) = store_get_meta(store, field->name);
 	return origin;
 }
 
@@ -30,32 +39,16 @@ struct provenance *provenance_of_file(const char *path)
 	return store ? provenance_of_store(store) : g_new0(struct provenance, 1);
 }
 
-void provenance_free(struct provenance *origin)
-{
-	if (!origin)
-		return;
-	g_free(origin->virt_type);
-	g_free(origin->cpu_cap);
-	g_free(origin->modelled_watts);
-	g_free(origin->caps_effective);
-	g_free(origin->meter);
-	g_free(origin->steady_lab);
-	g_free(origin->unmeasured);
-	g_free(origin->speed_changes);
-	g_free(origin->probe);
-	g_free(origin);
-}
+RECORD_DEFINE_FREE(provenance, record)
 
 bool provenance_put(const struct provenance *origin, struct store *store, GError **error)
 {
-	return store_set_meta(store, "virt_type", origin->virt_type, error) &&
-	       store_set_meta(store, "cpu_cap", origin->cpu_cap, error) &&
-	       store_set_meta(store, "modelled_watts", origin->modelled_watts, error) &&
-	       store_set_meta(store, "caps_effective", origin->caps_effective, error) &&
-	       store_set_meta(store, "meter", origin->meter, error) &&
-	       store_set_meta(store, "steady_lab", origin->steady_lab, error) &&
-	       store_set_meta(store, "unmeasured", origin->unmeasured, error) &&
-	       store_set_meta(store, "probe", origin->probe, error);
+	for (const struct record_field *field = fields; field->name; field++)
+		if (field->offset != offsetof(struct provenance, speed_changes) &&
+		    !store_set_meta(store, field->name, *(char *const *)record_place(field, origin),
+				    error))
+			return false;
+	return true;
 }
 
 static void add_note(GPtrArray *notes, bool measured, const char *text)
@@ -126,46 +119,45 @@ static const char *words_of_watts(const struct provenance *origin)
 	return "watts come from a model fed by CPU time, not from a meter";
 }
 
+/* Adds a text where a fact has a value. */
+static void note_where(GPtrArray *notes, bool measured, const char *fact, const char *value,
+		       const char *text)
+{
+	if (g_strcmp0(fact, value) == 0)
+		add_note(notes, measured, text);
+}
+
 GPtrArray *provenance_notes(const struct provenance *origin, bool measured, bool brief)
 {
 	GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
 
-	if (g_strcmp0(origin->virt_type, "qemu") == 0)
-		add_note(notes, measured,
-		    "VMs ran under TCG, QEMU's emulator: times are not those of KVM");
-	if (g_strcmp0(origin->virt_type, "simulated") == 0)
-		add_note(notes, measured,
-		    "clusters were simulated behind their schedulers' API: no VM ran, nothing was "
-		    "metered");
-	if (g_strcmp0(origin->virt_type, "mixed") == 0)
-		add_note(notes, measured,
-			 "VMs did not all run alike: under KVM, TCG (QEMU's emulator), or not at "
-			 "all");
-	if (g_strcmp0(origin->cpu_cap, "quota") == 0)
-		add_note(notes, measured,
-		    "P-states are CPU quotas: caps on throughput, not frequencies");
-	if (g_strcmp0(origin->cpu_cap, "mixed") == 0)
-		add_note(notes, measured,
-		    "some P-states are CPU quotas: caps on throughput, not frequencies");
-	if (g_strcmp0(origin->steady_lab, "true") == 0)
-		add_note(notes, measured,
-		    "quotas and modelled watts followed this machine's own speed (lab.steady)");
+	note_where(notes, measured, origin->virt_type, "qemu",
+		   "VMs ran under TCG, QEMU's emulator: times are not those of KVM");
+	note_where(notes, measured, origin->virt_type, "simulated",
+		   "clusters were simulated behind their schedulers' API: no VM ran, nothing was "
+		   "metered");
+	note_where(notes, measured, origin->virt_type, "mixed",
+		   "VMs did not all run alike: under KVM, TCG (QEMU's emulator), or not at all");
+	note_where(notes, measured, origin->cpu_cap, "quota",
+		   "P-states are CPU quotas: caps on throughput, not frequencies");
+	note_where(notes, measured, origin->cpu_cap, "mixed",
+		   "some P-states are CPU quotas: caps on throughput, not frequencies");
+	note_where(notes, measured, origin->steady_lab, "true",
+		   "quotas and modelled watts followed this machine's own speed (lab.steady)");
 	if (g_strcmp0(origin->steady_lab, "true") == 0 &&
 	    (g_strcmp0(origin->virt_type, "kvm") == 0 ||
 	     g_strcmp0(origin->virt_type, "mixed") == 0))
 		add_note(notes, measured,
-		    "lab.steady measures QEMU's emulator: what it did to VMs under KVM is WRONG");
+			 "lab.steady measures QEMU's emulator: what it did to VMs under KVM is "
+			 "WRONG");
 	add_fit(notes, measured, origin->probe);
 	if (measured)
 		add_speed_changes(notes, origin->speed_changes);
-	if (g_strcmp0(origin->caps_effective, "no") == 0)
-		add_note(notes, measured,
-		    "caps of CPU frequency or idle states were NOT EFFECTIVE on a host");
-	if (g_strcmp0(origin->modelled_watts, "true") == 0)
-		add_note(notes, measured, words_of_watts(origin));
-	if (g_strcmp0(origin->meter, "rapl") == 0)
-		add_note(notes, measured,
-			 "watts are those of CPU packages (RAPL), not of whole hosts");
+	note_where(notes, measured, origin->caps_effective, "no",
+		   "caps of CPU frequency or idle states were NOT EFFECTIVE on a host");
+	note_where(notes, measured, origin->modelled_watts, "true", words_of_watts(origin));
+	note_where(notes, measured, origin->meter, "rapl",
+		   "watts are those of CPU packages (RAPL), not of whole hosts");
 	add_holes(notes, origin, measured, brief);
 	return notes;
 }

@@ -4,34 +4,15 @@
 #include <math.h>
 
 #include "common/json.h"
+#include "controller/report/csv.h"
 #include "controller/report/dropped.h"
 #include "controller/report/migrations.h"
 #include "controller/report/shares.h"
 #include "controller/report/suspensions.h"
 #include "controller/store/store_energy.h"
 
-static void add_columns(struct table *table, const struct summary *summary)
-{
-	static const struct {
-		const char *title;
-		enum table_align align;
-	} columns[] = {
-		{"limit %", TABLE_RIGHT},  {"limit J", TABLE_RIGHT}, {"policy", TABLE_LEFT},
-		{"runs", TABLE_RIGHT},     {"utility", TABLE_RIGHT}, {"sd", TABLE_RIGHT},
-		{"energy J", TABLE_RIGHT}, {"sd", TABLE_RIGHT},      {"arrived", TABLE_RIGHT},
-		{"completed", TABLE_RIGHT}, {"failed", TABLE_RIGHT}, {"dropped", TABLE_RIGHT},
-		{"ended by", TABLE_LEFT},  {"at s", TABLE_RIGHT},    {"gaps s", TABLE_RIGHT},
-	};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(columns); i++)
-		table_column(table, columns[i].title, columns[i].align);
-	if (summary->shared) {
-		table_column(table, "stretch", TABLE_RIGHT);
-		table_column(table, "largest", TABLE_RIGHT);
-	}
-	if (summary->deadlines)
-		table_column(table, "on time %", TABLE_RIGHT);
-}
+const struct listing_part *const report_parts[] = {&suspensions_part, &migrations_part,
+						   &shares_part, &dropped_part, NULL};
 
 static void add_cell(struct table *table, const struct summary_cell *cell,
 		     const struct summary *summary)
@@ -69,7 +50,13 @@ struct table *report_table(const struct summary *summary)
 	struct table *table = table_new();
 	guint policies = summary->policies->len;
 
-	add_columns(table, summary);
+	table_columns(table, "limit %", "limit J", "<policy", "runs", "utility", "sd", "energy J",
+		      "sd", "arrived", "completed", "failed", "dropped", "<ended by", "at s",
+		      "gaps s", NULL);
+	if (summary->shared)
+		table_columns(table, "stretch", "largest", NULL);
+	if (summary->deadlines)
+		table_columns(table, "on time %", NULL);
 	for (guint i = 0; i < policies * summary->limits->len; i++) {
 		if (i && i % policies == 0)
 			table_rule(table);
@@ -79,27 +66,16 @@ struct table *report_table(const struct summary *summary)
 	return table;
 }
 
-static void append_part(GString *text, char *part)
-{
-	if (part)
-		g_string_append_printf(text, "\n%s", part);
-	g_free(part);
-}
-
 /* Appends the other recorded parts of the runs. */
 static bool append_parts(GString *text, const struct summary *summary, GError **error)
 {
-	g_autoptr(suspensions_t) suspensions = suspensions_new(summary, error);
-	g_autoptr(migrations_t) migrations = suspensions ? migrations_new(summary, error) : NULL;
-	g_autoptr(GArray) shares = migrations ? shares_new(summary, error) : NULL;
-	g_autoptr(GArray) dropped = shares ? dropped_new(summary, error) : NULL;
+	for (const struct listing_part *const *part = report_parts; *part; part++) {
+		g_autoptr(GPtrArray) rows = listing_read(*part, summary, error);
 
-	if (!dropped)
-		return false;
-	append_part(text, suspensions_text(suspensions));
-	append_part(text, migrations_text(migrations));
-	append_part(text, shares_text(shares));
-	append_part(text, dropped_text(dropped));
+		if (!rows)
+			return false;
+		listing_append_text(text, summary->measured, rows);
+	}
 	return true;
 }
 
@@ -126,148 +102,183 @@ char *report_text(const struct summary *summary, GError **error)
 	return append_parts(text, summary, error) ? g_strdup(text->str) : NULL;
 }
 
-static void add_run_columns(struct table *table)
-{
-	static const struct {
-		const char *title;
-		enum table_align align;
-	} columns[] = {
-		{"run", TABLE_RIGHT},      {"policy", TABLE_LEFT},     {"limit %", TABLE_RIGHT},
-		{"repeat", TABLE_RIGHT},   {"utility", TABLE_RIGHT},   {"energy J", TABLE_RIGHT},
-		{"limit J", TABLE_RIGHT},  {"arrived", TABLE_RIGHT},   {"completed", TABLE_RIGHT},
-		{"failed", TABLE_RIGHT},   {"dropped", TABLE_RIGHT},   {"ended by", TABLE_LEFT},
-		{"at s", TABLE_RIGHT},     {"idle W", TABLE_RIGHT},    {"gaps s", TABLE_RIGHT},
-		{"host load", TABLE_RIGHT}, {"samples", TABLE_RIGHT},  {"off by uJ", TABLE_RIGHT},
-	};
+/* A run with the energy by its power samples. */
+struct run_row {
+	struct store_run run; /* its texts are borrowed from the summary */
+	struct store_energy energy;
+};
 
-	for (gsize i = 0; i < G_N_ELEMENTS(columns); i++)
-		table_column(table, columns[i].title, columns[i].align);
-}
+/* The variant of runs with power samples. */
+#define RUN_ENERGY 1
 
-static void add_run(struct table *table, const struct store_run *run,
-		    const struct store_energy *energy, bool service)
+#define RUN(field_) .name = #field_, .offset = offsetof(struct run_row, run.field_)
+#define RUN_TEXT(field_) {RUN(field_), .type = RECORD_BORROWED}
+#define RUN_REAL(field_) RUN(field_), .type = RECORD_REAL, .null = RECORD_NULL_NAN
+#define RUN_COUNT(field_) {RUN(field_), .type = RECORD_U32}
+#define ENERGY(field_, type_)                                                                      \
+	{.name = "energy_" #field_, .offset = offsetof(struct run_row, energy.field_),             \
+	 .type = type_, .variants = RUN_ENERGY}
+static const struct record_field run_fields[] = {
+	{RUN(run), .type = RECORD_I64},
+	RUN_TEXT(policy),
+	{RUN_REAL(limit)},
+	{RUN_REAL(limit_j)},
+	RUN_COUNT(repeat),
+	RUN_TEXT(ended_by),
+	{RUN_REAL(ended_s)},
+	{RUN_REAL(utility)},
+	{RUN_REAL(energy_j)},
+	{RUN_REAL(idle_w), .variants = LISTING_TABLE},
+	{RUN_REAL(gap_s)},
+	{RUN_REAL(host_load)},
+	RUN_COUNT(tasks_arrived),
+	RUN_COUNT(tasks_completed),
+	RUN_COUNT(tasks_failed),
+	RUN_COUNT(tasks_dropped),
+	ENERGY(samples, RECORD_U32),
+	ENERGY(gaps, RECORD_U32),
+	ENERGY(mismatches, RECORD_U32),
+	ENERGY(total_j, RECORD_REAL),
+	ENERGY(difference_uj, RECORD_REAL),
+	{NULL},
+};
+static const struct record run_record = {.size = sizeof(struct run_row), .fields = run_fields};
+
+static const struct listing_column run_columns[] = {
+	{"run", "run"},
+	{"policy", "policy"},
+	{"limit %", "limit", 0, 100},
+	{"repeat", "repeat"},
+	{"utility", "utility", 2},
+	{"energy J", "energy_j", 0},
+	{"limit J", "limit_j", 0},
+	{"arrived", "tasks_arrived"},
+	{"completed", "tasks_completed"},
+	{"failed", "tasks_failed"},
+	{"dropped", "tasks_dropped"},
+	{"ended by", "ended_by"},
+	{"at s", "ended_s", 1},
+	{"idle W", "idle_w", 1},
+	{"gaps s", "gap_s", 1},
+	{"host load", "host_load", 2},
+	{"samples", "energy_samples"},
+	{"off by uJ", "energy_difference_uj", 2},
+	{NULL},
+};
+
+/* The runs; those of a simulation have no power samples. */
+static GArray *read_runs(const struct summary *summary, GError **error)
 {
-	table_row(table);
-	table_integer(table, run->run);
-	table_text(table, run->policy);
-	table_number(table, 100 * run->limit, 0);
-	table_integer(table, run->repeat);
-	table_number(table, run->utility, 2);
-	table_number(table, run->energy_j, 0);
-	table_number(table, run->limit_j, 0);
-	table_integer(table, run->tasks_arrived);
-	table_integer(table, run->tasks_completed);
-	table_integer(table, run->tasks_failed);
-	table_integer(table, run->tasks_dropped);
-	table_text(table, run->ended_by);
-	table_number(table, run->ended_s, 1);
-	table_number(table, run->idle_w, 1);
-	table_number(table, run->gap_s, 1);
-	table_number(table, run->host_load, 2);
-	table_integer(table, energy->samples);
-	/* A service's energy is its account's, which continues between samples. */
-	table_number(table, energy->samples && !service ? energy->difference_uj : (double)NAN, 2);
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct run_row));
+
+	for (guint i = 0; i < summary->runs->len; i++) {
+		struct run_row row = {.run = *(const struct store_run *)summary->runs->pdata[i]};
+
+		if (summary->measured &&
+		    !store_energy_check(summary->store, &row.run, &row.energy, error))
+			return NULL;
+		/* A service's energy is its account's, which continues between samples. */
+		if (!row.energy.samples || summary->service)
+			row.energy.difference_uj = (double)NAN;
+		g_array_append_val(rows, row);
+	}
+	return g_steal_pointer(&rows);
 }
 
 struct table *report_runs_table(const struct summary *summary, GError **error)
 {
-	g_autoptr(table_t) table = table_new();
+	g_autoptr(GArray) rows = read_runs(summary, error);
 
-	add_run_columns(table);
-	for (guint i = 0; i < summary->runs->len; i++) {
-		struct store_energy energy;
-
-		if (!store_energy_check(summary->store, summary->runs->pdata[i], &energy, error))
-			return NULL;
-		add_run(table, summary->runs->pdata[i], &energy, summary->service);
-	}
-	return g_steal_pointer(&table);
+	return rows ? listing_table(run_columns, &run_record, rows, G_MAXUINT) : NULL;
 }
 
-static json_t *run_json(const struct store_run *run)
+static json_t *directory_json(const struct summary *summary, GError **error)
 {
-	return json_pack(
-		"{s:I, s:s, s:o, s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
-		"run", (json_int_t)run->run, "policy", run->policy, "limit",
-		json_number_or_null(run->limit), "limit_j", json_number_or_null(run->limit_j),
-		"repeat", (int)run->repeat, "ended_by", run->ended_by, "ended_s",
-		json_number_or_null(run->ended_s), "utility", json_number_or_null(run->utility),
-		"energy_j", json_number_or_null(run->energy_j), "gap_s",
-		json_number_or_null(run->gap_s), "host_load", json_number_or_null(run->host_load),
-		"tasks_arrived", (int)run->tasks_arrived, "tasks_completed",
-		(int)run->tasks_completed, "tasks_failed", (int)run->tasks_failed, "tasks_dropped",
-		(int)run->tasks_dropped);
-}
-
-/* Adds the energy by the run's power samples; nothing for a run without samples. */
-static bool add_energy(const struct summary *summary, const struct store_run *run, json_t *object,
-		       GError **error)
-{
-	struct store_energy energy;
-
-	if (!store_energy_check(summary->store, run, &energy, error))
-		return false;
-	if (!energy.samples)
-		return true;
-	json_object_set_new(object, "energy_samples", json_integer(energy.samples));
-	json_object_set_new(object, "energy_gaps", json_integer(energy.gaps));
-	json_object_set_new(object, "energy_mismatches", json_integer(energy.mismatches));
-	json_object_set_new(object, "energy_total_j", json_number_or_null(energy.total_j));
-	json_object_set_new(
-		object, "energy_difference_uj",
-		json_number_or_null(summary->service ? (double)NAN : energy.difference_uj));
-	return true;
-}
-
-static json_t *runs_json(const struct summary *summary, GError **error)
-{
+	g_autoptr(GArray) rows = read_runs(summary, error);
+	g_autoptr(json_t) document = summary_json(summary);
 	json_t *runs = json_array();
 
-	for (guint i = 0; i < summary->runs->len; i++) {
-		const struct store_run *run = summary->runs->pdata[i];
-		json_t *object = run_json(run);
-
-		json_array_append_new(runs, object);
-		if (summary->measured && !add_energy(summary, run, object, error)) {
-			json_decref(runs);
-			return NULL;
-		}
-	}
-	return runs;
-}
-
-static json_t *summary_document(const struct summary *summary, GError **error)
-{
-	g_autoptr(suspensions_t) suspensions = suspensions_new(summary, error);
-	g_autoptr(migrations_t) migrations = suspensions ? migrations_new(summary, error) : NULL;
-	g_autoptr(GArray) shares = migrations ? shares_new(summary, error) : NULL;
-	g_autoptr(GArray) dropped = shares ? dropped_new(summary, error) : NULL;
-	json_t *runs = dropped ? runs_json(summary, error) : NULL;
-	json_t *document;
-
-	if (!runs)
-		return NULL;
-	document = summary_json(summary);
 	json_object_set_new(document, "runs", runs);
-	json_object_set_new(document, "suspensions", suspensions_json(suspensions));
-	json_object_set_new(document, "migrations", migrations_json(migrations));
-	json_object_set_new(document, "shares", shares_json(shares));
-	json_object_set_new(document, "dropped", dropped_json(dropped));
-	return document;
+	for (guint i = 0; rows && i < rows->len; i++) {
+		const struct run_row *row = &g_array_index(rows, struct run_row, i);
+
+		json_array_append_new(
+			runs, record_write(&run_record, row,
+					   row->energy.samples ? RUN_ENERGY : 0, NULL));
+	}
+	for (const struct listing_part *const *part = report_parts; rows && *part; part++) {
+		g_autoptr(GPtrArray) part_rows = listing_read(*part, summary, error);
+
+		if (!part_rows)
+			return NULL;
+		json_object_set_new(document, (*part)->key, listing_part_json(part_rows));
+	}
+	return rows ? g_steal_pointer(&document) : NULL;
 }
 
 json_t *report_json(struct summary *const *summaries, guint count, GError **error)
 {
-	json_t *array = json_array();
+	g_autoptr(json_t) array = json_array();
 
 	for (guint i = 0; i < count; i++) {
-		json_t *document = summary_document(summaries[i], error);
+		json_t *document = directory_json(summaries[i], error);
 
-		if (!document) {
-			json_decref(array);
+		if (!document)
 			return NULL;
-		}
 		json_array_append_new(array, document);
 	}
-	return array;
+	return g_steal_pointer(&array);
+}
+
+/* The listing of a CSV table and its part; NULL for the table of policies. */
+static const struct listing *find_listing(const char *csv, const struct listing_part **ret_part,
+					  guint *ret_index)
+{
+	for (const struct listing_part *const *part = report_parts; *part; part++)
+		for (guint i = 0; (*part)->listings[i]; i++)
+			if (g_strcmp0((*part)->listings[i]->csv, csv) == 0) {
+				*ret_part = *part;
+				*ret_index = i;
+				return (*part)->listings[i];
+			}
+	return NULL;
+}
+
+bool report_csv_known(const char *table)
+{
+	const struct listing_part *part;
+	guint index;
+
+	return g_str_equal(table, "policies") || find_listing(table, &part, &index);
+}
+
+char *report_csv(struct summary *const *summaries, guint count, const char *table, GError **error)
+{
+	const struct listing_part *part = NULL;
+	guint index = 0;
+	const struct listing *listing = find_listing(table, &part, &index);
+	const struct record *record = listing ? listing->record : &summary_cell_record;
+	g_autoptr(GString) csv = g_string_new("dir,kind");
+
+	listing_csv_titles(csv, record);
+	g_string_append_c(csv, '\n');
+	for (guint i = 0; i < count; i++) {
+		g_autoptr(GPtrArray) rows = part ? listing_read(part, summaries[i], error) : NULL;
+		const GArray *array = rows ? listing_array(rows, index) : NULL;
+		const guint len = array ? array->len : summaries[i]->cells_count;
+
+		if (part && !rows)
+			return NULL;
+		for (guint j = 0; j < len; j++) {
+			if (!array && summaries[i]->cells[j].runs == 0)
+				continue;
+			csv_text(csv, summaries[i]->dir);
+			csv_text(csv, summaries[i]->measured ? "measured" : "simulated");
+			listing_csv_fields(csv, record,
+					   array ? (const void *)(array->data + j * record->size)
+						 : &summaries[i]->cells[j]);
+			csv_end(csv);
+		}
+	}
+	return g_strdup(csv->str);
 }

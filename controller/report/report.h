@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "controller/report/listing.h"
 #include "controller/report/summary.h"
 #include "controller/report/table.h"
 
@@ -14,12 +15,14 @@
  * titles are shorter). Every figure is a mean over the repeats or trials that the heading names.
  */
 
+/* The recorded parts in the order of a report, NULL-terminated. */
+extern const struct listing_part *const report_parts[];
+
 /* The table of one run directory; the caller frees it with table_free(). */
 struct table *report_table(const struct summary *summary);
 
 /*
- * Heading and table of a run directory, and its suspensions (suspensions.h), migrations
- * (migrations.h), shares (shares.h) and dropped tasks (dropped.h) if there are any. The caller
+ * Heading and table of a run directory, and its parts (listing.h) that have rows. The caller
  * frees; NULL with `error` (DATABASE_ERROR) where those cannot be read.
  */
 char *report_text(const struct summary *summary, GError **error);
@@ -39,9 +42,9 @@ char *report_csv(struct summary *const *summaries, guint count, const char *tabl
 
 /*
  * An array with an object per directory: summary_json(); "runs": every run with its own figures and
- * the check of its energy against its power samples (store_energy.h); "suspensions"
- * (suspensions_json()), "migrations" (migrations_json()), "shares" (shares_json()) and "dropped"
- * (dropped_json()). New reference, or NULL with `error` when the store cannot be read.
+ * the check of its energy against its power samples (store_energy.h); and its parts (listing.h):
+ * "suspensions", "migrations", "shares" and "dropped". New reference, or NULL with `error` when the
+ * store cannot be read.
  */
 json_t *report_json(struct summary *const *summaries, guint count, GError **error);
 

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "common/json.h"
+#include "common/record/record.h"
 #include "controller/backend/sim.h"
-#include "controller/config/config_controller.h"
 #include "controller/engine/experiment.h"
 #include "controller/report/stats.h"
 
@@ -22,6 +22,16 @@ struct resampling_cell {
 	double utility_sd;
 	double stretch_sd; /* of the mean bounded stretch; NAN: hosts are not shared */
 };
+
+static const struct record_field cell_fields[] = {
+	{RECORD_FIELD_TEXT(resampling_cell, policy)},
+	{RECORD_FIELD_REAL(resampling_cell, limit)},
+	{RECORD_FIELD_REAL(resampling_cell, utility_sd)},
+	{RECORD_FIELD_REAL(resampling_cell, stretch_sd), .flags = RECORD_OPTIONAL},
+	{NULL},
+};
+static const struct record cell_record = {.size = sizeof(struct resampling_cell),
+					  .fields = cell_fields, .open = true};
 
 struct resampling {
 	struct compare_resampling base; /* first: compare.c passes a pointer to it back */
@@ -175,18 +185,14 @@ static bool collect(struct resampling *noise, GArray *all, GError **error)
 	return true;
 }
 
-static GArray *new_ratios(void)
-{
-	return g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
-}
-
 /* Fills lists that are too short from all clusters. */
 static bool prepare_ratios(struct resampling *noise, GError **error)
 {
-	g_autoptr(GArray) all = new_ratios();
+	g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio));
 
 	for (uint32_t i = 0; i < noise->experiment->system->clusters_count; i++)
-		g_ptr_array_add(noise->ratios, new_ratios());
+		g_ptr_array_add(noise->ratios,
+				g_array_new(FALSE, FALSE, sizeof(struct backend_sim_ratio)));
 	if (!collect(noise, all, error))
 		return false;
 	for (guint i = 0; i < noise->ratios->len; i++) {
@@ -379,11 +385,10 @@ static const char **known_policies(struct resampling *noise)
 
 static bool prepare_experiment(struct resampling *noise, GError **error)
 {
-	g_autofree char *path = g_build_filename(noise->measured->path, "config.yaml", NULL);
 	const struct store_run *run = noise->measured->runs->pdata[0];
 	g_autofree const char **policies = known_policies(noise);
 
-	noise->config = config_controller_load(path, error);
+	noise->config = summary_config(noise->measured, error);
 	if (!noise->config)
 		return false;
 	if (!policies[0]) {
@@ -398,11 +403,6 @@ static bool prepare_experiment(struct resampling *noise, GError **error)
 
 /* The record. */
 
-static double number_or_nan(const json_t *value)
-{
-	return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 /* Reads the recorded cells of these runs. Returns whether there are any. */
 static bool read_record(struct resampling *noise)
 {
@@ -416,23 +416,14 @@ static bool read_record(struct resampling *noise)
 	    json_integer_value(json_object_get(record, "repeats")) != RESAMPLING_REPEATS)
 		return false;
 	json_array_foreach(cells, i, cell) {
-		const struct resampling_cell known = {
-			.policy = g_strdup(json_string_value(json_object_get(cell, "policy"))),
-			.limit = number_or_nan(json_object_get(cell, "limit")),
-			.utility_sd = number_or_nan(json_object_get(cell, "utility_sd")),
-			.stretch_sd = number_or_nan(json_object_get(cell, "stretch_sd")),
-		};
+		struct resampling_cell known;
 
-		if (known.policy)
+		record_init(&cell_record, &known);
+		if (record_from_json(&cell_record, cell, &known, NULL))
 			g_array_append_val(noise->cells, known);
 	}
 	noise->recorded = true;
 	return true;
-}
-
-static json_t *real_or_null(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
 }
 
 /* Simulates all cells. Returns their record, which the caller frees. */
@@ -443,7 +434,7 @@ static char *make_record(struct resampling *noise)
 		json_pack("{s:i, s:i, s:[]}", "runs", (int)measured->runs->len, "repeats",
 			  RESAMPLING_REPEATS, "cells");
 
-	for (guint i = 0; i < measured->policies->len * measured->limits->len; i++) {
+	for (guint i = 0; i < measured->cells_count; i++) {
 		const struct summary_cell *cell = &measured->cells[i];
 		const struct resampling_cell *known =
 			cell->runs ? find_cell(noise, cell->policy, cell->limit) : NULL;
@@ -451,10 +442,7 @@ static char *make_record(struct resampling *noise)
 		if (known)
 			json_array_append_new(
 				json_object_get(record, "cells"),
-				json_pack("{s:s, s:f, s:o, s:o}", "policy", known->policy, "limit",
-					  known->limit, "utility_sd",
-					  real_or_null(known->utility_sd), "stretch_sd",
-					  real_or_null(known->stretch_sd)));
+				record_to_json(&cell_record, known));
 	}
 	return json_dumps(record, JSON_COMPACT);
 }
@@ -477,18 +465,17 @@ bool resampling_record(const char *dir, GError **error)
 
 char *resampling_unknown(const struct resampling *noise)
 {
-	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	GString *text = g_string_new(NULL);
 
-	if (noise->unknown->len == 0)
-		return NULL;
-	g_ptr_array_extend(names, noise->unknown, NULL, NULL);
-	g_ptr_array_add(names, NULL);
-	return g_strjoinv(", ", (char **)names->pdata);
+	for (guint i = 0; i < noise->unknown->len; i++)
+		g_string_append_printf(text, "%s%s", i ? ", " : "",
+				       (char *)noise->unknown->pdata[i]);
+	return g_string_free(text, noise->unknown->len == 0);
 }
 
 static void clear_cell(gpointer data)
 {
-	g_free(((struct resampling_cell *)data)->policy);
+	record_clear(&cell_record, data);
 }
 
 struct resampling *resampling_new(const struct summary *measured, GError **error)

@@ -62,12 +62,8 @@ struct run_trace *run_trace_load(const struct summary *summary, const struct sto
 	trace->measured = summary->measured;
 	trace->hosts = g_array_new(FALSE, FALSE, sizeof(struct run_host));
 	trace->tasks = store_tasks(summary->store, run->run, error);
-	if (!trace->tasks)
-		return NULL;
-	trace->samples = store_samples(summary->store, run->run, error);
-	if (!trace->samples)
-		return NULL;
-	trace->events = store_events(summary->store, run->run, error);
+	trace->samples = trace->tasks ? store_samples(summary->store, run->run, error) : NULL;
+	trace->events = trace->samples ? store_events(summary->store, run->run, error) : NULL;
 	if (!trace->events)
 		return NULL;
 	find_hosts(trace);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <glib.h>
 #include <stddef.h>
 
 /*
@@ -24,6 +25,12 @@ enum stats_sign {
 	STATS_SIGN_POSITIVE,
 	STATS_SIGN_NEGATIVE,
 };
+
+/* The values of an array of double, for the functions below. */
+static inline const double *stats_values(const GArray *array)
+{
+	return (const double *)(const void *)array->data;
+}
 
 /* Arithmetic mean; NAN when n is 0. */
 double stats_mean(const double *values, size_t n);

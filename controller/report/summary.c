@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/report/summary.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #include "common/config/config.h"
 #include "common/json.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
+#include "controller/report/listing.h"
 #include "controller/report/provenance.h"
 #include "controller/report/service_run.h"
 #include "controller/report/stats.h"
@@ -40,51 +40,41 @@ static gint by_limit_descending(gconstpointer a, gconstpointer b)
 	return (x < y) - (x > y);
 }
 
-static void note_policy(struct summary *summary, const char *policy)
+void summary_note_name(GPtrArray *names, const char *name)
 {
-	for (guint i = 0; i < summary->policies->len; i++)
-		if (g_str_equal(summary->policies->pdata[i], policy))
-			return;
-	g_ptr_array_add(summary->policies, g_strdup(policy));
+	if (!g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+		g_ptr_array_add(names, (char *)name);
 }
 
-static void note_limit(struct summary *summary, double limit)
+void summary_note_limit(GArray *limits, double limit)
 {
-	for (guint i = 0; i < summary->limits->len; i++)
-		if (summary_same_limit(g_array_index(summary->limits, double, i), limit))
+	for (guint i = 0; i < limits->len; i++)
+		if (summary_same_limit(g_array_index(limits, double, i), limit))
 			return;
-	g_array_append_val(summary->limits, limit);
-}
-
-static bool fill_service(struct summary *summary, GPtrArray *all, GError **error)
-{
-	for (guint i = 0; i < all->len; i++) {
-		bool service;
-
-		if (!service_run_fill(summary->store, all->pdata[i], &service, error))
-			return false;
-		summary->service |= service;
-	}
-	return true;
+	g_array_append_val(limits, limit);
 }
 
 /* Keeps the runs that count, and collects their policies and limits. */
-static void keep_ended(struct summary *summary, GPtrArray *all)
+static bool keep_runs(struct summary *summary, GPtrArray *all, GError **error)
 {
 	for (guint i = 0; i < all->len; i++) {
 		struct store_run *run = all->pdata[i];
+		bool service;
 
+		if (!service_run_fill(summary->store, run, &service, error))
+			return false;
+		summary->service |= service;
 		if (!run->ended_by || g_str_equal(run->ended_by, "aborted")) {
 			summary->left_out++;
-			store_run_free(run);
 			continue;
 		}
 		g_ptr_array_add(summary->runs, run);
-		note_policy(summary, run->policy);
-		note_limit(summary, run->limit);
+		all->pdata[i] = NULL;
+		summary_note_name(summary->policies, run->policy);
+		summary_note_limit(summary->limits, run->limit);
 	}
-	g_ptr_array_set_free_func(all, NULL);
 	g_array_sort(summary->limits, by_limit_descending);
+	return true;
 }
 
 static gint by_repeat(gconstpointer a, gconstpointer b)
@@ -109,6 +99,20 @@ GPtrArray *summary_cell_runs(const struct summary *summary, const char *policy, 
 	return runs;
 }
 
+bool summary_each_run(const struct summary *summary, summary_run_f each, void *data,
+		      GError **error)
+{
+	for (guint i = 0; i < summary->cells_count; i++) {
+		const struct summary_cell *cell = &summary->cells[i];
+		g_autoptr(GPtrArray) runs = summary_cell_runs(summary, cell->policy, cell->limit);
+
+		for (guint j = 0; j < runs->len; j++)
+			if (!each(summary, cell, runs->pdata[j], data, error))
+				return false;
+	}
+	return true;
+}
+
 static void add_run(struct summary_cell *cell, const struct store_run *run)
 {
 	cell->limit_j = run->limit_j;
@@ -125,10 +129,14 @@ static void add_run(struct summary_cell *cell, const struct store_run *run)
 	cell->open += g_str_equal(run->ended_by, SERVICE_RUN_OPEN);
 }
 
+static const struct stretch *stretch_of(const struct summary *summary, const struct store_run *run)
+{
+	return summary->stretches ? g_hash_table_lookup(summary->stretches, run) : NULL;
+}
+
 double summary_stretch(const struct summary *summary, const struct store_run *run)
 {
-	const struct stretch *stretch =
-		summary->stretches ? g_hash_table_lookup(summary->stretches, run) : NULL;
+	const struct stretch *stretch = stretch_of(summary, run);
 
 	return stretch ? stretch->mean : (double)NAN;
 }
@@ -142,9 +150,7 @@ static void fill_stretches(const struct summary *summary, const GPtrArray *runs,
 	guint count = 0;
 
 	for (guint i = 0; i < runs->len; i++) {
-		const struct stretch *stretch =
-			summary->stretches ? g_hash_table_lookup(summary->stretches, runs->pdata[i])
-					   : NULL;
+		const struct stretch *stretch = stretch_of(summary, runs->pdata[i]);
 
 		if (!stretch || !isfinite(stretch->mean))
 			continue;
@@ -191,8 +197,9 @@ static void fill_cells(struct summary *summary)
 {
 	guint policies = summary->policies->len;
 
-	summary->cells = g_new0(struct summary_cell, (gsize)policies * summary->limits->len);
-	for (guint i = 0; i < policies * summary->limits->len; i++) {
+	summary->cells_count = policies * summary->limits->len;
+	summary->cells = g_new0(struct summary_cell, summary->cells_count);
+	for (guint i = 0; i < summary->cells_count; i++) {
 		struct summary_cell *cell = &summary->cells[i];
 
 		cell->policy = summary->policies->pdata[i % policies];
@@ -220,42 +227,54 @@ static void sum_host(struct summary *summary)
 	summary->host_load = known ? sum / known : NAN;
 }
 
+struct config *summary_config(const struct summary *summary, GError **error)
+{
+	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
+
+	return config_controller_load(path, error);
+}
+
+json_t *summary_document(struct store *store, const char *key)
+{
+	g_autofree char *text = store_get_meta(store, key);
+
+	return text ? json_parse(text, strlen(text), key, NULL) : NULL;
+}
+
+double summary_speed(const json_t *capabilities, const char *cluster)
+{
+	const json_t *speed = json_object_get(json_object_get(capabilities, cluster), "speed");
+
+	return json_is_number(speed) ? json_number_value(speed) : 1;
+}
+
 /* Reads facts from the configuration; nothing where the file is gone. */
 static void read_config(struct summary *summary)
 {
-	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
-	g_autoptr(config_t) config = NULL;
+	g_autoptr(config_t) config = summary_config(summary, NULL);
 
-	if (g_file_test(path, G_FILE_TEST_EXISTS))
-		config = config_controller_load(path, NULL);
 	if (!config)
 		return;
 	summary->deadlines = config_environment(config) && config_environment(config)->pruning;
 	summary->shared = config->clusters_count == 1 && config->clusters[0].shared;
 }
 
-static bool read_stretches(struct summary *summary, GError **error)
+/* Reads what the runs recorded of late starts, and on shared hosts their stretches. */
+static bool read_runs(struct summary *summary, GError **error)
 {
-	if (!summary->shared)
-		return true;
-	summary->stretches = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	if (summary->shared)
+		summary->stretches = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	for (guint i = 0; i < summary->runs->len; i++) {
 		struct store_run *run = summary->runs->pdata[i];
-		struct stretch *stretch = g_new(struct stretch, 1);
-
-		g_hash_table_insert(summary->stretches, run, stretch);
-		if (!stretch_of_run(summary->store, run, stretch, error))
-			return false;
-	}
-	return true;
-}
-
-static bool read_overdue(struct summary *summary, GError **error)
-{
-	for (guint i = 0; i < summary->runs->len; i++) {
-		const struct store_run *run = summary->runs->pdata[i];
+		struct stretch *stretch;
 
 		if (!overdue_add_run(&summary->overdue, summary->store, run->run, error))
+			return false;
+		if (!summary->shared)
+			continue;
+		stretch = g_new(struct stretch, 1);
+		g_hash_table_insert(summary->stretches, run, stretch);
+		if (!stretch_of_run(summary->store, run, stretch, error))
 			return false;
 	}
 	return true;
@@ -278,15 +297,14 @@ struct summary *summary_load(const char *dir, GError **error)
 	summary->path = g_strdup(dir);
 	summary->dir = g_filename_display_name(dir);
 	summary->runs = g_ptr_array_new_with_free_func((GDestroyNotify)store_run_free);
-	summary->policies = g_ptr_array_new_with_free_func(g_free);
+	summary->policies = g_ptr_array_new();
 	summary->limits = g_array_new(FALSE, FALSE, sizeof(double));
 	summary->store = store_open(dir, false, error);
 	if (!summary->store)
 		return NULL;
 	all = store_runs(summary->store, error);
-	if (!all || !fill_service(summary, all, error))
+	if (!all || !keep_runs(summary, all, error))
 		return NULL;
-	keep_ended(summary, all);
 	if (summary->runs->len == 0) {
 		g_set_error(error, SUMMARY_ERROR, SUMMARY_ERROR_EMPTY,
 			    "%s: no run in it has come to its end (%u begun)", dir,
@@ -296,7 +314,7 @@ struct summary *summary_load(const char *dir, GError **error)
 	summary->measured = is_measured(summary);
 	summary->overdue.most_s = NAN;
 	read_config(summary);
-	if (!read_overdue(summary, error) || !read_stretches(summary, error))
+	if (!read_runs(summary, error))
 		return NULL;
 	fill_cells(summary);
 	sum_host(summary);
@@ -322,7 +340,7 @@ void summary_free(struct summary *summary)
 const struct summary_cell *summary_cell(const struct summary *summary, const char *policy,
 					double limit)
 {
-	for (guint i = 0; i < summary->policies->len * summary->limits->len; i++) {
+	for (guint i = 0; i < summary->cells_count; i++) {
 		const struct summary_cell *cell = &summary->cells[i];
 
 		if (cell->runs && summary_same_limit(cell->limit, limit) &&
@@ -365,9 +383,7 @@ char *summary_over(const struct summary *summary)
 	return g_strdup_printf("%u trials, a workload each", summary->repeats);
 }
 
-static void add_line(GPtrArray *lines, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static void add_line(GPtrArray *lines, const char *format, ...)
+void summary_add_line(GPtrArray *lines, const char *format, ...)
 {
 	va_list arguments;
 
@@ -427,84 +443,82 @@ char *summary_machine(const struct summary *summary)
 	return g_string_free(text, text->len == 0);
 }
 
-static void add_origin(const struct summary *summary, GPtrArray *lines)
-{
-	g_autoptr(provenance_t) origin = provenance_of_store(summary->store);
-	GPtrArray *notes = provenance_notes(origin, summary->measured, false);
-
-	g_ptr_array_extend_and_steal(lines, notes);
-}
-
 GPtrArray *summary_heading(const struct summary *summary)
 {
 	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *ended = store_get_meta(summary->store, "ended_utc");
 	g_autofree char *policies =
 		summary->service ? service_run_policies_text(summary->store) : NULL;
+	g_autoptr(provenance_t) origin = provenance_of_store(summary->store);
 	char *overdue = overdue_text(&summary->overdue);
 
 	add_title(summary, lines);
-	add_origin(summary, lines);
+	g_ptr_array_extend_and_steal(lines, provenance_notes(origin, summary->measured, false));
 	if (summary->gap_s > 0)
-		add_line(
+		summary_add_line(
 			lines,
 			"metering gaps of %.1f s, summed over hosts: energy over them is estimated",
 			summary->gap_s);
 	if (overdue)
 		g_ptr_array_add(lines, overdue);
 	if (isfinite(summary->host_load))
-		add_line(lines,
+		summary_add_line(lines,
 			 "this machine's own load during the runs: %.2f busy cores on average",
 			 summary->host_load);
 	if (summary->service)
-		add_line(lines, "a service, which has no end: as far as it is on record");
+		summary_add_line(lines, "a service, which has no end: as far as it is on record");
 	else if (!ended)
-		add_line(lines, "NOT COMPLETE: this was interrupted, or is still under way");
+		summary_add_line(lines,
+				 "NOT COMPLETE: this was interrupted, or is still under way");
 	if (policies)
 		g_ptr_array_add(lines, g_steal_pointer(&policies));
 	if (summary->left_out)
-		add_line(lines, "%u run%s left out that did not end or %s aborted",
+		summary_add_line(lines, "%u run%s left out that did not end or %s aborted",
 			 summary->left_out, summary->left_out == 1 ? "" : "s",
 			 summary->left_out == 1 ? "was" : "were");
 	return lines;
 }
 
-static json_t *cell_json(const struct summary_cell *cell)
+static json_t *ended_by_json(const struct record_field *field, const void *data,
+			     const void *context)
 {
-	g_autofree char *ended_by = summary_ended_by(cell);
-	const struct {
-		const char *key;
-		double value;
-	} numbers[] = {
-		{"limit", cell->limit},
-		{"limit_j", cell->limit_j},
-		{"utility_mean", cell->utility_mean},
-		{"utility_sd", cell->utility_sd},
-		{"energy_j_mean", cell->energy_j_mean},
-		{"energy_j_sd", cell->energy_j_sd},
-		{"tasks_arrived_mean", cell->arrived_mean},
-		{"tasks_completed_mean", cell->completed_mean},
-		{"tasks_failed_mean", cell->failed_mean},
-		{"tasks_dropped_mean", cell->dropped_mean},
-		{"ended_s_mean", cell->ended_s_mean},
-		{"gap_s", cell->gap_s},
-	};
-	json_t *object = json_pack("{s:s, s:i, s:s}", "policy", cell->policy, "runs",
-				   (int)cell->runs, "ended_by", ended_by);
+	g_autofree char *ended_by = summary_ended_by(data);
 
-	for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
-		json_object_set_new(object, numbers[i].key, json_number_or_null(numbers[i].value));
-	if (isfinite(cell->stretch_mean)) {
-		json_object_set_new(object, "stretch_mean", json_real(cell->stretch_mean));
-		json_object_set_new(object, "stretch_sd", json_number_or_null(cell->stretch_sd));
-		json_object_set_new(object, "stretch_max_mean", json_real(cell->stretch_max));
-		json_object_set_new(object, "tasks_unfinished", json_integer(cell->unfinished));
-	}
-	if (isfinite(cell->robustness_percent))
-		json_object_set_new(object, "robustness_percent",
-				    json_real(cell->robustness_percent));
-	return object;
+	return json_string(ended_by);
 }
+
+/* The variants of cells with stretches, and of cells whose tasks have deadlines. */
+enum { CELL_STRETCH = 1, CELL_DEADLINES = 2 };
+
+#define CELL_REAL(name_, field_)                                                                   \
+	.name = name_, .offset = offsetof(struct summary_cell, field_), .type = RECORD_REAL,       \
+	.null = RECORD_NULL_NAN
+static const struct record_field cell_fields[] = {
+	{RECORD_AT(summary_cell, policy), .type = RECORD_BORROWED},
+	{RECORD_FIELD_REAL(summary_cell, limit)},
+	{RECORD_FIELD_REAL(summary_cell, limit_j)},
+	{RECORD_FIELD_U32(summary_cell, runs)},
+	{RECORD_FIELD_REAL(summary_cell, utility_mean)},
+	{RECORD_FIELD_REAL(summary_cell, utility_sd)},
+	{RECORD_FIELD_REAL(summary_cell, energy_j_mean)},
+	{RECORD_FIELD_REAL(summary_cell, energy_j_sd)},
+	{CELL_REAL("tasks_arrived_mean", arrived_mean)},
+	{CELL_REAL("tasks_completed_mean", completed_mean)},
+	{CELL_REAL("tasks_failed_mean", failed_mean)},
+	{CELL_REAL("tasks_dropped_mean", dropped_mean)},
+	{.name = "ended_by", .type = RECORD_BORROWED, .write = ended_by_json},
+	{RECORD_FIELD_REAL(summary_cell, ended_s_mean)},
+	{RECORD_FIELD_REAL(summary_cell, gap_s)},
+	{RECORD_FIELD_REAL(summary_cell, stretch_mean), .variants = CELL_STRETCH | LISTING_CSV},
+	{RECORD_FIELD_REAL(summary_cell, stretch_sd), .variants = CELL_STRETCH},
+	{CELL_REAL("stretch_max_mean", stretch_max), .variants = CELL_STRETCH | LISTING_CSV},
+	{.name = "tasks_unfinished", .offset = offsetof(struct summary_cell, unfinished),
+	 .type = RECORD_U32, .variants = CELL_STRETCH},
+	{RECORD_FIELD_REAL(summary_cell, robustness_percent), .variants = CELL_DEADLINES},
+	{NULL},
+};
+const struct record summary_cell_record = {.size = sizeof(struct summary_cell),
+					   .fields = cell_fields};
 
 static json_t *facts_json(const struct summary *summary)
 {
@@ -519,23 +533,38 @@ static json_t *facts_json(const struct summary *summary)
 	return facts;
 }
 
+json_t *summary_texts_json(const GPtrArray *texts)
+{
+	json_t *list = json_array();
+
+	for (guint i = 0; i < texts->len; i++)
+		json_array_append_new(list, json_string(texts->pdata[i]));
+	return list;
+}
+
+static json_t *cell_json(const struct summary_cell *cell)
+{
+	const unsigned variants = (isfinite(cell->stretch_mean) ? CELL_STRETCH : 0) |
+				  (isfinite(cell->robustness_percent) ? CELL_DEADLINES : 0);
+
+	return record_write(&summary_cell_record, cell, variants, NULL);
+}
+
 json_t *summary_json(const struct summary *summary)
 {
 	g_autoptr(GPtrArray) heading = summary_heading(summary);
 	g_autofree char *over = summary_over(summary);
-	json_t *notes = json_array();
 	json_t *cells = json_array();
 	json_t *object;
 
-	for (guint i = 0; i < heading->len; i++)
-		json_array_append_new(notes, json_string(heading->pdata[i]));
-	for (guint i = 0; i < summary->policies->len * summary->limits->len; i++)
+	for (guint i = 0; i < summary->cells_count; i++)
 		if (summary->cells[i].runs)
 			json_array_append_new(cells, cell_json(&summary->cells[i]));
 	object = json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o}", "dir", summary->dir, "kind",
 			   summary->measured ? "measured" : "simulated", "facts",
 			   facts_json(summary), "over", over, "host_load",
-			   json_number_or_null(summary->host_load), "notes", notes, "cells", cells);
+			   json_number_or_null(summary->host_load), "notes",
+			   summary_texts_json(heading), "cells", cells);
 	json_object_set_new(object, "overdue",
 			    summary->measured ? json_integer((json_int_t)summary->overdue.starts)
 					      : json_null());

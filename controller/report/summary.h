@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/config/config.h"
+#include "common/record/record.h"
 #include "controller/report/overdue.h"
 #include "controller/store/store.h"
 
@@ -50,10 +52,11 @@ struct summary {
 	struct store *store;    /* open for reading */
 	GPtrArray *runs;        /* struct store_run: those that ended, or a service's, in order */
 	uint32_t left_out;      /* runs that did not end or were aborted */
-	GPtrArray *policies;    /* char *, in order of first appearance */
+	GPtrArray *policies;    /* char *, borrowed from the runs, in order of first appearance */
 	GArray *limits;         /* double, descending */
 	GHashTable *stretches;  /* shared: struct store_run -> struct stretch, owned; else NULL */
 	struct summary_cell *cells; /* limits x policies, row = limit */
+	guint cells_count;
 	uint32_t repeats;       /* most runs of any cell */
 	double host_load;       /* mean over the runs that have one, busy cores; NAN: unknown */
 	double gap_s;           /* metering gaps of all runs, summed over hosts */
@@ -84,6 +87,32 @@ const struct summary_cell *summary_cell(const struct summary *summary, const cha
  * The runs of a cell: struct store_run in order of their repeat; the caller frees only the array.
  */
 GPtrArray *summary_cell_runs(const struct summary *summary, const char *policy, double limit);
+
+/*
+ * Calls `each` for every run of every cell, in the order of the cells and of repeats, with `data`.
+ * Returns false with `error` at the first call that does.
+ */
+typedef bool (*summary_run_f)(const struct summary *summary, const struct summary_cell *cell,
+			      const struct store_run *run, void *data, GError **error);
+bool summary_each_run(const struct summary *summary, summary_run_f each, void *data,
+		      GError **error);
+
+/* Adds a name, borrowed, or a fraction of the budget, unless the list has it. */
+void summary_note_name(GPtrArray *names, const char *name);
+void summary_note_limit(GArray *limits, double limit);
+
+/* The configuration of the directory, which the caller frees; NULL with `error`. */
+struct config *summary_config(const struct summary *summary, GError **error);
+
+/*
+ * The speed of a cluster of a measured run relative to the estimates, by the fact "capabilities" of
+ * its store, which may be NULL; 1 where none is recorded. A simulated executor may have a `speed`:
+ * measured times of its tasks are compared with estimates in simulated seconds.
+ */
+double summary_speed(const json_t *capabilities, const char *cluster);
+
+/* A fact of a store that is a JSON document; a new reference. NULL: there is none. */
+json_t *summary_document(struct store *store, const char *key);
 
 /*
  * The mean bounded stretch of a run of the summary (stretch.h); NAN where hosts are not shared, or
@@ -125,3 +154,12 @@ char *summary_machine(const struct summary *summary);
  * values are null. New reference.
  */
 json_t *summary_json(const struct summary *summary);
+
+/* Adds a line, with a format as of printf(3), to a GPtrArray of char *. */
+void summary_add_line(GPtrArray *lines, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* A cell in that JSON, with the fields of the CSV of report.h. */
+extern const struct record summary_cell_record;
+
+/* An array of texts, char *. New reference. */
+json_t *summary_texts_json(const GPtrArray *texts);

@@ -34,14 +34,12 @@ struct export {
 /* The number of a name, from 1; -1 for none. */
 static int number_of(GPtrArray *names, char *name)
 {
-	guint i = 0;
+	guint i;
 
 	if (!name)
 		return -1;
-	while (i < names->len && !g_str_equal(names->pdata[i], name))
-		i++;
-	if (i == names->len)
-		g_ptr_array_add(names, name);
+	summary_note_name(names, name);
+	g_ptr_array_find_with_equal_func(names, name, g_str_equal, &i);
 	return (int)i + 1;
 }
 
@@ -313,8 +311,7 @@ static void add_header(GString *swf, const struct export *export)
 
 char *swf_export(const struct summary *summary, const struct store_run *run, GError **error)
 {
-	g_autofree char *path = g_build_filename(summary->path, "config.yaml", NULL);
-	g_autoptr(config_t) config = config_controller_load(path, NULL);
+	g_autoptr(config_t) config = summary_config(summary, NULL);
 	g_autoptr(GPtrArray) tasks = store_tasks(summary->store, run->run, error);
 	g_autoptr(GPtrArray) submissions =
 		tasks ? store_submissions(summary->store, run->run, error) : NULL;

@@ -62,6 +62,18 @@ void table_column(struct table *table, const char *title, enum table_align align
 	g_array_append_val(table->columns, column);
 }
 
+void table_columns(struct table *table, ...)
+{
+	const char *title;
+	va_list titles;
+
+	va_start(titles, table);
+	while ((title = va_arg(titles, const char *)))
+		table_column(table, title + (*title == '<'),
+			     *title == '<' ? TABLE_LEFT : TABLE_RIGHT);
+	va_end(titles);
+}
+
 void table_row(struct table *table)
 {
 	g_ptr_array_add(table->rows, g_ptr_array_new_with_free_func(g_free));
@@ -151,48 +163,32 @@ static void pad(GString *text, guint count, char filler)
 		g_string_append_c(text, filler);
 }
 
-static void append_cell(GString *text, const char *content, guint width, enum table_align align)
-{
-	guint blanks = width - MIN(width, text_width(content));
-
-	if (align == TABLE_RIGHT)
-		pad(text, blanks, ' ');
-	g_string_append(text, content);
-	if (align == TABLE_LEFT)
-		pad(text, blanks, ' ');
-}
-
-static void end_line(GString *text)
-{
-	while (text->len && text->str[text->len - 1] == ' ')
-		g_string_truncate(text, text->len - 1);
-	g_string_append_c(text, '\n');
-}
+/* Appends a row, the titles where `row` is TITLES, or a rule where it is RULE or no row. */
+enum { TITLES = -1, RULE = -2 };
 
 static void append_line(const struct table *table, GString *text, const guint *widths, int indent,
-			guint row, bool title)
+			gint row)
 {
+	const bool rule = row == RULE || (row >= 0 && !g_ptr_array_index(table->rows, row));
+
 	pad(text, (guint)indent, ' ');
 	for (guint i = 0; i < table->columns->len; i++) {
 		const struct column *column = &g_array_index(table->columns, struct column, i);
+		const char *content = rule	     ? ""
+				      : row == TITLES ? column->title
+						      : cell(table, (guint)row, i);
+		const guint blanks = widths[i] - MIN(widths[i], text_width(content));
 
-		if (i > 0)
-			pad(text, GAP, ' ');
-		append_cell(text, title ? column->title : cell(table, row, i), widths[i],
-			    column->align);
+		pad(text, i > 0 ? GAP : 0, ' ');
+		if (rule || column->align == TABLE_RIGHT)
+			pad(text, blanks, rule ? '-' : ' ');
+		g_string_append(text, content);
+		if (!rule && column->align == TABLE_LEFT)
+			pad(text, blanks, ' ');
 	}
-	end_line(text);
-}
-
-static void append_rule(const struct table *table, GString *text, const guint *widths, int indent)
-{
-	pad(text, (guint)indent, ' ');
-	for (guint i = 0; i < table->columns->len; i++) {
-		if (i > 0)
-			pad(text, GAP, ' ');
-		pad(text, widths[i], '-');
-	}
-	end_line(text);
+	while (text->len && text->str[text->len - 1] == ' ')
+		g_string_truncate(text, text->len - 1);
+	g_string_append_c(text, '\n');
 }
 
 char *table_format(const struct table *table, int indent)
@@ -203,14 +199,10 @@ char *table_format(const struct table *table, int indent)
 
 	if (rows && !g_ptr_array_index(table->rows, rows - 1))
 		rows--;
-	append_line(table, text, widths, indent, 0, true);
-	append_rule(table, text, widths, indent);
-	for (guint row = 0; row < rows; row++) {
-		if (g_ptr_array_index(table->rows, row))
-			append_line(table, text, widths, indent, row, false);
-		else
-			append_rule(table, text, widths, indent);
-	}
+	append_line(table, text, widths, indent, TITLES);
+	append_line(table, text, widths, indent, RULE);
+	for (guint row = 0; row < rows; row++)
+		append_line(table, text, widths, indent, (gint)row);
 	return g_string_free(text, FALSE);
 }
 

@@ -25,6 +25,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(table_t, table_free)
 /* Adds a column; `title` is copied. Only before the first row. */
 void table_column(struct table *table, const char *title, enum table_align align);
 
+/* Adds columns with these titles, NULL-terminated; a "<" before a title marks a column of text. */
+void table_columns(struct table *table, ...) G_GNUC_NULL_TERMINATED;
+
 /* Begins a row. */
 void table_row(struct table *table);
 /* Begins a group: a thin line between this row and the next. No effect at the end of a table. */

@@ -4,7 +4,6 @@
 #include <gio/gio.h>
 #include <math.h>
 
-#include "controller/config/config_controller.h"
 #include "controller/config/config_study.h"
 #include "controller/config/config_sweep.h"
 

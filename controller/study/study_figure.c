@@ -7,15 +7,14 @@
 #include "controller/config/config_environment.h"
 #include "controller/config/config_study.h"
 #include "controller/config/config_sweep.h"
-#include "common/subprocess.h"
 #include "controller/report/chart.h"
+#include "controller/report/csv.h"
 #include "controller/report/stats.h"
 #include "controller/sched/policy.h"
+#include "controller/study/study_cells.h"
 #include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
 
-/* gnuplot draws in well under a second. */
-#define GNUPLOT_TIMEOUT_S 60
 /* Confidence level of the intervals. */
 #define LEVEL 0.95
 
@@ -33,8 +32,25 @@ enum quantity {
 	QUANTITIES,
 };
 
-static const char *const file_names[] = { "utility", "energy", "completed", "degradation",
-					  "stretch", "robustness", "variance", "cost" };
+/* The kinds of studies, for the figures that each of them has. */
+enum { PARALLEL = 1, SERIAL = 2, SHARING = 4, PRUNING = 8 };
+
+static const struct {
+	const char *name;  /* of the files */
+	const char *label; /* of the y axis */
+	unsigned kinds;
+} quantities[QUANTITIES] = {
+	[QUANTITY_UTILITY] = {"utility", NULL, PARALLEL | SERIAL},
+	[QUANTITY_ENERGY] = {"energy", "energy", PARALLEL},
+	[QUANTITY_COMPLETED] = {"completed", "tasks completed, % of those that arrived", SERIAL},
+	[QUANTITY_DEGRADATION] = {"degradation", "degradation factor of the largest stretch",
+				  SHARING},
+	[QUANTITY_STRETCH] = {"stretch", "largest bounded stretch", SHARING},
+	[QUANTITY_ROBUSTNESS] = {"robustness", "tasks on time, %", PRUNING},
+	[QUANTITY_VARIANCE] = {"variance", "variance over the types of their tasks on time, %",
+			       PRUNING},
+	[QUANTITY_COST] = {"cost", "cost per percent of tasks on time", PRUNING},
+};
 
 /* A mean with its interval. */
 struct point {
@@ -51,29 +67,19 @@ struct figure {
 	GPtrArray *shared;  /* char *: modifiers that all policies have */
 	GArray *points;     /* struct point */
 	GHashTable *policies; /* name as stored -> index + 1 in `order` */
-	GPtrArray *order;   /* char *, borrowed: the policies that are drawn */
+	const char *const *order; /* the policies that are drawn */
+	guint order_count;
 	bool percent;       /* the highest possible utility is known */
 	const struct study_best *best; /* on shared hosts; else NULL */
 };
 
-static bool is_serial(const struct config *config)
+static unsigned kind_of(const struct config *config)
 {
-	return config_environment(config) && config_environment(config)->serial;
-}
-
-/* The names of the figures of a study. */
-static const char *const *figure_names(const struct config *config)
-{
-	static const char *const parallel[] = { "utility", "energy", NULL };
-	static const char *const serial[] = { "utility", "completed", NULL };
-	static const char *const sharing[] = { "degradation", "stretch", NULL };
-	static const char *const pruning[] = { "robustness", "variance", "cost", NULL };
-
 	if (study_shares(config))
-		return sharing;
+		return SHARING;
 	if (study_prunes(config))
-		return pruning;
-	return is_serial(config) ? serial : parallel;
+		return PRUNING;
+	return config_environment(config) && config_environment(config)->serial ? SERIAL : PARALLEL;
 }
 
 static void clear_point(gpointer data)
@@ -106,14 +112,6 @@ static char *without_value(const char *modifier)
 		       : NULL;
 }
 
-static bool is_shared(const struct figure *figure, const char *modifier)
-{
-	for (guint i = 0; i < figure->shared->len; i++)
-		if (g_str_equal(figure->shared->pdata[i], modifier))
-			return true;
-	return false;
-}
-
 /* A policy's name in the key of the figure. The caller frees. */
 static char *label(const struct figure *figure, const char *policy)
 {
@@ -124,7 +122,8 @@ static char *label(const struct figure *figure, const char *policy)
 		g_autofree char *bare =
 			is_x(figure, *part) ? without_value(*part) : g_strdup(*part);
 
-		if (bare && !is_shared(figure, *part))
+		if (bare &&
+		    !g_ptr_array_find_with_equal_func(figure->shared, *part, g_str_equal, NULL))
 			g_string_append_printf(text, "+%s", bare);
 	}
 	return g_string_free(text, FALSE);
@@ -133,13 +132,13 @@ static char *label(const struct figure *figure, const char *policy)
 /* Finds the modifiers that every policy has, except that of the x axis. */
 static void find_shared(struct figure *figure)
 {
-	g_auto(GStrv) first = g_strsplit(figure->order->pdata[0], "+", -1);
+	g_auto(GStrv) first = g_strsplit(figure->order[0], "+", -1);
 
-	for (char **part = first + 1; figure->order->len > 1 && *first && *part; part++) {
+	for (char **part = first + 1; figure->order_count > 1 && *first && *part; part++) {
 		bool all = !is_x(figure, *part);
 
-		for (guint i = 1; all && i < figure->order->len; i++) {
-			g_auto(GStrv) parts = g_strsplit(figure->order->pdata[i], "+", -1);
+		for (guint i = 1; all && i < figure->order_count; i++) {
+			g_auto(GStrv) parts = g_strsplit(figure->order[i], "+", -1);
 
 			all = g_strv_contains((const char *const *)parts, *part);
 		}
@@ -152,10 +151,10 @@ static void find_shared(struct figure *figure)
 static uint32_t find_series(struct figure *figure, const char *policy)
 {
 	g_autofree char *name = label(figure, policy);
+	guint i;
 
-	for (guint i = 0; i < figure->series->len; i++)
-		if (g_str_equal(figure->series->pdata[i], name))
-			return i;
+	if (g_ptr_array_find_with_equal_func(figure->series, name, g_str_equal, &i))
+		return i;
 	g_ptr_array_add(figure->series, g_steal_pointer(&name));
 	return figure->series->len - 1;
 }
@@ -233,55 +232,37 @@ static struct point *find_point(struct figure *figure, uint32_t series, double x
 	return &g_array_index(figure->points, struct point, figure->points->len - 1);
 }
 
-/* Adds the quantities of tasks with deadlines, except unknown ones. */
-static void add_pruning(struct point *point, const struct engine_result *result)
-{
-	static const struct {
-		enum quantity quantity;
-		enum study_pruning value;
-	} pairs[] = {
-		{ QUANTITY_ROBUSTNESS, STUDY_PRUNING_ROBUSTNESS },
-		{ QUANTITY_VARIANCE, STUDY_PRUNING_VARIANCE },
-		{ QUANTITY_COST, STUDY_PRUNING_COST },
-	};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(pairs); i++) {
-		const double value = study_pruning_value(result, pairs[i].value);
-
-		if (isfinite(value))
-			g_array_append_val(point->values[pairs[i].quantity], value);
-	}
-}
-
 static void add_row(const struct study_row *row, void *data)
 {
 	struct figure *figure = data;
 	const struct engine_result *result = &row->result;
 	gpointer index = g_hash_table_lookup(figure->policies, row->policy);
-	double utility = result->utility;
-	const double completed = 100.0 * result->tasks_completed / result->tasks_arrived;
-	double x;
+	const double x = find_x(figure, row, GPOINTER_TO_UINT(index) - 1);
+	const bool stretched = figure->best && result->stretch_max > 0;
+	const double values[QUANTITIES] = {
+		[QUANTITY_UTILITY] = result->utility_max > 0
+					     ? result->utility * (100 / result->utility_max)
+					     : result->utility,
+		[QUANTITY_ENERGY] = result->energy_j,
+		[QUANTITY_COMPLETED] = 100.0 * result->tasks_completed / result->tasks_arrived,
+		[QUANTITY_DEGRADATION] =
+			stretched ? study_known(study_degradation(figure->best, row)) : STUDY_NONE,
+		[QUANTITY_STRETCH] = stretched ? result->stretch_max : STUDY_NONE,
+		[QUANTITY_ROBUSTNESS] =
+			study_known(study_pruning_value(result, STUDY_PRUNING_ROBUSTNESS)),
+		[QUANTITY_VARIANCE] =
+			study_known(study_pruning_value(result, STUDY_PRUNING_VARIANCE)),
+		[QUANTITY_COST] = study_known(study_pruning_value(result, STUDY_PRUNING_COST)),
+	};
+	struct point *point;
 
-	x = find_x(figure, row, GPOINTER_TO_UINT(index) - 1);
 	if (isnan(x))
 		return;
-	if (result->utility_max > 0) {
-		figure->percent = true;
-		utility *= 100 / result->utility_max;
-	}
-	struct point *point = find_point(figure, find_series(figure, row->policy), x);
-
-	g_array_append_val(point->values[QUANTITY_UTILITY], utility);
-	g_array_append_val(point->values[QUANTITY_ENERGY], result->energy_j);
-	g_array_append_val(point->values[QUANTITY_COMPLETED], completed);
-	add_pruning(point, result);
-	if (!figure->best || !(result->stretch_max > 0))
-		return;
-	g_array_append_val(point->values[QUANTITY_STRETCH], result->stretch_max);
-	const double degradation = study_degradation(figure->best, row);
-
-	if (!isnan(degradation))
-		g_array_append_val(point->values[QUANTITY_DEGRADATION], degradation);
+	figure->percent |= result->utility_max > 0;
+	point = find_point(figure, find_series(figure, row->policy), x);
+	for (int q = 0; q < QUANTITIES; q++)
+		if (values[q] != STUDY_NONE)
+			g_array_append_val(point->values[q], values[q]);
 }
 
 static int compare_points(gconstpointer left, gconstpointer right)
@@ -294,16 +275,6 @@ static int compare_points(gconstpointer left, gconstpointer right)
 	return (a->x > b->x) - (a->x < b->x);
 }
 
-static void append_number(GString *text, double value, const char *none)
-{
-	char number[G_ASCII_DTOSTR_BUF_SIZE];
-
-	g_string_append_c(text, ',');
-	g_string_append(text, isfinite(value)
-				      ? g_ascii_formatd(number, sizeof(number), "%.10g", value)
-				      : none);
-}
-
 /* The data of the figure, a block per series. */
 static char *data_text(const struct figure *figure, enum quantity quantity)
 {
@@ -312,38 +283,21 @@ static char *data_text(const struct figure *figure, enum quantity quantity)
 	for (guint i = 0; i < figure->points->len; i++) {
 		const struct point *point = &g_array_index(figure->points, struct point, i);
 		const GArray *values = point->values[quantity];
-		const struct stats_interval interval = stats_t_interval(
-			(const double *)(const void *)values->data, values->len, LEVEL);
+		const struct stats_interval interval =
+			stats_t_interval(stats_values(values), values->len, LEVEL);
+		const double numbers[] = {point->x, values->len, interval.value, interval.low,
+					  interval.high};
 
 		g_string_append_printf(text, "\"%s\"",
 				       (char *)figure->series->pdata[point->series]);
-		append_number(text, point->x, "nan");
-		g_string_append_printf(text, ",%u", values->len);
-		append_number(text, interval.value, "nan");
-		append_number(text, interval.low, "nan");
-		append_number(text, interval.high, "nan");
-		g_string_append_c(text, '\n');
+		for (gsize n = 0; n < G_N_ELEMENTS(numbers); n++)
+			if (isfinite(numbers[n]))
+				csv_number(text, numbers[n]);
+			else
+				csv_text(text, "nan");
+		csv_end(text);
 	}
 	return g_string_free(text, FALSE);
-}
-
-static const char *y_label(const struct figure *figure, enum quantity quantity)
-{
-	if (quantity == QUANTITY_ENERGY)
-		return "energy";
-	if (quantity == QUANTITY_COMPLETED)
-		return "tasks completed, % of those that arrived";
-	if (quantity == QUANTITY_DEGRADATION)
-		return "degradation factor of the largest stretch";
-	if (quantity == QUANTITY_STRETCH)
-		return "largest bounded stretch";
-	if (quantity == QUANTITY_ROBUSTNESS)
-		return "tasks on time, %";
-	if (quantity == QUANTITY_VARIANCE)
-		return "variance over the types of their tasks on time, %";
-	if (quantity == QUANTITY_COST)
-		return "cost per percent of tasks on time";
-	return figure->percent ? "percentage of maximum utility" : "utility";
 }
 
 static const char *x_label(const struct figure *figure)
@@ -370,8 +324,7 @@ static double find_max(const struct figure *figure, enum quantity quantity, bool
 	for (guint i = 0; i < figure->points->len; i++) {
 		const struct point *point = &g_array_index(figure->points, struct point, i);
 		const GArray *values = point->values[quantity];
-		const double mean =
-			stats_mean((const double *)(const void *)values->data, values->len);
+		const double mean = stats_mean(stats_values(values), values->len);
 
 		max = fmax(max, x ? point->x : mean);
 	}
@@ -382,7 +335,11 @@ static double find_max(const struct figure *figure, enum quantity quantity, bool
 static void append_axes(GString *text, const struct figure *figure, enum quantity quantity)
 {
 	const bool energies[] = { g_str_equal(figure->by, "limit"), quantity == QUANTITY_ENERGY };
-	const char *const labels[] = { x_label(figure), y_label(figure, quantity) };
+	const char *const labels[] = {
+		x_label(figure),
+		quantities[quantity].label ?: figure->percent ? "percentage of maximum utility"
+							      : "utility",
+	};
 
 	for (int i = 0; i < 2; i++) {
 		char number[G_ASCII_DTOSTR_BUF_SIZE];
@@ -414,8 +371,8 @@ static char *title_text(const struct figure *figure, const struct config *config
 static void append_bars(GString *text, const struct figure *figure, const char *name)
 {
 	g_string_append(text, "set xtics rotate by -35 (");
-	for (guint i = 0; i < figure->order->len; i++) {
-		g_autofree char *plain = label(figure, figure->order->pdata[i]);
+	for (guint i = 0; i < figure->order_count; i++) {
+		g_autofree char *plain = label(figure, figure->order[i]);
 		g_autofree char *quoted_label = chart_quoted(plain);
 
 		g_string_append_printf(text, "%s%s %u", i ? ", " : "", quoted_label, i);
@@ -429,7 +386,7 @@ static void append_bars(GString *text, const struct figure *figure, const char *
 		"  '' skip 1 using 2:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors heads size "
 		"graph 0.006,90 lw 1.3 "
 		"lc rgb '#303030'\n",
-		figure->order->len - 1, name);
+		figure->order_count - 1, name);
 }
 
 /* A line per series. */
@@ -502,18 +459,13 @@ static void append_tics(GString *text, const struct figure *figure)
 	g_string_append(text, ")\n");
 }
 
-static bool is_logarithmic(enum quantity quantity)
-{
-	return quantity == QUANTITY_DEGRADATION || quantity == QUANTITY_STRETCH;
-}
-
 static char *script_text(const struct figure *figure, const struct config *config,
 			 enum quantity quantity)
 {
 	GString *text = g_string_new(NULL);
 	g_autofree char *title = title_text(figure, config);
-	const char *name = file_names[quantity];
-	const guint width = is_bar(figure) ? MAX(760, 160 + 55 * figure->order->len) : 980;
+	const char *name = quantities[quantity].name;
+	const guint width = is_bar(figure) ? MAX(760, 160 + 55 * figure->order_count) : 980;
 	/* The key has a line per series. */
 	const guint height = MAX(620, 120 + 19 * figure->series->len);
 
@@ -535,7 +487,7 @@ static char *script_text(const struct figure *figure, const struct config *confi
 		"set grid ytics lc rgb '#d0d0d0' lw 0.5\nset border 3 lc rgb '#606060'\n"
 		"set tics nomirror\n",
 		name, name, width, height, width, height, name, title,
-		is_logarithmic(quantity) ? "set logscale y\nset yrange [1:*]\n"
+		quantities[quantity].kinds == SHARING ? "set logscale y\nset yrange [1:*]\n"
 					 : "set yrange [0:*]\n");
 	append_axes(text, figure, quantity);
 	if (figure->sweep && !config_sweep_words(figure->sweep))
@@ -549,54 +501,31 @@ static char *script_text(const struct figure *figure, const struct config *confi
 	return g_string_free(text, FALSE);
 }
 
-static bool write_file(const char *dir, const char *name, const char *end, const char *content,
-		       GError **error)
-{
-	g_autofree char *file = g_strconcat(name, end, NULL);
-	g_autofree char *path = g_build_filename(dir, file, NULL);
-
-	return g_file_set_contents(path, content, -1, error);
-}
-
-static bool draw_with_gnuplot(const char *dir, const char *name, const char *format, GError **error)
-{
-	g_autofree char *folder = chart_quoted(dir);
-	g_autofree char *variables = g_strdup_printf("folder=%s; format='%s'", folder, format);
-	g_autofree char *file = g_strconcat(name, ".gp", NULL);
-	g_autofree char *script = g_build_filename(dir, file, NULL);
-	const char *const argv[] = { "gnuplot", "-e", variables, script, NULL };
-	g_autoptr(GError) why = NULL;
-
-	if (subprocess_run(argv, NULL, GNUPLOT_TIMEOUT_S, NULL, &why))
-		return true;
-	g_set_error(error, STUDY_FIGURE_ERROR, STUDY_FIGURE_ERROR_GNUPLOT,
-		    "cannot draw \"%s\": %s", script, why->message);
-	return false;
-}
-
 static bool write_figure(const struct figure *figure, const struct config *config,
 			 const char *dir, enum quantity quantity, GError **error)
 {
-	const char *name = file_names[quantity];
+	const char *name = quantities[quantity].name;
+	g_autofree char *data_file = g_strconcat(name, ".csv", NULL);
+	g_autofree char *script_file = g_strconcat(name, ".gp", NULL);
 	g_autofree char *data = data_text(figure, quantity);
 	g_autofree char *script = script_text(figure, config, quantity);
 
-	return write_file(dir, name, ".csv", data, error) &&
-	       write_file(dir, name, ".gp", script, error) && draw_with_gnuplot(dir, name, "png",
-										error) &&
-	       draw_with_gnuplot(dir, name, "svg", error);
+	return study_write_file(dir, data_file, data, error) &&
+	       study_write_file(dir, script_file, script, error) &&
+	       chart_gnuplot(dir, name, "format='png'", error) &&
+	       chart_gnuplot(dir, name, "format='svg'", error);
 }
 
 /* Series are numbered in the order of the policies. */
 static void begin_figure(struct figure *figure, const char *const *policies)
 {
-	for (guint i = 0; policies[i]; i++) {
-		g_ptr_array_add(figure->order, (char *)policies[i]);
+	for (guint i = 0; policies[i]; i++)
 		g_hash_table_insert(figure->policies, (char *)policies[i], GUINT_TO_POINTER(i + 1));
-	}
-	if (figure->order->len > 0)
+	figure->order = policies;
+	figure->order_count = g_strv_length((char **)policies);
+	if (figure->order_count > 0)
 		find_shared(figure);
-	for (guint i = 0; i < figure->order->len; i++)
+	for (guint i = 0; i < figure->order_count; i++)
 		find_series(figure, policies[i]);
 }
 
@@ -604,7 +533,6 @@ static void end(struct figure *figure)
 {
 	g_ptr_array_unref(figure->series);
 	g_ptr_array_unref(figure->shared);
-	g_ptr_array_unref(figure->order);
 	g_array_unref(figure->points);
 	g_hash_table_unref(figure->policies);
 }
@@ -622,12 +550,12 @@ static bool draw_all(const struct figure *figure, const struct config *config, c
 		     GStrvBuilder *drawn, GError **error)
 {
 	for (int q = 0; q < QUANTITIES; q++) {
-		if (!g_strv_contains(figure_names(config), file_names[q]) ||
+		if (!(quantities[q].kinds & kind_of(config)) ||
 		    !has_values(figure, (enum quantity)q))
 			continue;
 		if (!write_figure(figure, config, dir, (enum quantity)q, error))
 			return false;
-		g_strv_builder_add(drawn, file_names[q]);
+		g_strv_builder_add(drawn, quantities[q].name);
 	}
 	return true;
 }
@@ -650,7 +578,6 @@ char **study_figure_draw(struct study_store *store, const struct config *config,
 		return NULL;
 	figure.series = g_ptr_array_new_with_free_func(g_free);
 	figure.shared = g_ptr_array_new_with_free_func(g_free);
-	figure.order = g_ptr_array_new();
 	figure.points = g_array_new(FALSE, FALSE, sizeof(struct point));
 	figure.policies = g_hash_table_new(g_str_hash, g_str_equal);
 	g_array_set_clear_func(figure.points, clear_point);

@@ -31,7 +31,6 @@
 GQuark study_figure_error_quark(void);
 enum study_figure_error {
 	STUDY_FIGURE_ERROR_POLICY = 1, /* a policy lacks the modifier of `study.x`: bad input */
-	STUDY_FIGURE_ERROR_GNUPLOT,    /* drawing failed */
 };
 
 /*

@@ -6,7 +6,9 @@
 #include "controller/config/config_environment.h"
 #include "controller/config/config_study.h"
 #include "controller/config/config_sweep.h"
+#include "controller/report/csv.h"
 #include "controller/report/stats.h"
+#include "controller/study/study_cells.h"
 
 bool study_shares(const struct config *config)
 {
@@ -87,225 +89,135 @@ double study_degradation(const struct study_best *best, const struct study_row *
 	return row->result.stretch_max / trial->stretch;
 }
 
-static double stretch_max(const struct engine_result *result)
-{
-	return result->stretch_max;
-}
-
-static double stretch_mean(const struct engine_result *result)
-{
-	return result->stretch_mean;
-}
-
-static double pauses(const struct engine_result *result)
-{
-	return (double)result->pauses;
-}
-
-static double migrations(const struct engine_result *result)
-{
-	return (double)result->migrations;
-}
-
-/* The memory of suspended VMs, written and read back. */
-static double paused_memory(const struct engine_result *result)
-{
-	return 2 * result->paused_memory;
-}
-
-static double moved_memory(const struct engine_result *result)
-{
-	return result->moved_memory;
-}
-
 /* The divisor of a metric. */
 enum per { PER_RUN, PER_JOB, PER_HOUR, PER_SECOND };
+
+/* Where a figure of a run is, and whether it is a count (uint64_t) or a double. */
+#define REAL(field_) offsetof(struct engine_result, field_), false
+#define COUNT(field_) offsetof(struct engine_result, field_), true
 
 /* The first one, the degradation factor, needs more than the result. */
 static const struct metric {
 	const char *name;
-	double (*value)(const struct engine_result *result);
 	enum per per; /* per second: memory relative to the hosts', as GiB */
+	size_t offset;
+	bool count;
+	double factor; /* 2: the memory of suspended VMs is written and read back */
 } metrics[] = {
-	{ "degradation", NULL, PER_RUN },
-	{ "stretch_max", stretch_max, PER_RUN },
-	{ "stretch_mean", stretch_mean, PER_RUN },
-	{ "pauses_per_job", pauses, PER_JOB },
-	{ "migrations_per_job", migrations, PER_JOB },
-	{ "pauses_per_hour", pauses, PER_HOUR },
-	{ "migrations_per_hour", migrations, PER_HOUR },
-	{ "pause_gib_s", paused_memory, PER_SECOND },
-	{ "migration_gib_s", moved_memory, PER_SECOND },
+	{ "degradation" },
+	{ "stretch_max", PER_RUN, REAL(stretch_max), 1 },
+	{ "stretch_mean", PER_RUN, REAL(stretch_mean), 1 },
+	{ "pauses_per_job", PER_JOB, COUNT(pauses), 1 },
+	{ "migrations_per_job", PER_JOB, COUNT(migrations), 1 },
+	{ "pauses_per_hour", PER_HOUR, COUNT(pauses), 1 },
+	{ "migrations_per_hour", PER_HOUR, COUNT(migrations), 1 },
+	{ "pause_gib_s", PER_SECOND, REAL(paused_memory), 2 },
+	{ "migration_gib_s", PER_SECOND, REAL(moved_memory), 1 },
 };
 
 #define METRICS G_N_ELEMENTS(metrics)
-
-/* A policy at a point, or over all of them. */
-struct cell {
-	char *policy;
-	struct study_point point;
-	GArray *values[METRICS]; /* double, per trial */
-};
 
 /* The table under construction. */
 struct tables {
 	const struct study_best *best;
 	double host_gib;
-	GPtrArray *cells; /* struct cell, in the order of the store */
+	GPtrArray *cells; /* study_cells.h */
 	GPtrArray *all;   /* the same over all points */
 };
-
-static void cell_free(gpointer data)
-{
-	struct cell *cell = data;
-
-	for (size_t m = 0; m < METRICS; m++)
-		g_array_unref(cell->values[m]);
-	g_free(cell->policy);
-	g_free(cell);
-}
-
-static struct cell *cell_add(GPtrArray *cells, const struct study_row *row)
-{
-	struct cell *cell = g_new0(struct cell, 1);
-
-	cell->policy = g_strdup(row->policy);
-	cell->point = row->point;
-	for (size_t m = 0; m < METRICS; m++)
-		cell->values[m] = g_array_new(FALSE, FALSE, sizeof(double));
-	g_ptr_array_add(cells, cell);
-	return cell;
-}
-
-/* The cell of a row at its point: the last one, since rows come in order. */
-static struct cell *find_cell(GPtrArray *cells, const struct study_row *row)
-{
-	struct cell *last = cells->len > 0 ? cells->pdata[cells->len - 1] : NULL;
-
-	if (last && last->point.size == row->point.size && last->point.value == row->point.value &&
-	    g_str_equal(last->policy, row->policy))
-		return last;
-	return cell_add(cells, row);
-}
-
-static struct cell *find_policy(GPtrArray *cells, const struct study_row *row)
-{
-	for (guint i = 0; i < cells->len; i++) {
-		struct cell *cell = cells->pdata[i];
-
-		if (g_str_equal(cell->policy, row->policy))
-			return cell;
-	}
-	return cell_add(cells, row);
-}
 
 static double metric_value(const struct tables *tables, const struct metric *metric,
 			   const struct study_row *row)
 {
 	const struct engine_result *result = &row->result;
+	const void *place = (const char *)result + metric->offset;
+	double value;
 
-	if (!metric->value)
+	if (metric == &metrics[0])
 		return study_degradation(tables->best, row);
+	value = metric->factor *
+		(metric->count ? (double)*(const uint64_t *)place : *(const double *)place);
 	switch (metric->per) {
 	case PER_JOB:
-		return metric->value(result) / result->tasks_completed;
+		return value / result->tasks_completed;
 	case PER_HOUR:
-		return metric->value(result) / (result->span_s / 3600);
+		return value / (result->span_s / 3600);
 	case PER_SECOND:
-		return metric->value(result) * tables->host_gib / result->span_s;
+		return value * tables->host_gib / result->span_s;
 	case PER_RUN:
 		break;
 	}
-	return metric->value(result);
+	return value;
 }
 
 static void add_row(const struct study_row *row, void *data)
 {
 	struct tables *tables = data;
-	struct cell *cell = find_cell(tables->cells, row);
-	struct cell *all = find_policy(tables->all, row);
+	double values[METRICS];
 
-	for (size_t m = 0; m < METRICS; m++) {
-		const double value = metric_value(tables, &metrics[m], row);
-
-		if (isnan(value) || !(row->result.stretch_max > 0))
-			continue;
-		g_array_append_val(cell->values[m], value);
-		g_array_append_val(all->values[m], value);
-	}
+	for (size_t m = 0; m < METRICS; m++)
+		values[m] = row->result.stretch_max > 0
+				    ? study_known(metric_value(tables, &metrics[m], row))
+				    : STUDY_NONE;
+	study_cells_add(tables->cells, row, 0, values, METRICS);
+	study_cells_add_to_policy(tables->all, row, values, METRICS);
 }
 
-static void put_number(GString *text, double value)
+static void put_values(GString *csv, const struct study_cell *cell)
 {
-	char number[G_ASCII_DTOSTR_BUF_SIZE];
-
-	g_string_append_c(text, ',');
-	if (isfinite(value))
-		g_string_append(text, g_ascii_dtostr(number, sizeof(number), value));
-}
-
-static void put_values(GString *text, const struct cell *cell)
-{
+	csv_integer(csv, cell->values[1]->len);
 	for (size_t m = 0; m < METRICS; m++) {
-		const double *values = (const double *)(const void *)cell->values[m]->data;
+		const double *values = stats_values(cell->values[m]);
 		const guint count = cell->values[m]->len;
-		double max = -INFINITY;
 
-		for (guint i = 0; i < count; i++)
-			max = fmax(max, values[i]);
-		put_number(text, stats_mean(values, count));
-		put_number(text, stats_sd(values, count));
-		put_number(text, max);
+		study_csv_mean(csv, cell->values[m]);
+		study_csv_number(csv, stats_sd(values, count));
+		study_csv_number(csv, stats_quantile(values, count, 1));
 	}
-	g_string_append_c(text, '\n');
+	csv_end(csv);
 }
 
 static char *tables_text(const struct tables *tables, const struct config *config)
 {
-	const struct config_sweep *sweep = config_sweep_find(config_study(config)->x);
-	GString *text = g_string_new("policy,size,value,trials");
+	const bool swept = config_sweep_find(config_study(config)->x) != NULL;
+	GString *csv = g_string_new("policy,size,value,trials");
 
 	for (size_t m = 0; m < METRICS; m++)
-		g_string_append_printf(text, ",%s_mean,%s_sd,%s_max", metrics[m].name,
+		g_string_append_printf(csv, ",%s_mean,%s_sd,%s_max", metrics[m].name,
 				       metrics[m].name, metrics[m].name);
-	g_string_append_c(text, '\n');
+	csv_end(csv);
 	for (guint i = 0; i < tables->cells->len; i++) {
-		const struct cell *cell = tables->cells->pdata[i];
+		const struct study_cell *cell = tables->cells->pdata[i];
 
-		g_string_append(text, cell->policy);
-		put_number(text, cell->point.size);
-		put_number(text, sweep ? cell->point.value : (double)NAN);
-		g_string_append_printf(text, ",%u", cell->values[1]->len);
-		put_values(text, cell);
+		csv_text(csv, cell->policy);
+		study_csv_number(csv, cell->point.size);
+		study_csv_number(csv, swept ? cell->point.value : (double)NAN);
+		put_values(csv, cell);
 	}
 	for (guint i = 0; tables->cells->len > tables->all->len && i < tables->all->len; i++) {
-		const struct cell *cell = tables->all->pdata[i];
+		const struct study_cell *cell = tables->all->pdata[i];
 
-		g_string_append_printf(text, "%s,all,all,%u", cell->policy, cell->values[1]->len);
-		put_values(text, cell);
+		g_string_append_printf(csv, "%s,all,all", cell->policy);
+		put_values(csv, cell);
 	}
-	return g_string_free(text, FALSE);
+	return g_string_free(csv, FALSE);
 }
 
 bool study_write_sharing(struct study_store *store, const struct config *config,
 			 const char *const *policies, const char *dir, GError **error)
 {
-	g_autofree char *path = g_build_filename(dir, "sharing.csv", NULL);
 	g_autoptr(study_best_t) best = study_best_new(store, config, error);
+	g_autoptr(GPtrArray) cells = study_cells_new();
+	g_autoptr(GPtrArray) all = study_cells_new();
 	g_autofree char *text = NULL;
 	struct tables tables = {
 		.best = best,
 		.host_gib = (double)config->clusters[0].memory_mib / 1024,
+		.cells = cells,
+		.all = all,
 	};
-	bool good;
 
-	if (!best)
+	if (!best || !study_store_each_of(store, policies, add_row, &tables, error))
 		return false;
-	tables.cells = g_ptr_array_new_with_free_func(cell_free);
-	tables.all = g_ptr_array_new_with_free_func(cell_free);
-	good = study_store_each_of(store, policies, add_row, &tables, error);
 	text = tables_text(&tables, config);
-	g_ptr_array_unref(tables.cells);
-	g_ptr_array_unref(tables.all);
-	return good && g_file_set_contents(path, text, -1, error);
+	return study_write_file(dir, "sharing.csv", text, error);
 }

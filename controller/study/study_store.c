@@ -68,8 +68,8 @@ static const struct record_field row_fields[] = {
 	REAL(cost),
 	{NULL},
 };
-static const struct record row_record = {.name = "row", .size = sizeof(struct study_row),
-					 .fields = row_fields, .table = "result"};
+const struct record study_row_record = {.name = "row", .size = sizeof(struct study_row),
+					.fields = row_fields, .table = "result"};
 
 static const struct database_kind kind = {.what = "a study", .reader = "this virtbed", .newer = "", .cure = ""};
 
@@ -191,8 +191,8 @@ bool study_store_add(struct study_store *store, const struct study_row *rows, si
 	bool good = database_begin(store->database, &reason);
 
 	for (size_t i = 0; good && i < count; i++)
-		good = database_put_by(store->database, sql, &row_record, &rows[i], "store a result",
-				       &reason);
+		good = database_put_by(store->database, sql, &study_row_record, &rows[i],
+				       "store a result", &reason);
 	if (good && database_commit(store->database, &reason))
 		return true;
 	database_rollback(store->database);
@@ -212,10 +212,10 @@ bool study_store_each(struct study_store *store, study_row_f each, void *data, G
 	if (!statement)
 		return fail(STUDY_ERROR_WRITE, reason, error);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-		database_read_record(statement, &row_record, &row);
+		database_read_record(statement, &study_row_record, &row);
 		if (row.policy)
 			each(&row, data);
-		record_clear(&row_record, &row);
+		record_clear(&study_row_record, &row);
 	}
 	if (code != SQLITE_DONE)
 		database_fail(store->database, code, "read the results", &reason);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/record/record.h"
 #include "controller/engine/engine.h"
 
 /*
@@ -40,6 +41,9 @@ struct study_row {
 	double limit_j;
 	struct engine_result result;
 };
+
+/* A row as the columns of the file. */
+extern const struct record study_row_record;
 
 /*
  * Opens the study in `dir`. With `identity` (a text that identifies configuration, seed and

@@ -3,215 +3,144 @@
 
 #include "controller/config/config_study.h"
 #include "controller/config/config_sweep.h"
-#include "controller/report/stats.h"
+#include "controller/report/csv.h"
+#include "controller/report/listing.h"
 #include "controller/study/study.h"
+#include "controller/study/study_cells.h"
 #include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
 
-/* Confidence level of the intervals. */
-#define LEVEL 0.95
+/* The metrics of summary.csv; `interval`: with the bounds of the mean's interval. */
+static const struct {
+	const char *name;
+	bool interval;
+} metrics[] = {
+	{"utility", true},		{"percent", true},	   {"energy_j", true},
+	{"tasks_completed", false}, {"tasks_dropped", false}, {"completed_percent", true},
+};
+
+/* The columns of results.csv: those of all studies, then those of shared hosts, or of queues. */
+static const char *const row_columns[] = {
+	"policy",      "size",	   "limit_j", "trial",	       "utility",
+	"utility_max", "energy_j", "ended_by", "ended_s",      "tasks_arrived",
+	"tasks_completed", "tasks_failed", "tasks_dropped", "value", NULL,
+};
+static const char *const sharing_columns[] = {
+	"stretch_max", "stretch_mean",	"span_s",	"pauses",
+	"migrations",  "paused_memory", "moved_memory", NULL,
+};
+static const char *const pruning_columns[] = {
+	"tasks_counted", "tasks_on_time", "type_variance", "busy_s", "cost", NULL,
+};
+static const char *const no_columns[] = {NULL};
 
 /* The tables under construction. */
 struct tables {
 	GString *results;
-	GString *summary;
-	char *policy;      /* of the present cell; NULL: none yet */
-	struct study_point point;
-	double limit_j;
-	GArray *utility;   /* double, a value per trial */
-	GArray *percent;
-	GArray *energy_j;
-	GArray *completed;
-	GArray *dropped;
-	GArray *completed_percent; /* in percent of the tasks that arrived */
+	GPtrArray *cells; /* study_cells.h */
 	const struct config_sweep *sweep; /* NULL: none */
-	bool shares;       /* hosts are shared */
-	bool prunes;       /* tasks have deadlines and queues */
+	const char *const *more_columns;
 };
 
-/* A number with all its digits; empty where it is not finite. */
-static void put_number(GString *text, double value)
-{
-	char number[G_ASCII_DTOSTR_BUF_SIZE];
-
-	g_string_append_c(text, ',');
-	if (isfinite(value))
-		g_string_append(text, g_ascii_dtostr(number, sizeof(number), value));
-}
-
-static void put_interval(GString *text, const GArray *values)
-{
-	const struct stats_interval interval = stats_t_interval(
-		(const double *)(const void *)values->data, values->len, LEVEL);
-
-	put_number(text, interval.value);
-	put_number(text, interval.low);
-	put_number(text, interval.high);
-}
-
 /* The value of the sweep, if there is one, as a word if it is one. */
-static void put_value(GString *text, const struct tables *tables, double value)
+static void put_value(GString *csv, const struct config_sweep *sweep, double value)
 {
-	if (tables->sweep && !config_sweep_words(tables->sweep))
-		put_number(text, value);
+	if (sweep && config_sweep_words(sweep))
+		csv_text(csv, config_sweep_words(sweep)[(gsize)value]);
 	else
-		g_string_append_printf(
-			text, ",%s",
-			tables->sweep ? config_sweep_words(tables->sweep)[(gsize)value] : "");
+		study_csv_number(csv, sweep ? value : (double)NAN);
 }
 
-static void put_mean(GString *text, const GArray *values)
+static void put_fields(const struct tables *tables, const char *const *columns,
+		       const struct study_row *row)
 {
-	put_number(text, stats_mean((const double *)(const void *)values->data, values->len));
-}
-
-/* Writes the sums of the cell and empties it. */
-static void end_cell(struct tables *tables)
-{
-	GArray *const values[] = { tables->utility, tables->percent, tables->energy_j,
-				   tables->completed, tables->dropped,
-				   tables->completed_percent };
-
-	if (!tables->policy)
-		return;
-	g_string_append_printf(tables->summary, "%s", tables->policy);
-	put_number(tables->summary, tables->point.size);
-	put_number(tables->summary, tables->limit_j);
-	g_string_append_printf(tables->summary, ",%u", tables->utility->len);
-	put_interval(tables->summary, tables->utility);
-	put_interval(tables->summary, tables->percent);
-	put_interval(tables->summary, tables->energy_j);
-	put_mean(tables->summary, tables->completed);
-	put_mean(tables->summary, tables->dropped);
-	put_interval(tables->summary, tables->completed_percent);
-	put_value(tables->summary, tables, tables->point.value);
-	g_string_append_c(tables->summary, '\n');
-	for (size_t i = 0; i < G_N_ELEMENTS(values); i++)
-		g_array_set_size(values[i], 0);
-	g_clear_pointer(&tables->policy, g_free);
-}
-
-static void append(GArray *values, double value)
-{
-	g_array_append_val(values, value);
-}
-
-/* The columns of shared hosts. */
-static void put_sharing(GString *text, const struct engine_result *result)
-{
-	put_number(text, result->stretch_max);
-	put_number(text, result->stretch_mean);
-	put_number(text, result->span_s);
-	g_string_append_printf(text, ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT, result->pauses,
-			       result->migrations);
-	put_number(text, result->paused_memory);
-	put_number(text, result->moved_memory);
-}
-
-/* The columns of queueing clusters. */
-static void put_pruning(GString *text, const struct engine_result *result)
-{
-	g_string_append_printf(text, ",%u,%u", result->tasks_counted, result->tasks_on_time);
-	put_number(text, result->type_variance);
-	put_number(text, result->busy_s);
-	put_number(text, result->cost);
+	for (; *columns; columns++)
+		if (g_str_equal(*columns, "value"))
+			put_value(tables->results, tables->sweep, row->point.value);
+		else
+			listing_csv_field(tables->results,
+					  record_field_find(&study_row_record, *columns), row);
 }
 
 static void add_row(const struct study_row *row, void *data)
 {
 	struct tables *tables = data;
 	const struct engine_result *result = &row->result;
+	const double values[G_N_ELEMENTS(metrics)] = {
+		result->utility,
+		result->utility_max > 0 ? 100 * result->utility / result->utility_max : STUDY_NONE,
+		result->energy_j,
+		result->tasks_completed,
+		result->tasks_dropped,
+		100.0 * result->tasks_completed / result->tasks_arrived,
+	};
 
-	if (!tables->policy || !g_str_equal(tables->policy, row->policy) ||
-	    tables->limit_j != row->limit_j || tables->point.size != row->point.size ||
-	    tables->point.value != row->point.value) {
-		end_cell(tables);
-		tables->policy = g_strdup(row->policy);
-		tables->point = row->point;
-		tables->limit_j = row->limit_j;
-	}
-	append(tables->utility, result->utility);
-	if (result->utility_max > 0)
-		append(tables->percent, 100 * result->utility / result->utility_max);
-	append(tables->energy_j, result->energy_j);
-	append(tables->completed, result->tasks_completed);
-	append(tables->dropped, result->tasks_dropped);
-	append(tables->completed_percent, 100.0 * result->tasks_completed / result->tasks_arrived);
-	g_string_append_printf(tables->results, "%s", row->policy);
-	put_number(tables->results, row->point.size);
-	put_number(tables->results, row->limit_j);
-	g_string_append_printf(tables->results, ",%u", row->trial);
-	put_number(tables->results, result->utility);
-	put_number(tables->results, result->utility_max);
-	put_number(tables->results, result->energy_j);
-	g_string_append_printf(tables->results, ",%s", engine_end_name(result->ended_by));
-	put_number(tables->results, result->ended_s);
-	g_string_append_printf(tables->results, ",%u,%u,%u,%u", result->tasks_arrived,
-			       result->tasks_completed, result->tasks_failed,
-			       result->tasks_dropped);
-	put_value(tables->results, tables, row->point.value);
-	if (tables->shares)
-		put_sharing(tables->results, result);
-	if (tables->prunes)
-		put_pruning(tables->results, result);
-	g_string_append_c(tables->results, '\n');
+	study_cells_add(tables->cells, row, row->limit_j, values, G_N_ELEMENTS(values));
+	put_fields(tables, row_columns, row);
+	put_fields(tables, tables->more_columns, row);
+	csv_end(tables->results);
 }
 
-static bool write_file(const char *dir, const char *name, const GString *text, GError **error)
+static char *summary_text(const GPtrArray *cells, const struct config_sweep *sweep)
 {
-	g_autofree char *path = g_build_filename(dir, name, NULL);
+	GString *csv = g_string_new("policy,size,limit_j,trials");
 
-	return g_file_set_contents(path, text->str, (gssize)text->len, error);
+	for (gsize m = 0; m < G_N_ELEMENTS(metrics); m++) {
+		g_string_append_printf(csv, ",%s_mean", metrics[m].name);
+		if (metrics[m].interval)
+			g_string_append_printf(csv, ",%s_low,%s_high", metrics[m].name,
+					       metrics[m].name);
+	}
+	g_string_append(csv, ",value\n");
+	for (guint i = 0; i < cells->len; i++) {
+		const struct study_cell *cell = cells->pdata[i];
+
+		csv_text(csv, cell->policy);
+		study_csv_number(csv, cell->point.size);
+		study_csv_number(csv, cell->limit_j);
+		csv_integer(csv, cell->runs);
+		for (gsize m = 0; m < G_N_ELEMENTS(metrics); m++)
+			if (metrics[m].interval)
+				study_csv_interval(csv, cell->values[m]);
+			else
+				study_csv_mean(csv, cell->values[m]);
+		put_value(csv, sweep, cell->point.value);
+		csv_end(csv);
+	}
+	return g_string_free(csv, FALSE);
+}
+
+static void put_titles(GString *csv, const char *const *columns)
+{
+	for (; *columns; columns++)
+		csv_text(csv, *columns);
 }
 
 bool study_write_tables(struct study_store *store, const struct config *config,
 			const char *const *policies, const char *dir, GError **error)
 {
+	const bool shares = study_shares(config);
+	const bool prunes = study_prunes(config);
+	g_autoptr(GString) results = g_string_new(NULL);
+	g_autoptr(GPtrArray) cells = study_cells_new();
+	g_autofree char *summary = NULL;
 	struct tables tables = {
-		.results = g_string_new(
-			"policy,size,limit_j,trial,utility,utility_max,energy_j,ended_by,"
-			"ended_s,tasks_arrived,tasks_completed,tasks_failed,"
-			"tasks_dropped,value"),
-		.summary = g_string_new(
-			"policy,size,limit_j,trials,utility_mean,utility_low,utility_high,"
-			"percent_mean,percent_low,percent_high,energy_j_mean,"
-			"energy_j_low,energy_j_high,tasks_completed_mean,"
-			"tasks_dropped_mean,completed_percent_mean,"
-			"completed_percent_low,completed_percent_high,value\n"),
-		.utility = g_array_new(FALSE, FALSE, sizeof(double)),
-		.percent = g_array_new(FALSE, FALSE, sizeof(double)),
-		.energy_j = g_array_new(FALSE, FALSE, sizeof(double)),
-		.completed = g_array_new(FALSE, FALSE, sizeof(double)),
-		.dropped = g_array_new(FALSE, FALSE, sizeof(double)),
-		.completed_percent = g_array_new(FALSE, FALSE, sizeof(double)),
+		.results = results,
+		.cells = cells,
 		.sweep = config_sweep_find(config_study(config)->x),
-		.shares = study_shares(config),
-		.prunes = study_prunes(config),
+		.more_columns = shares ? sharing_columns : prunes ? pruning_columns : no_columns,
 	};
-	bool good;
 
-	g_string_append(tables.results, tables.shares ? ",stretch_max,stretch_mean,span_s,pauses,"
-							"migrations,paused_memory,moved_memory\n"
-					: tables.prunes
-						? ",tasks_counted,tasks_on_time,type_variance,"
-						  "busy_s,cost\n"
-						: "\n");
-	good = study_store_each_of(store, policies, add_row, &tables, error);
-
-	end_cell(&tables);
-	good = good && write_file(dir, "results.csv", tables.results, error) &&
-	       write_file(dir, "summary.csv", tables.summary, error) &&
-	       (!tables.shares || study_write_sharing(store, config, policies, dir, error)) &&
-	       (!tables.prunes || study_write_pruning(store, config, policies, dir, error));
-	g_string_free(tables.results, TRUE);
-	g_string_free(tables.summary, TRUE);
-	g_array_unref(tables.utility);
-	g_array_unref(tables.percent);
-	g_array_unref(tables.energy_j);
-	g_array_unref(tables.completed);
-	g_array_unref(tables.dropped);
-	g_array_unref(tables.completed_percent);
-	return good;
+	put_titles(results, row_columns);
+	put_titles(results, tables.more_columns);
+	csv_end(results);
+	if (!study_store_each_of(store, policies, add_row, &tables, error))
+		return false;
+	summary = summary_text(cells, tables.sweep);
+	return study_write_file(dir, "results.csv", results->str, error) &&
+	       study_write_file(dir, "summary.csv", summary, error) &&
+	       (!shares || study_write_sharing(store, config, policies, dir, error)) &&
+	       (!prunes || study_write_pruning(store, config, policies, dir, error));
 }
 
 static void note_policy(const struct study_row *row, void *data)

@@ -99,17 +99,17 @@ static void test_migrations(struct directory *directory, const void *data)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(summary_t) summary = NULL;
-	g_autoptr(migrations_t) migrations = NULL;
+	g_autoptr(GPtrArray) migrations = NULL;
 	const struct migrations_policy *row;
 	const struct migrations_one *one;
 
 	put_migrations(directory->store);
 	summary = load(directory);
-	migrations = migrations_new(summary, &error);
+	migrations = listing_read(&migrations_part, summary, &error);
 	g_assert_no_error(error);
-	g_assert_cmpuint(migrations_policies(migrations)->len, ==, 1);
-	row = &g_array_index(migrations_policies(migrations), struct migrations_policy, 0);
-	g_assert_cmpstr(row->cell->policy, ==, "greedy-pmtn-migr");
+	g_assert_cmpuint(listing_array(migrations, 0)->len, ==, 1);
+	row = &g_array_index(listing_array(migrations, 0), struct migrations_policy, 0);
+	g_assert_cmpstr(row->policy, ==, "greedy-pmtn-migr");
 	g_assert_cmpuint(row->asked, ==, 4);
 	g_assert_cmpuint(row->by_person, ==, 1);
 	g_assert_cmpuint(row->moved, ==, 2);
@@ -119,13 +119,13 @@ static void test_migrations(struct directory *directory, const void *data)
 	g_assert_cmpuint(row->vms, ==, 3);
 	g_assert_cmpfloat(row->downtime_median_s, ==, 0.5);
 	g_assert_cmpfloat(row->downtime_max_s, ==, 0.75);
-	g_assert_cmpuint(migrations_list(migrations)->len, ==, 4);
-	one = &g_array_index(migrations_list(migrations), struct migrations_one, 2);
+	g_assert_cmpuint(listing_array(migrations, 1)->len, ==, 4);
+	one = &g_array_index(listing_array(migrations, 1), struct migrations_one, 2);
 	g_assert_cmpuint(one->repeat, ==, 2);
 	g_assert_cmpstr(one->type, ==, "IS.1");
 	g_assert_cmpuint(one->attempt, ==, 2);
 	g_assert_cmpfloat(one->total_s, ==, 6);
-	g_assert_cmpuint(one->downtimes_s->len, ==, 1);
+	g_assert_cmpuint(one->downtimes_count, ==, 1);
 }
 
 static void test_formats(struct directory *directory, const void *data)
@@ -175,7 +175,7 @@ static void test_shares(struct directory *directory, const void *data)
 	const struct store_share yield = {.run = 1, .attempt = 1, .time_s = 1, .yield = 0.5};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(summary_t) summary = NULL;
-	g_autoptr(GArray) shares = NULL;
+	g_autoptr(GPtrArray) shares = NULL;
 	g_autofree char *csv = NULL;
 	const struct shares_policy *row;
 
@@ -186,10 +186,10 @@ static void test_shares(struct directory *directory, const void *data)
 	put_delivery(directory->store, 8, 1, 0.5, 0.1);
 	put_delivery(directory->store, 10, 0.5, 0, 0);
 	summary = load(directory);
-	shares = shares_new(summary, &error);
+	shares = listing_read(&shares_part, summary, &error);
 	g_assert_no_error(error);
-	g_assert_cmpuint(shares->len, ==, 1);
-	row = &g_array_index(shares, struct shares_policy, 0);
+	g_assert_cmpuint(listing_array(shares, 0)->len, ==, 1);
+	row = &g_array_index(listing_array(shares, 0), struct shares_policy, 0);
 	g_assert_cmpuint(row->yields, ==, 1);
 	g_assert_cmpuint(row->intervals, ==, 3);
 	g_assert_cmpfloat(fabs(row->asked_cores - 0.625 / 3), <, 1e-12);

@@ -283,7 +283,7 @@ static void test_suspensions(struct directory *directory, const void *data)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(summary_t) summary = NULL;
-	g_autoptr(suspensions_t) suspensions = NULL;
+	g_autoptr(GPtrArray) suspensions = NULL;
 	g_autofree char *text = NULL;
 	const struct suspensions_count *count;
 	const struct suspensions_step *step;
@@ -291,10 +291,10 @@ static void test_suspensions(struct directory *directory, const void *data)
 	add(directory, "max-util-preempt-greedy", 1, 1, "time", 1);
 	put_suspended(directory);
 	summary = load(directory);
-	suspensions = suspensions_new(summary, &error);
+	suspensions = listing_read(&suspensions_part, summary, &error);
 	g_assert_no_error(error);
-	g_assert_cmpuint(suspensions_counts(suspensions)->len, ==, 1);
-	count = &g_array_index(suspensions_counts(suspensions), struct suspensions_count, 0);
+	g_assert_cmpuint(listing_array(suspensions, 0)->len, ==, 1);
+	count = &g_array_index(listing_array(suspensions, 0), struct suspensions_count, 0);
 	g_assert_cmpstr(count->type, ==, "IS");
 	g_assert_cmpuint(count->tasks, ==, 2);
 	g_assert_cmpuint(count->suspended, ==, 3);
@@ -303,8 +303,8 @@ static void test_suspensions(struct directory *directory, const void *data)
 	g_assert_cmpfloat(count->still_median_s, ==, 15);
 	g_assert_cmpfloat(count->still_max_s, ==, 20);
 	/* Nothing was restored from a disk. */
-	g_assert_cmpuint(suspensions_steps(suspensions)->len, ==, 4);
-	step = &g_array_index(suspensions_steps(suspensions), struct suspensions_step, 1);
+	g_assert_cmpuint(listing_array(suspensions, 1)->len, ==, 4);
+	step = &g_array_index(listing_array(suspensions, 1), struct suspensions_step, 1);
 	g_assert_cmpstr(step->step, ==, "save");
 	g_assert_cmpstr(step->cluster, ==, "c1");
 	g_assert_cmpuint(step->n, ==, 3);
