@@ -28,42 +28,31 @@
 void client_clear(struct client *client)
 {
 	http_client_free(client->http);
-	g_free(client->uri);
-	g_free(client->dir);
 	g_free(client->address);
 }
 
-static bool has_option(const GOptionEntry *entries, const char *name)
+bool client_parse(struct client *client, int *argc, char ***argv, const char *usage,
+		  const char *summary, const struct command_option *options)
 {
-	for (; entries && entries->long_name; entries++)
-		if (g_str_equal(entries->long_name, name))
-			return true;
-	return false;
-}
-
-void client_add_options(struct client *client, GOptionContext *context, const GOptionEntry *entries)
-{
-	const GOptionEntry shared[] = {
-		{"uri", 0, 0, G_OPTION_ARG_STRING, &client->uri,
+	const struct command_option shared[] = {
+		{"uri", 0, COMMAND_TEXT, &client->uri,
 		 "Address of the controller (default: $VIRTBED_URI, the run's, the service's)",
 		 "unix:PATH|http://HOST:PORT"},
-		{"run", 0, 0, G_OPTION_ARG_FILENAME, &client->dir,
+		{"run", 0, COMMAND_FILE, &client->dir,
 		 "Directory of the run or service (default: the latest under runs/)", "DIR"},
-		{"json", 0, 0, G_OPTION_ARG_NONE, &client->json, "One JSON document", NULL},
-		{NULL},
+		{"json", 0, COMMAND_FLAG, &client->json, "One JSON document"},
+		/* The former name of --uri. */
+		{"at", 0, COMMAND_TEXT, &client->uri},
 	};
+	g_autoptr(GArray) all = g_array_new(TRUE, FALSE, sizeof(struct command_option));
+	bool other_at = false;
 
-	/* The former name of --uri. */
-	const GOptionEntry former[] = {
-		{"at", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &client->uri, NULL, NULL},
-		{NULL},
-	};
-
-	if (entries)
-		g_option_context_add_main_entries(context, entries, NULL);
-	g_option_context_add_main_entries(context, shared, NULL);
-	if (!has_option(entries, "at"))
-		g_option_context_add_main_entries(context, former, NULL);
+	for (; options && options->name; options++) {
+		other_at = other_at || g_str_equal(options->name, "at");
+		g_array_append_val(all, *options);
+	}
+	g_array_append_vals(all, shared, G_N_ELEMENTS(shared) - other_at);
+	return command_parse(argc, argv, usage, summary, (const struct command_option *)(void *)all->data);
 }
 
 /* Overwrites a secret and frees it. */
@@ -252,25 +241,36 @@ void client_pause(guint ms)
 		g_main_context_iteration(NULL, TRUE);
 }
 
-void client_print_json(const json_t *document)
+int client_print(const struct client *client, const json_t *document,
+		 struct table *(*table_of)(const json_t *document))
 {
-	g_autofree char *text = json_pretty(document);
+	g_autoptr(table_t) table = NULL;
 
-	puts(text);
+	if (!document)
+		return client->status;
+	if (client->json) {
+		command_print_json(document);
+		return COMMAND_DONE;
+	}
+	table = table_of(document);
+	table_print(table, 0, stdout);
+	return COMMAND_DONE;
+}
+
+void client_print_list(const struct client *client, const char *key, const json_t *answers)
+{
+	g_autoptr(json_t) document = json_pack("{s:O}", key, answers);
+
+	if (client->json)
+		command_print_json(document);
 }
 
 void client_print_tasks(const struct client *client, const json_t *answers)
 {
-	g_autoptr(json_t) document = NULL;
-
-	if (!client->json)
-		return;
 	if (client->several)
-		document = json_pack("{s:O}", "tasks", answers);
-	else if (json_array_size(answers) > 0)
-		document = json_incref(json_array_get(answers, 0));
-	if (document)
-		client_print_json(document);
+		client_print_list(client, "tasks", answers);
+	else if (client->json && json_array_size(answers) > 0)
+		command_print_json(json_array_get(answers, 0));
 }
 
 /* Task numbers. */
@@ -284,8 +284,7 @@ static bool read_range(const char *word, guint64 *ret_first, guint64 *ret_last)
 	if (!ends[0] || !read_number_unsigned(ends[0], 0, G_MAXUINT32, &first))
 		return false;
 	*ret_first = *ret_last = first;
-	return !ends[1] ||
-	       read_number_unsigned(ends[1], first, G_MAXUINT32, ret_last);
+	return !ends[1] || read_number_unsigned(ends[1], first, G_MAXUINT32, ret_last);
 }
 
 /*

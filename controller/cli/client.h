@@ -6,6 +6,8 @@
 #include <stdbool.h>
 
 #include "common/http_client.h"
+#include "controller/cli/command.h"
+#include "controller/report/table.h"
 
 /*
  * The client of the subcommands that talk to a controller: it finds the controller, sends requests,
@@ -13,8 +15,8 @@
  */
 struct client {
 	const char *name; /* of the command, "virtbed queue" */
-	char *uri, *dir;  /* --uri, --run */
-	gboolean json;	  /* --json */
+	const char *uri, *dir; /* --uri, --run */
+	bool json;	       /* --json */
 	bool several;	  /* the command line names tasks by a list, a range or several numbers */
 	char *address;
 	struct http_client *http;
@@ -28,9 +30,11 @@ typedef struct client client_t; /* for g_auto() */
 void client_clear(struct client *client);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(client_t, client_clear)
 
-/* Adds --uri, --run and --json to the command's options, after `entries` (may be NULL). */
-void client_add_options(struct client *client, GOptionContext *context,
-			const GOptionEntry *entries);
+/*
+ * As command_parse(), with --uri, --run and --json after `options` (NULL: these alone).
+ */
+bool client_parse(struct client *client, int *argc, char ***argv, const char *usage,
+		  const char *summary, const struct command_option *options);
 
 /*
  * Finds the controller (run_address_find()). On failure prints why, sets `status` and returns
@@ -72,8 +76,15 @@ double client_patience_s(const struct client *client, double times);
 /* Runs the main loop for `ms` milliseconds. */
 void client_pause(guint ms);
 
-/* Prints a document to standard output, indented. */
-void client_print_json(const json_t *document);
+/*
+ * Prints a document with --json, else the table that `table_of` makes of it. Returns the exit
+ * status; without a document, after client_get() or client_post(), that of the failure.
+ */
+int client_print(const struct client *client, const json_t *document,
+		 struct table *(*table_of)(const json_t *document));
+
+/* With --json prints the answers of a command for several things: {key: [...]}. */
+void client_print_list(const struct client *client, const char *key, const json_t *answers);
 
 /*
  * With --json prints the answers of a command for several tasks. For a single task named by its

@@ -17,13 +17,10 @@ static int print_comparison(const struct compare *compare, const struct overhead
 {
 	if (as_json) {
 		g_autoptr(json_t) document = compare_json(compare);
-		g_autofree char *text = NULL;
 
 		if (overhead)
 			json_object_set_new(document, "overheads", overhead_json(overhead));
-		text = json_pretty(document);
-
-		puts(text);
+		command_print_json(document);
 	} else {
 		g_autofree char *text = compare_text(compare);
 
@@ -45,9 +42,8 @@ static void print_brief(const struct summary *measured, const struct summary *si
 
 	if (as_json) {
 		g_autoptr(json_t) document = compare_brief_json(measured, simulated, compare);
-		g_autofree char *text = json_pretty(document);
 
-		puts(text);
+		command_print_json(document);
 		return;
 	}
 	lines = compare_brief_lines(measured, simulated, compare);
@@ -57,14 +53,12 @@ static void print_brief(const struct summary *measured, const struct summary *si
 	}
 }
 
-struct options {
-	gboolean json;
-	gboolean brief;
-	gboolean trials;
+struct arguments {
+	bool json, brief, trials;
 };
 
 static int compare_dirs(const char *name, const char *measured_dir, const char *simulated_dir,
-			const struct options *options)
+			const struct arguments *arguments)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(summary_t) measured = summary_load(measured_dir, &error);
@@ -82,9 +76,9 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 				    "could be compared", measured->service ? measured_dir : simulated_dir);
 	if (simulated)
 		compare = compare_new(measured, simulated, noise ? resampling_compare(noise) : NULL,
-				      options->trials, &error);
-	if (options->brief && (compare || g_error_matches(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING)))
-		print_brief(measured, simulated, compare, options->json);
+				      arguments->trials, &error);
+	if (arguments->brief && (compare || g_error_matches(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING)))
+		print_brief(measured, simulated, compare, arguments->json);
 	if (!compare)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	if (no_noise)
@@ -96,40 +90,36 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 			"%s: warning: repeats cannot be simulated of policies that this build does not "
 			"know, nor are they on record: %s\n",
 			name, unknown);
-	if (options->brief)
+	if (arguments->brief)
 		return COMMAND_DONE;
 	overhead = overhead_new(measured, &no_overhead);
 	if (no_overhead && !no_noise)
 		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",
 			name, no_overhead->message);
-	return print_comparison(compare, overhead, options->json);
+	return print_comparison(compare, overhead, arguments->json);
 }
 
 int cmd_compare(int argc, char **argv)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new("MEASURED_DIR SIMULATED_DIR");
-	g_autoptr(GError) error = NULL;
-	struct options options = {0};
-	const GOptionEntry entries[] = {
-		{"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON document", NULL},
-		{"brief", 0, 0, G_OPTION_ARG_NONE, &options.brief,
-		 "In ten lines: what ran, which ranking holds, how sure that is, what limits it", NULL},
-		{"trials", 0, 0, G_OPTION_ARG_NONE, &options.trials,
+	struct arguments arguments = {0};
+	const struct command_option options[] = {
+		{"json", 0, COMMAND_FLAG, &arguments.json, "Print one JSON document"},
+		{"brief", 0, COMMAND_FLAG, &arguments.brief,
+		 "In ten lines: what ran, which ranking holds, how sure that is, what limits it"},
+		{"trials", 0, COMMAND_FLAG, &arguments.trials,
 		 "Judge the simulation by the mean of its trials, also where it ran the measured "
-		 "arrivals",
-		 NULL},
+		 "arrivals"},
 		{NULL},
 	};
 
-	g_option_context_add_main_entries(context, entries, NULL);
-	g_option_context_set_summary(
-		context, "Lays a measured run beside a simulated one: utility and energy, the "
-			 "order of every\n"
-			 "pair of policies with its interval, rank correlation, and one verdict.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	if (!command_parse(&argc, &argv, "MEASURED_DIR SIMULATED_DIR",
+			   "Lays a measured run beside a simulated one: utility and energy, the "
+			   "order of every\n"
+			   "pair of policies with its interval, rank correlation, and one verdict.",
+			   options))
+		return COMMAND_BAD;
 	if (argc != 3)
 		return command_fail(COMMAND_BAD, argv[0],
 				    "give two run directories, measured first");
-	return compare_dirs(argv[0], argv[1], argv[2], &options);
+	return compare_dirs(argv[0], argv[1], argv[2], &arguments);
 }

@@ -210,7 +210,7 @@ static int print_output(struct reading *reading)
 	if (client->json) {
 		json_object_set_new(answer, "output", json_string(text->str));
 		json_object_set_new(answer, "from", json_integer(0));
-		client_print_json(answer);
+		command_print_json(answer);
 	}
 	return COMMAND_DONE;
 }
@@ -259,24 +259,21 @@ static int fetch_files(struct reading *reading, const char *directory)
 int cmd_output(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	gboolean follows = FALSE;
-	g_autofree char *files = NULL;
+	bool follows = false;
+	const char *files = NULL;
 	struct reading reading = {.client = &client};
-	const GOptionEntry entries[] = {
-		{"follow", 'f', 0, G_OPTION_ARG_NONE, &follows,
-		 "Print what comes until the task has ended; exit status 0 if it completed", NULL},
-		{"files", 'F', 0, G_OPTION_ARG_FILENAME, &files,
+	const struct command_option options[] = {
+		{"follow", 'f', COMMAND_FLAG, &follows,
+		 "Print what comes until the task has ended; exit status 0 if it completed"},
+		{"files", 'F', COMMAND_FILE, &files,
 		 "Put the files that came out of a script below this directory, and print their "
 		 "names", "DIR"},
 		{NULL},
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
-	g_autoptr(GError) error = NULL;
 
-	client_add_options(&client, context, entries);
-	g_option_context_set_summary(context, "Prints what a task has printed so far.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	if (!client_parse(&client, &argc, &argv, "TASK", "Prints what a task has printed so far.",
+			  options))
+		return COMMAND_BAD;
 	if (follows && client.json)
 		return command_fail(COMMAND_BAD, client.name, "give --follow or --json, not both");
 	if (follows && files)

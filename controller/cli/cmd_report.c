@@ -17,12 +17,8 @@
 /* The command line as it is parsed. */
 struct arguments {
 	const char *name; /* of the command, for messages */
-	char *format;
-	char *out;
-	char *kinds;
-	char *table; /* name of the CSV table; NULL: the first one */
-	char *runs;
-	gboolean json;
+	const char *format, *out, *kinds, *runs;
+	const char *table; /* name of the CSV table; NULL: the first one */
 };
 
 static void free_summary(gpointer data)
@@ -306,65 +302,43 @@ static int report(const struct arguments *arguments, char **dirs)
 	return write_text(arguments, text);
 }
 
-static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)
+int cmd_report(int argc, char **argv)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new("RUN_DIR...");
-	const GOptionEntry entries[] = {
-		{"format", 'f', 0, G_OPTION_ARG_STRING, &arguments->format,
+	struct arguments arguments = {.name = argv[0]};
+	bool json = false;
+	const struct command_option options[] = {
+		{"format", 'f', COMMAND_TEXT, &arguments.format,
 		 "What to make: table (default), csv, json, swf (a trace), png, svg, pdf, html", "FORMAT"},
-		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json,
-		 "The same as --format json", NULL},
-		{"chart", 'c', 0, G_OPTION_ARG_STRING, &arguments->kinds,
+		{"json", 0, COMMAND_FLAG, &json, "The same as --format json"},
+		{"chart", 'c', COMMAND_TEXT, &arguments.kinds,
 		 "Only these: utility, estimates, utility-time, energy-time, gantt, power",
 		 "KIND,..."},
-		{"table", 't', 0, G_OPTION_ARG_STRING, &arguments->table,
+		{"table", 't', COMMAND_TEXT, &arguments.table,
 		 "Which table as csv: policies (default), suspensions, suspension-steps, migrations, "
 		 "migrations-by-policy, shares",
 		 "TABLE"},
-		{"run", 'r', 0, G_OPTION_ARG_STRING, &arguments->runs,
+		{"run", 'r', COMMAND_TEXT, &arguments.runs,
 		 "Single runs to draw (default: the first of every policy and limit); with swf, the run", "N,..."},
-		{"out", 'o', 0, G_OPTION_ARG_FILENAME, &arguments->out,
+		{"out", 'o', COMMAND_FILE, &arguments.out,
 		 "Directory for what is made; by default plots go to RUN_DIR/plots and the page to "
 		 "RUN_DIR/index.html",
 		 "DIR"},
 		{NULL},
 	};
 
-	g_option_context_add_main_entries(context, entries, NULL);
-	g_option_context_set_summary(
-		context,
-		"Utility, energy and tasks per policy and limit, and what was suspended, migrated and\n"
-		"shared, as tables, charts or one web page. Several runs are drawn side by side. Charts leave their data\n"
-		"(CSV) and gnuplot script beside the image; with --format csv, --chart gives a "
-		"chart's\ndata alone.");
-	return g_option_context_parse(context, argc, argv, error);
-}
-
-int cmd_report(int argc, char **argv)
-{
-	struct arguments arguments = {.name = argv[0]};
-	g_autoptr(GError) error = NULL;
-	int status;
-
-	if (!parse(&argc, &argv, &arguments, &error)) {
-		status = command_fail(COMMAND_BAD, arguments.name, "%s", error->message);
-	} else if (argc < 2) {
-		status = command_fail(COMMAND_BAD, arguments.name,
-				      "give one run directory or more");
-	} else if (arguments.json && arguments.format && strcmp(arguments.format, "json") != 0) {
-		status = command_fail(COMMAND_BAD, arguments.name, "give --json or --format %s, not both",
-				      arguments.format);
-	} else {
-		if (arguments.json || !arguments.format) {
-			g_free(arguments.format);
-			arguments.format = g_strdup(arguments.json ? "json" : "table");
-		}
-		status = report(&arguments, argv + 1);
-	}
-	g_free(arguments.format);
-	g_free(arguments.out);
-	g_free(arguments.kinds);
-	g_free(arguments.table);
-	g_free(arguments.runs);
-	return status;
+	if (!command_parse(
+		    &argc, &argv, "RUN_DIR...",
+		    "Utility, energy and tasks per policy and limit, and what was suspended, migrated and\n"
+		    "shared, as tables, charts or one web page. Several runs are drawn side by side. Charts leave their data\n"
+		    "(CSV) and gnuplot script beside the image; with --format csv, --chart gives a "
+		    "chart's\ndata alone.",
+		    options))
+		return COMMAND_BAD;
+	if (argc < 2)
+		return command_fail(COMMAND_BAD, arguments.name, "give one run directory or more");
+	if (json && arguments.format && strcmp(arguments.format, "json") != 0)
+		return command_fail(COMMAND_BAD, arguments.name, "give --json or --format %s, not both",
+				    arguments.format);
+	arguments.format = json ? "json" : arguments.format ?: "table";
+	return report(&arguments, argv + 1);
 }

@@ -152,19 +152,15 @@ static void print_task(const json_t *task)
 int cmd_show(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
 	g_autoptr(json_t) task = NULL;
-	g_autoptr(GError) error = NULL;
 	g_autofree char *path = NULL;
 	guint64 number;
 
-	client_add_options(&client, context, NULL);
-	g_option_context_set_summary(context,
-				     "Shows a task: its state, what it is worth and has used, its "
-				     "share of its hosts and what it\nmakes of it, and where its VMs "
-				     "have been.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	if (!client_parse(&client, &argc, &argv, "TASK",
+			  "Shows a task: its state, what it is worth and has used, its "
+			  "share of its hosts and what it\nmakes of it, and where its VMs "
+			  "have been.", NULL))
+		return COMMAND_BAD;
 	if (!client_open_for_task(&client, argv + 1, &number))
 		return client.status;
 	path = g_strdup_printf("/v1/tasks/%" PRIu64, number);
@@ -172,7 +168,7 @@ int cmd_show(int argc, char **argv)
 	if (!task)
 		return client.status;
 	if (client.json)
-		client_print_json(task);
+		command_print_json(task);
 	else
 		print_task(task);
 	return COMMAND_DONE;

@@ -21,62 +21,6 @@ static int find_reference(const struct experiment *experiment)
 	return -1;
 }
 
-/* What is averaged. */
-static double result_utility(const struct engine_result *result)
-{
-	return result->utility;
-}
-
-static double result_energy_j(const struct engine_result *result)
-{
-	return result->energy_j;
-}
-
-static double result_ended_s(const struct engine_result *result)
-{
-	return result->ended_s;
-}
-
-static double result_arrived(const struct engine_result *result)
-{
-	return result->tasks_arrived;
-}
-
-static double result_completed(const struct engine_result *result)
-{
-	return result->tasks_completed;
-}
-
-static double result_dropped(const struct engine_result *result)
-{
-	return result->tasks_dropped;
-}
-
-static double result_failed(const struct engine_result *result)
-{
-	return result->tasks_failed;
-}
-
-static double result_stretch_max(const struct engine_result *result)
-{
-	return result->stretch_max > 0 ? result->stretch_max : (double)NAN;
-}
-
-static double result_stretch_mean(const struct engine_result *result)
-{
-	return result->stretch_max > 0 ? result->stretch_mean : (double)NAN;
-}
-
-static double result_pauses(const struct engine_result *result)
-{
-	return (double)result->pauses / result->tasks_arrived;
-}
-
-static double result_migrations(const struct engine_result *result)
-{
-	return (double)result->migrations / result->tasks_arrived;
-}
-
 /* Whether hosts are shared, so that the columns about stretch count. */
 static bool shares(const struct simulate_summary *summary)
 {
@@ -92,113 +36,103 @@ static bool prunes(const struct simulate_summary *summary)
 	return study_prunes(summary->trials->experiment->config);
 }
 
-typedef double (*result_f)(const struct engine_result *result);
-
-/* Collects the values of one cell over the trials into `ret_values`. */
-static void collect(const struct trials *trials, const struct engine_result *results,
-		    const struct simulate_cell *cell, result_f value, double *ret_values)
+/* A quantity of a run; NAN where it is unknown. */
+static double value_of(const struct engine_result *result, enum simulate_quantity quantity)
 {
-	for (uint32_t i = 0; i < trials->trials; i++)
-		ret_values[i] = value(trials_result(trials, results, i, cell->policy, cell->limit));
+	const bool stretched = result->stretch_max > 0;
+	const double values[] = {
+		[SIMULATE_UTILITY] = result->utility,
+		[SIMULATE_ENERGY_J] = result->energy_j,
+		[SIMULATE_ENDED_S] = result->ended_s,
+		[SIMULATE_ARRIVED] = result->tasks_arrived,
+		[SIMULATE_COMPLETED] = result->tasks_completed,
+		[SIMULATE_DROPPED] = result->tasks_dropped,
+		[SIMULATE_FAILED] = result->tasks_failed,
+		[SIMULATE_STRETCH_MAX] = stretched ? result->stretch_max : (double)NAN,
+		[SIMULATE_STRETCH_MEAN] = stretched ? result->stretch_mean : (double)NAN,
+		[SIMULATE_PAUSES] = (double)result->pauses / result->tasks_arrived,
+		[SIMULATE_MIGRATIONS] = (double)result->migrations / result->tasks_arrived,
+	};
+
+	return values[quantity];
+}
+
+/* The results of a cell, one per trial. */
+struct sample {
+	const struct trials *trials;
+	const struct engine_result *results;
+	const struct simulate_cell *cell;
+	double *values; /* room for a value of each trial */
+};
+
+static const struct engine_result *result_at(const struct sample *sample, uint32_t trial)
+{
+	return trials_result(sample->trials, sample->results, trial, sample->cell->policy,
+			     sample->cell->limit);
 }
 
 /* The ratio to the reference, trial by trial; a trial whose reference is 0 is left out. */
-static struct stats_interval ratio(const struct trials *trials,
-				   const struct engine_result *results,
-				   const struct simulate_cell *cell, uint32_t reference,
-				   result_f value, double *values)
+static struct stats_interval ratio(const struct sample *sample, int reference,
+				   enum simulate_quantity quantity)
 {
 	size_t count = 0;
 
-	for (uint32_t i = 0; i < trials->trials; i++) {
-		const double base =
-			value(trials_result(trials, results, i, reference, cell->limit));
+	for (uint32_t i = 0; reference >= 0 && i < sample->trials->trials; i++) {
+		const double base = value_of(trials_result(sample->trials, sample->results, i,
+							   (uint32_t)reference, sample->cell->limit),
+					     quantity);
 
 		if (base > 0)
-			values[count++] = value(trials_result(trials, results, i, cell->policy,
-							      cell->limit)) /
-					  base;
+			sample->values[count++] = value_of(result_at(sample, i), quantity) / base;
 	}
-	return stats_t_interval(values, count, LEVEL);
-}
-
-static double mean(const struct trials *trials, const struct engine_result *results,
-		   const struct simulate_cell *cell, result_f value, double *values)
-{
-	collect(trials, results, cell, value, values);
-	return stats_mean(values, trials->trials);
+	return stats_t_interval(sample->values, count, LEVEL);
 }
 
 /* The percentage of the highest possible utility in each trial; none where that is unknown. */
-static struct stats_interval percent(const struct trials *trials,
-				     const struct engine_result *results,
-				     const struct simulate_cell *cell, double *values)
+static struct stats_interval percent(const struct sample *sample)
 {
 	size_t count = 0;
 
-	for (uint32_t i = 0; i < trials->trials; i++) {
-		const struct engine_result *result =
-			trials_result(trials, results, i, cell->policy, cell->limit);
+	for (uint32_t i = 0; i < sample->trials->trials; i++) {
+		const struct engine_result *result = result_at(sample, i);
 
 		if (result->utility_max > 0)
-			values[count++] = 100 * result->utility / result->utility_max;
+			sample->values[count++] = 100 * result->utility / result->utility_max;
 	}
-	return stats_t_interval(values, count, LEVEL);
+	return stats_t_interval(sample->values, count, LEVEL);
 }
 
 /* The known values of a metric of tasks with deadlines, over the trials. */
-static struct stats_interval pruning(const struct trials *trials,
-				     const struct engine_result *results,
-				     const struct simulate_cell *cell, enum study_pruning quantity,
-				     double *values)
+static struct stats_interval pruning(const struct sample *sample, enum study_pruning quantity)
 {
 	size_t count = 0;
 
-	for (uint32_t i = 0; i < trials->trials; i++) {
-		const double value = study_pruning_value(
-			trials_result(trials, results, i, cell->policy, cell->limit), quantity);
+	for (uint32_t i = 0; i < sample->trials->trials; i++) {
+		const double value = study_pruning_value(result_at(sample, i), quantity);
 
 		if (isfinite(value))
-			values[count++] = value;
+			sample->values[count++] = value;
 	}
-	return stats_t_interval(values, count, LEVEL);
+	return stats_t_interval(sample->values, count, LEVEL);
 }
 
-static void fill_cell(const struct simulate_summary *summary, const struct engine_result *results,
-		      struct simulate_cell *cell, double *values)
+static void fill_cell(const struct sample *sample, int reference, struct simulate_cell *cell)
 {
-	const struct trials *trials = summary->trials;
-	const uint32_t n = trials->trials;
+	const uint32_t n = sample->trials->trials;
 
-	cell->utility_mean = mean(trials, results, cell, result_utility, values);
-	cell->utility_sd = stats_sd(values, n);
-	cell->energy_j_mean = mean(trials, results, cell, result_energy_j, values);
-	cell->energy_j_sd = stats_sd(values, n);
-	cell->ended_s_mean = mean(trials, results, cell, result_ended_s, values);
-	cell->arrived_mean = mean(trials, results, cell, result_arrived, values);
-	cell->completed_mean = mean(trials, results, cell, result_completed, values);
-	cell->dropped_mean = mean(trials, results, cell, result_dropped, values);
-	cell->failed_mean = mean(trials, results, cell, result_failed, values);
-	cell->stretch_max_mean = mean(trials, results, cell, result_stretch_max, values);
-	cell->stretch_mean_mean = mean(trials, results, cell, result_stretch_mean, values);
-	cell->pauses_mean = mean(trials, results, cell, result_pauses, values);
-	cell->migrations_mean = mean(trials, results, cell, result_migrations, values);
-	cell->percent = percent(trials, results, cell, values);
-	for (int q = 0; q <= STUDY_PRUNING_COST; q++)
-		cell->pruning[q] =
-			pruning(trials, results, cell, (enum study_pruning)q, values);
-	for (uint32_t i = 0; i < n; i++)
-		cell->ended[trials_result(trials, results, i, cell->policy, cell->limit)
-				    ->ended_by]++;
-	if (summary->reference < 0) {
-		cell->utility_ratio = stats_t_interval(values, 0, LEVEL);
-		cell->energy_ratio = cell->utility_ratio;
-		return;
+	for (int q = 0; q < SIMULATE_QUANTITIES; q++) {
+		for (uint32_t i = 0; i < n; i++)
+			sample->values[i] = value_of(result_at(sample, i), (enum simulate_quantity)q);
+		cell->mean[q] = stats_mean(sample->values, n);
+		cell->sd[q] = stats_sd(sample->values, n);
 	}
-	cell->utility_ratio = ratio(trials, results, cell, (uint32_t)summary->reference,
-				    result_utility, values);
-	cell->energy_ratio = ratio(trials, results, cell, (uint32_t)summary->reference,
-				   result_energy_j, values);
+	cell->percent = percent(sample);
+	for (int q = 0; q <= STUDY_PRUNING_COST; q++)
+		cell->pruning[q] = pruning(sample, (enum study_pruning)q);
+	for (uint32_t i = 0; i < n; i++)
+		cell->ended[result_at(sample, i)->ended_by]++;
+	cell->utility_ratio = ratio(sample, reference, SIMULATE_UTILITY);
+	cell->energy_ratio = ratio(sample, reference, SIMULATE_ENERGY_J);
 }
 
 struct simulate_summary *simulate_summary_new(const struct trials *trials, const double *limits,
@@ -216,9 +150,12 @@ struct simulate_summary *simulate_summary_new(const struct trials *trials, const
 	summary->cells_count = trials->limits_count * experiment->policies_count;
 	summary->cells = g_new0(struct simulate_cell, summary->cells_count);
 	for (uint32_t i = 0; i < summary->cells_count; i++) {
-		summary->cells[i].limit = i / experiment->policies_count;
-		summary->cells[i].policy = i % experiment->policies_count;
-		fill_cell(summary, results, &summary->cells[i], values);
+		struct simulate_cell *cell = &summary->cells[i];
+		const struct sample sample = {trials, results, cell, values};
+
+		cell->limit = i / experiment->policies_count;
+		cell->policy = i % experiment->policies_count;
+		fill_cell(&sample, summary->reference, cell);
 	}
 	return summary;
 }
@@ -263,32 +200,29 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 		"{s:s, s:f, s:f, s:i, s:o}", "policy", cell_policy(summary, cell)->name, "limit",
 		summary->limits[cell->limit], "limit_j", trials->limits_j[cell->limit], "trials",
 		(int)trials->trials, "ended_by", ended_json(cell));
-	const struct {
-		const char *key;
-		double value;
-	} numbers[] = {
-		{ "utility_mean", cell->utility_mean },
-		{ "utility_sd", cell->utility_sd },
-		{ "energy_j_mean", cell->energy_j_mean },
-		{ "energy_j_sd", cell->energy_j_sd },
-		{ "ended_s_mean", cell->ended_s_mean },
-		{ "tasks_arrived_mean", cell->arrived_mean },
-		{ "tasks_completed_mean", cell->completed_mean },
-		{ "tasks_dropped_mean", cell->dropped_mean },
-		{ "tasks_failed_mean", cell->failed_mean },
+	static const char *const keys[] = {
+		[SIMULATE_ENDED_S] = "ended_s_mean",
+		[SIMULATE_ARRIVED] = "tasks_arrived_mean",
+		[SIMULATE_COMPLETED] = "tasks_completed_mean",
+		[SIMULATE_DROPPED] = "tasks_dropped_mean",
+		[SIMULATE_FAILED] = "tasks_failed_mean",
+		[SIMULATE_STRETCH_MAX] = "stretch_max_mean",
+		[SIMULATE_STRETCH_MEAN] = "stretch_mean_mean",
+		[SIMULATE_PAUSES] = "pauses_per_task",
+		[SIMULATE_MIGRATIONS] = "migrations_per_task",
 	};
 
-	if (shares(summary)) {
-		json_object_set_new(object, "stretch_max_mean", json_number_or_null(cell->stretch_max_mean));
-		json_object_set_new(object, "stretch_mean_mean", json_number_or_null(cell->stretch_mean_mean));
-		json_object_set_new(object, "pauses_per_task", json_number_or_null(cell->pauses_mean));
-		json_object_set_new(object, "migrations_per_task", json_number_or_null(cell->migrations_mean));
-	}
+	for (int q = SIMULATE_STRETCH_MAX; shares(summary) && q < SIMULATE_QUANTITIES; q++)
+		json_object_set_new(object, keys[q], json_number_or_null(cell->mean[q]));
 	for (int q = 0; prunes(summary) && q <= STUDY_PRUNING_COST; q++)
 		json_object_set_new(object, pruning_keys[q], interval_json(&cell->pruning[q]));
 	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
-	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
-		json_object_set_new(object, numbers[i].key, json_number_or_null(numbers[i].value));
+	json_object_set_new(object, "utility_mean", json_number_or_null(cell->mean[SIMULATE_UTILITY]));
+	json_object_set_new(object, "utility_sd", json_number_or_null(cell->sd[SIMULATE_UTILITY]));
+	json_object_set_new(object, "energy_j_mean", json_number_or_null(cell->mean[SIMULATE_ENERGY_J]));
+	json_object_set_new(object, "energy_j_sd", json_number_or_null(cell->sd[SIMULATE_ENERGY_J]));
+	for (int q = SIMULATE_ENDED_S; q <= SIMULATE_FAILED; q++)
+		json_object_set_new(object, keys[q], json_number_or_null(cell->mean[q]));
 	if (config_environment(trials->experiment->config))
 		json_object_set_new(object, "utility_percent", interval_json(&cell->percent));
 	if (summary->reference < 0)
@@ -345,7 +279,7 @@ static struct energy_format find_energy_format(const struct simulate_summary *su
 	double most_j = 0;
 
 	for (uint32_t i = 0; i < summary->cells_count; i++)
-		most_j = fmax(most_j, summary->cells[i].energy_j_mean);
+		most_j = fmax(most_j, summary->cells[i].mean[SIMULATE_ENERGY_J]);
 	format.unit = chart_energy_unit(most_j, &format.scale);
 	most_j *= format.scale;
 	format.decimals = most_j >= 100 ? 1 : most_j >= 10 ? 2 : 3;
@@ -377,17 +311,6 @@ static void print_heading(const struct simulate_summary *summary, FILE *file)
 			trials->experiment->policies[summary->reference].name);
 }
 
-/* The unit is appended to "energy". */
-static const char *const columns[] = { "limit", "policy", "utility", "sd", "utility ratio",
-				       "energy", "energy ratio", "arrived", "completed",
-				       "dropped", "ended by" };
-
-/* Inserted before the last column where hosts are shared. */
-static const char *const sharing_columns[] = { "max stretch", "mean stretch", "pauses/task",
-					       "migrations/task" };
-
-static const char *const pruning_columns[] = { "on time %", "variance %", "cost/%" };
-
 static void add_row(const struct simulate_summary *summary, const struct simulate_cell *cell,
 		    const struct energy_format *energy, struct table *table)
 {
@@ -396,22 +319,17 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 	table_row(table);
 	table_textf(table, "%g %%", 100 * summary->limits[cell->limit]);
 	table_text(table, cell_policy(summary, cell)->name);
-	table_number(table, cell->utility_mean, 2);
-	table_number(table, cell->utility_sd, 2);
+	table_number(table, cell->mean[SIMULATE_UTILITY], 2);
+	table_number(table, cell->sd[SIMULATE_UTILITY], 2);
 	if (config_environment(summary->trials->experiment->config))
 		ratio_cell(table, &cell->percent);
 	ratio_cell(table, &cell->utility_ratio);
-	table_number(table, cell->energy_j_mean * energy->scale, energy->decimals);
+	table_number(table, cell->mean[SIMULATE_ENERGY_J] * energy->scale, energy->decimals);
 	ratio_cell(table, &cell->energy_ratio);
-	table_number(table, cell->arrived_mean, 1);
-	table_number(table, cell->completed_mean, 1);
-	table_number(table, cell->dropped_mean, 1);
-	if (shares(summary)) {
-		table_number(table, cell->stretch_max_mean, 2);
-		table_number(table, cell->stretch_mean_mean, 2);
-		table_number(table, cell->pauses_mean, 2);
-		table_number(table, cell->migrations_mean, 2);
-	}
+	for (int q = SIMULATE_ARRIVED; q <= SIMULATE_DROPPED; q++)
+		table_number(table, cell->mean[q], 1);
+	for (int q = SIMULATE_STRETCH_MAX; shares(summary) && q < SIMULATE_QUANTITIES; q++)
+		table_number(table, cell->mean[q], 2);
 	for (int q = 0; prunes(summary) && q <= STUDY_PRUNING_COST; q++)
 		ratio_cell(table, &cell->pruning[q]);
 	table_text(table, ended);
@@ -420,22 +338,26 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 {
 	const struct energy_format energy = find_energy_format(summary);
+	const bool of_most = config_environment(summary->trials->experiment->config);
 	g_autofree char *energy_title = g_strconcat("energy ", energy.unit, NULL);
-	g_autoptr(table_t) table = table_new();
+	const struct {
+		const char *title;
+		bool shown;
+	} columns[] = {
+		{"utility", true}, {"sd", true}, {"% of most", of_most}, {"utility ratio", true},
+		{energy_title, true}, {"energy ratio", true}, {"arrived", true}, {"completed", true},
+		{"dropped", true}, {"max stretch", shares(summary)}, {"mean stretch", shares(summary)},
+		{"pauses/task", shares(summary)}, {"migrations/task", shares(summary)},
+		{"on time %", prunes(summary)}, {"variance %", prunes(summary)},
+		{"cost/%", prunes(summary)},
+	};
+	g_autoptr(table_t) table = table_with(">limit", "<policy", NULL);
 
 	print_heading(summary, file);
-	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
-		if (i + 1 == G_N_ELEMENTS(columns) && shares(summary))
-			for (size_t j = 0; j < G_N_ELEMENTS(sharing_columns); j++)
-				table_column(table, sharing_columns[j], TABLE_RIGHT);
-		for (size_t j = 0; i + 1 == G_N_ELEMENTS(columns) && prunes(summary) &&
-				   j < G_N_ELEMENTS(pruning_columns); j++)
-			table_column(table, pruning_columns[j], TABLE_RIGHT);
-		if (i == 4 && config_environment(summary->trials->experiment->config))
-			table_column(table, "% of most", TABLE_RIGHT);
-		table_column(table, g_str_equal(columns[i], "energy") ? energy_title : columns[i],
-			     i == 1 || i + 1 == G_N_ELEMENTS(columns) ? TABLE_LEFT : TABLE_RIGHT);
-	}
+	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+		if (columns[i].shown)
+			table_column(table, columns[i].title, TABLE_RIGHT);
+	table_column(table, "ended by", TABLE_LEFT);
 	for (uint32_t i = 0; i < summary->cells_count; i++) {
 		add_row(summary, &summary->cells[i], &energy, table);
 		if (i + 1 == summary->cells_count ||

@@ -15,20 +15,30 @@
  * intervals (Student's t), so that what all policies share in a workload cancels out.
  */
 
+/*
+ * What is averaged over the trials. Of shared hosts are the largest and the mean bounded stretch
+ * (NAN: a run left jobs unfinished), and pauses and migrations per task.
+ */
+enum simulate_quantity {
+	SIMULATE_UTILITY,
+	SIMULATE_ENERGY_J,
+	SIMULATE_ENDED_S,
+	SIMULATE_ARRIVED, /* tasks */
+	SIMULATE_COMPLETED,
+	SIMULATE_DROPPED,
+	SIMULATE_FAILED,
+	SIMULATE_STRETCH_MAX,
+	SIMULATE_STRETCH_MEAN,
+	SIMULATE_PAUSES,
+	SIMULATE_MIGRATIONS,
+	SIMULATE_QUANTITIES
+};
+
 /* One policy under one limit. */
 struct simulate_cell {
-	uint32_t policy;       /* index in the experiment */
-	uint32_t limit;        /* index of the limit */
-	double utility_mean, utility_sd;
-	double energy_j_mean, energy_j_sd;
-	double ended_s_mean;
-	double arrived_mean, completed_mean, dropped_mean, failed_mean; /* tasks */
-	/*
-	 * On shared hosts, of the largest and the mean bounded stretch; NAN: a run left jobs
-	 * unfinished.
-	 */
-	double stretch_max_mean, stretch_mean_mean;
-	double pauses_mean, migrations_mean; /* per task */
+	uint32_t policy; /* index in the experiment */
+	uint32_t limit;  /* index of the limit */
+	double mean[SIMULATE_QUANTITIES], sd[SIMULATE_QUANTITIES];
 	/* Of tasks with deadlines: robustness, variance over types, cost (study_pruning.h). */
 	struct stats_interval pruning[STUDY_PRUNING_COST + 1];
 	uint32_t ended[ENGINE_END_ABORTED + 1]; /* runs by what ended them */

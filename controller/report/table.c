@@ -62,6 +62,18 @@ void table_column(struct table *table, const char *title, enum table_align align
 	g_array_append_val(table->columns, column);
 }
 
+struct table *table_with(const char *title, ...)
+{
+	struct table *table = table_new();
+	va_list titles;
+
+	va_start(titles, title);
+	for (; title; title = va_arg(titles, const char *))
+		table_column(table, title + 1, *title == '>' ? TABLE_RIGHT : TABLE_LEFT);
+	va_end(titles);
+	return table;
+}
+
 void table_row(struct table *table)
 {
 	g_ptr_array_add(table->rows, g_ptr_array_new_with_free_func(g_free));

@@ -18,6 +18,11 @@ enum table_align { TABLE_LEFT = 0, TABLE_RIGHT };
 
 /* A table without columns. */
 struct table *table_new(void);
+/*
+ * A table with columns, up to NULL: each title follows '<' for text or '>' for numbers, such as
+ * table_with("<host", ">watts", NULL). Further columns can be added.
+ */
+struct table *table_with(const char *title, ...) G_GNUC_NULL_TERMINATED;
 /* NULL is allowed. */
 void table_free(struct table *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(table_t, table_free)
