@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/json.h"
 #include "controller/cli/client.h"

@@ -3,7 +3,6 @@
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "common/json.h"

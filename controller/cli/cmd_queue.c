@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "common/json.h"
 #include "controller/cli/client.h"

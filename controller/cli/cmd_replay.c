@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "common/json.h"
-#include "common/number_option.h"
 #include "common/duplicates.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/trace_notes.h"

@@ -2,9 +2,7 @@
 #include <float.h>
 #include <gio/gio.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 #include "controller/cli/energy_sums.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "common/json.h"
 #include "controller/cli/fields.h"

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "common/duration.h"
-#include "common/json.h"
 #include "controller/cli/fields.h"
 
 /* Joules as "12.3"; a small negative remainder of rounding becomes 0.0. */

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/json.h"
 #include "controller/cli/command.h"
 #include "controller/cli/fields.h"
 #include "controller/cli/task_list.h"
