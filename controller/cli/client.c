@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/read_file.h"
 #include "common/read_number.h"
 #include "controller/cli/client_token.h"
 #include "controller/cli/command.h"
+#include "controller/cli/fields.h"
 #include "controller/cli/run_address.h"
 #include "controller/run/run_api.h"
 
@@ -221,9 +223,21 @@ json_t *client_post(struct client *client, const char *path, json_t *body)
 	return ask_or_tell(client, "POST", path, body);
 }
 
-double client_patience_s(const struct client *client, double times)
+bool client_asks_again(const struct client *client, int http_status, int64_t since_ns, double times)
 {
-	return times * client->timeout_s;
+	return (http_status == 0 || http_status == 503) &&
+	       clock_elapsed_s(since_ns, clock_now_ns()) < times * client->timeout_s;
+}
+
+int client_fail_task(const struct client *client, const json_t *task, const char *more)
+{
+	g_autofree char *reason = field_line(task, "reason");
+	const bool reasoned = field_text(task, "reason");
+
+	return command_fail(COMMAND_FAILED, client->name,
+			    "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s%s",
+			    field_integer(task, "task"), field_text(task, "state") ?: "?",
+			    reasoned ? ": " : "", reasoned ? reason : "", more ?: "");
 }
 
 static gboolean time_is_up(gpointer data)
@@ -275,16 +289,15 @@ void client_print_tasks(const struct client *client, const json_t *answers)
 
 /* Task numbers. */
 
-/* Reads "7" or "3-5"; false: the word is neither. */
-static bool read_range(const char *word, guint64 *ret_first, guint64 *ret_last)
+bool client_read_range(const char *word, guint64 max, guint64 *ret_first, guint64 *ret_last)
 {
 	g_auto(GStrv) ends = g_strsplit(word, "-", 2);
 	guint64 first;
 
-	if (!ends[0] || !read_number_unsigned(ends[0], 0, G_MAXUINT32, &first))
+	if (!ends[0] || !read_number_unsigned(ends[0], 0, max, &first))
 		return false;
 	*ret_first = *ret_last = first;
-	return !ends[1] || read_number_unsigned(ends[1], first, G_MAXUINT32, ret_last);
+	return !ends[1] || read_number_unsigned(ends[1], first, max, ret_last);
 }
 
 /*
@@ -298,7 +311,7 @@ static bool add_numbers(struct client *client, const char *word, GHashTable *kno
 	for (char **part = parts; *part; part++) {
 		guint64 first, last;
 
-		if (!read_range(*part, &first, &last)) {
+		if (!client_read_range(*part, G_MAXUINT32, &first, &last)) {
 			command_fail(COMMAND_BAD, client->name,
 				     "\"%s\" names no task: give a number, as `virtbed queue` lists "
 				     "them, or several such as 3,5-7", word);

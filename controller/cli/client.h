@@ -68,10 +68,17 @@ int client_fail(struct client *client, int http_status, const GError *error);
 const char *client_reason(const struct client *client, int http_status, const GError *error);
 
 /*
- * How long a command that retries keeps asking a controller that does not answer: `times` the
- * timeout for an answer.
+ * Whether a command that retries asks again after a failed request: the controller gave no answer or
+ * is starting (503), and the time since `since_ns` (clock_now_ns()) is less than `times` the timeout
+ * for an answer.
  */
-double client_patience_s(const struct client *client, double times);
+bool client_asks_again(const struct client *client, int http_status, int64_t since_ns, double times);
+
+/*
+ * Prints that a task, as the controller describes it, did not complete, with its state and reason;
+ * `more` is added (NULL: nothing). Returns COMMAND_FAILED.
+ */
+int client_fail_task(const struct client *client, const json_t *task, const char *more);
 
 /* Runs the main loop for `ms` milliseconds. */
 void client_pause(guint ms);
@@ -92,6 +99,9 @@ void client_print_list(const struct client *client, const char *key, const json_
  * range: {"tasks": [...]} with the tasks whose request was accepted.
  */
 void client_print_tasks(const struct client *client, const json_t *answers);
+
+/* Reads "7" or "3-5" with numbers up to `max`; false: the word is neither. */
+bool client_read_range(const char *word, guint64 max, guint64 *ret_first, guint64 *ret_last);
 
 /* For the help of commands that take task numbers (client_task_numbers()). */
 #define CLIENT_TASKS_HELP "TASK is a number, or several: 3,5-7."

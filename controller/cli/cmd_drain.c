@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "common/read_number.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
@@ -27,14 +26,9 @@ static void place_clear(gpointer data)
 static bool read_place(const char *word, struct place *ret_place)
 {
 	const char *slash = strrchr(word, '/');
-	g_auto(GStrv) ends = slash ? g_strsplit(slash + 1, "-", 2) : NULL;
 	guint64 first, last;
 
-	if (!slash || slash == word || !ends[0] ||
-	    !read_number_unsigned(ends[0], 0, G_MAXUINT16, &first))
-		return false;
-	last = first;
-	if (ends[1] && !read_number_unsigned(ends[1], first, G_MAXUINT16, &last))
+	if (!slash || slash == word || !client_read_range(slash + 1, G_MAXUINT16, &first, &last))
 		return false;
 	*ret_place = (struct place){g_strndup(word, (gsize)(slash - word)), first, last};
 	return true;
@@ -161,8 +155,9 @@ static int change_all(struct client *client, const GArray *places, json_t *body)
 	return status;
 }
 
-static int run_drain(int argc, char **argv, bool drains)
+int cmd_drain(int argc, char **argv)
 {
+	const bool drains = g_str_has_suffix(argv[0], " drain");
 	g_auto(client_t) client = {.name = argv[0]};
 	const char *reason = NULL;
 	const struct command_option options[] = {
@@ -189,14 +184,4 @@ static int run_drain(int argc, char **argv, bool drains)
 		return client.status;
 	status = check_places(&client, places);
 	return status == COMMAND_DONE ? change_all(&client, places, body) : status;
-}
-
-int cmd_drain(int argc, char **argv)
-{
-	return run_drain(argc, argv, true);
-}
-
-int cmd_undrain(int argc, char **argv)
-{
-	return run_drain(argc, argv, false);
 }

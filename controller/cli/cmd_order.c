@@ -29,7 +29,7 @@ struct order;
 
 /* What differs between the orders. */
 struct verb {
-	const char *path; /* the last part of the request's path */
+	const char *path; /* the last part of the request's path, and the name of the command */
 	const char *done; /* what the task then is, for messages */
 	/* Prints the outcome; returns the exit status. */
 	int (*report)(const struct order *order, guint64 number, const json_t *task);
@@ -138,50 +138,54 @@ static int report_migration(const struct order *order, guint64 number, const jso
 	return COMMAND_DONE;
 }
 
-static const struct verb cancel = {
-	.path = "cancel",
-	.done = "cancelled",
-	.report = report_cancelled,
-	.summary =
-		"Ends tasks for good. A task that waits, or is held or quarantined, has ended when the command\n"
-		"returns. A task that runs, starts, migrates or is suspended is killed a moment later, and its\n"
-		"progress is lost. Cancelling an ended task is an error. " CLIENT_TASKS_HELP,
+/* The verbs, by the names of their commands. */
+static const struct verb verbs[] = {
+	{
+		.path = "cancel",
+		.done = "cancelled",
+		.report = report_cancelled,
+		.summary =
+			"Ends tasks for good. A task that waits, or is held or quarantined, has ended when the command\n"
+			"returns. A task that runs, starts, migrates or is suspended is killed a moment later, and its\n"
+			"progress is lost. Cancelling an ended task is an error. " CLIENT_TASKS_HELP,
+	},
+	{
+		.path = "hold",
+		.done = "held",
+		.report = report_hold,
+		.summary = "Keeps waiting tasks from being started until they are released. " CLIENT_TASKS_HELP,
+	},
+	{
+		.path = "release",
+		.done = "released",
+		.report = report_hold,
+		.summary = "Lets tasks that are held be started. " CLIENT_TASKS_HELP,
+		.frees = true,
+	},
+	{
+		.path = "suspend",
+		.done = "suspended",
+		.report = report_step,
+		.summary = "Suspends running tasks: their VMs leave their cores, and they keep their "
+			   "progress until a user\nresumes them. Without TASK: lists the tasks "
+			   "that run. " CLIENT_TASKS_HELP,
+		.wait_s = STEP_WAIT_S,
+		.pending = {"suspending"},
+		.listed = "running",
+	},
+	{
+		.path = "resume",
+		.done = "resumed",
+		.report = report_step,
+		.summary = "Resumes suspended tasks, as soon as their clusters have idle nodes.\n"
+			   "Without TASK: lists the tasks that are suspended. " CLIENT_TASKS_HELP,
+		.wait_s = STEP_WAIT_S,
+		.pending = {"suspending", "suspended", "resuming"},
+		.frees = true,
+		.listed = "suspending,suspended",
+	},
 };
-static const struct verb hold = {
-	.path = "hold",
-	.done = "held",
-	.report = report_hold,
-	.summary = "Keeps waiting tasks from being started until they are released. " CLIENT_TASKS_HELP,
-};
-static const struct verb release = {
-	.path = "release",
-	.done = "released",
-	.report = report_hold,
-	.summary = "Lets tasks that are held be started. " CLIENT_TASKS_HELP,
-	.frees = true,
-};
-static const struct verb suspend = {
-	.path = "suspend",
-	.done = "suspended",
-	.report = report_step,
-	.summary = "Suspends running tasks: their VMs leave their cores, and they keep their "
-		   "progress until a user\nresumes them. Without TASK: lists the tasks "
-		   "that run. " CLIENT_TASKS_HELP,
-	.wait_s = STEP_WAIT_S,
-	.pending = {"suspending"},
-	.listed = "running",
-};
-static const struct verb resume = {
-	.path = "resume",
-	.done = "resumed",
-	.report = report_step,
-	.summary = "Resumes suspended tasks, as soon as their clusters have idle nodes.\n"
-		   "Without TASK: lists the tasks that are suspended. " CLIENT_TASKS_HELP,
-	.wait_s = STEP_WAIT_S,
-	.pending = {"suspending", "suspended", "resuming"},
-	.frees = true,
-	.listed = "suspending,suspended",
-};
+
 static const struct verb migrate = {
 	.path = "migrate",
 	.done = "migrated",
@@ -269,13 +273,17 @@ static bool parse(struct order *order, int *argc, char ***argv, const char *usag
 			    order->verb->wait_s > 0 ? options + (hosts ? 0 : 1) : NULL);
 }
 
-static int run_verb(const struct verb *verb, int argc, char **argv)
+int cmd_order(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	struct order order = {.client = &client, .verb = verb};
+	const struct verb *verb = verbs;
+	struct order order = {.client = &client};
 	g_autoptr(GArray) numbers = NULL;
 	g_autoptr(json_t) listed = NULL;
 
+	while (!g_str_has_suffix(argv[0], verb->path))
+		verb++;
+	order.verb = verb;
 	if (!parse(&order, &argc, &argv, verb->listed ? "[TASK...]" : "TASK...", NULL))
 		return COMMAND_BAD;
 	if ((argc > 1 || !verb->listed) && !(numbers = client_task_numbers(&client, argv + 1)))
@@ -286,31 +294,6 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 		return carry_out(&order, numbers);
 	listed = task_list_get(&client, verb->listed, NULL, NULL);
 	return client_print(&client, listed, table_of_suspensions);
-}
-
-int cmd_cancel(int argc, char **argv)
-{
-	return run_verb(&cancel, argc, argv);
-}
-
-int cmd_hold(int argc, char **argv)
-{
-	return run_verb(&hold, argc, argv);
-}
-
-int cmd_release(int argc, char **argv)
-{
-	return run_verb(&release, argc, argv);
-}
-
-int cmd_suspend(int argc, char **argv)
-{
-	return run_verb(&suspend, argc, argv);
-}
-
-int cmd_resume(int argc, char **argv)
-{
-	return run_verb(&resume, argc, argv);
 }
 
 /* The hosts of --to, lists separated by commas, and those named after the task. */

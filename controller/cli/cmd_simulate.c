@@ -10,7 +10,6 @@
 #include "controller/config/config_controller.h"
 #include "controller/report/provenance.h"
 #include "controller/store/store.h"
-#include "controller/workload/environment.h"
 
 /* More trials would only fill memory. */
 #define TRIALS_MAX 1000000
@@ -124,16 +123,6 @@ static void warn_of_speeds(const char *name, const struct config *config)
 	}
 }
 
-/* Prints which jobs of a trace were left out, and which of its days the trials run. */
-static void note_trace(const char *name, const struct experiment *experiment, uint32_t trials)
-{
-	g_autofree char *days = environment_days_text(experiment->config, experiment->trace, trials);
-
-	trace_notes_print(name, "environment.trace", experiment->trace);
-	if (days)
-		fprintf(stderr, "%s: environment.trace: %s\n", name, days);
-}
-
 /* Makes trials of the configuration and the command line, and runs them. */
 static int simulate(const char *name, const char *path, const struct arguments *arguments)
 {
@@ -169,7 +158,7 @@ static int simulate(const char *name, const char *path, const struct arguments *
 		command_name_source(&error, path, policies);
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	}
-	note_trace(name, experiment, arguments->trials);
+	trace_notes_print_days(name, experiment, arguments->trials);
 	limits_j = g_new(double, count);
 	for (uint32_t i = 0; i < count; i++)
 		limits_j[i] = limits[i] * budget_j;

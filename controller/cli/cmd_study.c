@@ -19,7 +19,6 @@
 #include "controller/study/study_merge.h"
 #include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
-#include "controller/workload/environment.h"
 
 #define TRIALS_MAX 1000000
 #define JOBS_MAX 1024
@@ -240,37 +239,34 @@ static int run_study(const char *name, struct study *study, const char *const *p
 	return report_failure(name, error);
 }
 
-/* The configuration of one point of the sweeps, and its experiment. */
-struct varied {
-	struct config *config;
-	struct experiment *experiment;
-};
-
-static void clear_varied(gpointer data)
+/* Frees the experiment of a point of the sweeps, and its configuration. */
+static void free_point(gpointer data)
 {
-	struct varied *varied = data;
+	struct experiment *experiment = data;
+	struct config *config = (struct config *)experiment->config;
 
-	experiment_free(varied->experiment);
-	config_free(varied->config);
+	experiment_free(experiment);
+	config_free(config);
 }
 
-/* Makes the experiments of all points. Returns an array of struct varied, or NULL with `error`. */
-static GArray *load_points(const char *path, const struct study_point *points, uint32_t count,
-			   const char *const *policies, GError **error)
+/* Makes the experiments of all points, or NULL with `error`. */
+static GPtrArray *load_points(const char *path, const struct study_point *points, uint32_t count,
+			      const char *const *policies, GError **error)
 {
-	g_autoptr(GArray) list = g_array_new(FALSE, TRUE, sizeof(struct varied));
+	g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func(free_point);
 
-	g_array_set_clear_func(list, clear_varied);
 	for (uint32_t i = 0; i < count; i++) {
-		struct varied varied = { .config = config_controller_load(path, error) };
+		g_autoptr(config_t) config = config_controller_load(path, error);
+		struct experiment *experiment;
 
-		if (!varied.config)
+		if (!config)
 			return NULL;
-		study_vary(varied.config, &points[i]);
-		varied.experiment = experiment_new(varied.config, policies, error);
-		g_array_append_val(list, varied);
-		if (!varied.experiment)
+		study_vary(config, &points[i]);
+		experiment = experiment_new(config, policies, error);
+		if (!experiment)
 			return NULL;
+		g_ptr_array_add(list, experiment);
+		g_steal_pointer(&config);
 	}
 	return g_steal_pointer(&list);
 }
@@ -288,24 +284,6 @@ static double *find_limits(const struct experiment *experiment, uint64_t seed, G
 	for (uint32_t i = 0; i < configured->limits_count; i++)
 		limits_j[i] = configured->limits[i] * budget_j;
 	return limits_j;
-}
-
-/*
- * Prints which jobs of a trace were left out, and which of its days the trials run; writes
- * DIR/days.csv.
- */
-static bool print_trace_notes(const char *name, const struct study *study, const char *dir,
-			      GError **error)
-{
-	const struct experiment *experiment = study->experiments[0];
-	g_autofree char *days =
-		environment_days_text(experiment->config, experiment->trace, study->trials);
-
-	trace_notes_print(name, "environment.trace", experiment->trace);
-	if (!days)
-		return true;
-	fprintf(stderr, "%s: environment.trace: %s\n", name, days);
-	return study_write_days(study, dir, error);
 }
 
 /* Stores the number of this shard and of all shards, for `study merge`. */
@@ -339,10 +317,10 @@ static int study(const char *name, const char *path, const struct arguments *arg
 	uint32_t count = 0;
 	g_autofree struct study_point *points =
 		config ? study_points_new(config, &count) : NULL;
-	g_autoptr(GArray) varied =
+	g_autoptr(GPtrArray) varied =
 		config ? load_points(path, points, count, (const char *const *)policies, &error)
 		       : NULL;
-	g_autofree const struct experiment **experiments = NULL;
+	const struct experiment *const *experiments;
 	g_autofree const char **names = NULL;
 	g_autoptr(study_store_t) store = NULL;
 	g_autofree char *identity = NULL;
@@ -356,9 +334,7 @@ static int study(const char *name, const char *path, const struct arguments *arg
 		return report_failure(name, error);
 	}
 	name_policies(config);
-	experiments = g_new(const struct experiment *, varied->len);
-	for (guint i = 0; i < varied->len; i++)
-		experiments[i] = g_array_index(varied, struct varied, i).experiment;
+	experiments = (const struct experiment *const *)varied->pdata;
 	names = policy_names(experiments[0]);
 	if (!study_figure_check(config, names, &error))
 		return report_failure(name, error);
@@ -382,7 +358,9 @@ static int study(const char *name, const char *path, const struct arguments *arg
 	if (!dir)
 		dir = g_build_filename("studies", config->name, NULL);
 	study.store = store = study_store_open(dir, identity, text, &error);
-	if (!store || !store_part(&study, &error) || !print_trace_notes(name, &study, dir, &error))
+	if (!store || !store_part(&study, &error) ||
+	    (trace_notes_print_days(name, experiments[0], study.trials) &&
+	     !study_write_days(&study, dir, &error)))
 		return report_failure(name, error);
 	return run_study(name, &study, names, dir, arguments->json);
 }

@@ -48,8 +48,7 @@ static json_t *submit_until_known(struct client *client, json_t *body)
 			client_fail(client, status, error);
 			return NULL;
 		}
-		if (clock_elapsed_s(from_ns, clock_now_ns()) >
-		    client_patience_s(client, AGAIN_TIMES)) {
+		if (!client_asks_again(client, status, from_ns, AGAIN_TIMES)) {
 			client->status = command_fail(
 				COMMAND_FAILED, client->name,
 				"%s; whether the tasks were taken is not known: the same "
@@ -89,18 +88,9 @@ static int report_incomplete(const struct client *client, const json_t *document
 	int status = COMMAND_DONE;
 	size_t i;
 
-	json_array_foreach (json_object_get(document, "tasks"), i, task) {
-		g_autofree char *reason = NULL;
-
-		if (g_strcmp0(field_text(task, "state"), "completed") == 0)
-			continue;
-		reason = field_line(task, "reason");
-		status = command_fail(COMMAND_FAILED, client->name,
-				      "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s",
-				      field_integer(task, "task"), field_text(task, "state") ?: "?",
-				      field_text(task, "reason") ? ": " : "",
-				      field_text(task, "reason") ? reason : "");
-	}
+	json_array_foreach (json_object_get(document, "tasks"), i, task)
+		if (g_strcmp0(field_text(task, "state"), "completed") != 0)
+			status = client_fail_task(client, task, NULL);
 	return status;
 }
 

@@ -36,11 +36,16 @@ static bool prunes(const struct simulate_summary *summary)
 	return study_prunes(summary->trials->experiment->config);
 }
 
-/* A quantity of a run; NAN where it is unknown. */
-static double value_of(const struct engine_result *result, enum simulate_quantity quantity)
+/*
+ * Measures a run, NAN where a quantity is unknown, each into its row of `n` values. `base` is the
+ * reference policy's run, or NULL; the ratio to a reference of 0 is unknown.
+ */
+static void measure(const struct engine_result *result, const struct engine_result *base, size_t n,
+		    double *ret_values)
 {
+	const double unknown = (double)NAN;
 	const bool stretched = result->stretch_max > 0;
-	const double values[] = {
+	const double values[SIMULATE_QUANTITIES] = {
 		[SIMULATE_UTILITY] = result->utility,
 		[SIMULATE_ENERGY_J] = result->energy_j,
 		[SIMULATE_ENDED_S] = result->ended_s,
@@ -48,91 +53,61 @@ static double value_of(const struct engine_result *result, enum simulate_quantit
 		[SIMULATE_COMPLETED] = result->tasks_completed,
 		[SIMULATE_DROPPED] = result->tasks_dropped,
 		[SIMULATE_FAILED] = result->tasks_failed,
-		[SIMULATE_STRETCH_MAX] = stretched ? result->stretch_max : (double)NAN,
-		[SIMULATE_STRETCH_MEAN] = stretched ? result->stretch_mean : (double)NAN,
+		[SIMULATE_STRETCH_MAX] = stretched ? result->stretch_max : unknown,
+		[SIMULATE_STRETCH_MEAN] = stretched ? result->stretch_mean : unknown,
 		[SIMULATE_PAUSES] = (double)result->pauses / result->tasks_arrived,
 		[SIMULATE_MIGRATIONS] = (double)result->migrations / result->tasks_arrived,
+		[SIMULATE_PERCENT] = result->utility_max > 0
+					     ? 100 * result->utility / result->utility_max
+					     : unknown,
+		[SIMULATE_UTILITY_RATIO] =
+			base && base->utility > 0 ? result->utility / base->utility : unknown,
+		[SIMULATE_ENERGY_RATIO] =
+			base && base->energy_j > 0 ? result->energy_j / base->energy_j : unknown,
+		[SIMULATE_ROBUSTNESS] = study_pruning_value(result, STUDY_PRUNING_ROBUSTNESS),
+		[SIMULATE_VARIANCE] = study_pruning_value(result, STUDY_PRUNING_VARIANCE),
+		[SIMULATE_COST] = study_pruning_value(result, STUDY_PRUNING_COST),
 	};
 
-	return values[quantity];
+	for (int q = 0; q < SIMULATE_QUANTITIES; q++)
+		ret_values[(size_t)q * n] = values[q];
 }
 
-/* The results of a cell, one per trial. */
-struct sample {
-	const struct trials *trials;
-	const struct engine_result *results;
-	const struct simulate_cell *cell;
-	double *values; /* room for a value of each trial */
-};
-
-static const struct engine_result *result_at(const struct sample *sample, uint32_t trial)
-{
-	return trials_result(sample->trials, sample->results, trial, sample->cell->policy,
-			     sample->cell->limit);
-}
-
-/* The ratio to the reference, trial by trial; a trial whose reference is 0 is left out. */
-static struct stats_interval ratio(const struct sample *sample, int reference,
-				   enum simulate_quantity quantity)
+/* The interval of the known ones of `n` values, whose order changes. */
+static struct stats_interval interval_of_known(double *values, size_t n)
 {
 	size_t count = 0;
 
-	for (uint32_t i = 0; reference >= 0 && i < sample->trials->trials; i++) {
-		const double base = value_of(trials_result(sample->trials, sample->results, i,
-							   (uint32_t)reference, sample->cell->limit),
-					     quantity);
-
-		if (base > 0)
-			sample->values[count++] = value_of(result_at(sample, i), quantity) / base;
-	}
-	return stats_t_interval(sample->values, count, LEVEL);
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(values[i]))
+			values[count++] = values[i];
+	return stats_t_interval(values, count, LEVEL);
 }
 
-/* The percentage of the highest possible utility in each trial; none where that is unknown. */
-static struct stats_interval percent(const struct sample *sample)
+/* `values` has room for all quantities of all trials. */
+static void fill_cell(const struct simulate_summary *summary, const struct engine_result *results,
+		      struct simulate_cell *cell, double *values)
 {
-	size_t count = 0;
+	const struct trials *trials = summary->trials;
+	const size_t n = trials->trials;
 
-	for (uint32_t i = 0; i < sample->trials->trials; i++) {
-		const struct engine_result *result = result_at(sample, i);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct engine_result *result =
+			trials_result(trials, results, i, cell->policy, cell->limit);
+		const struct engine_result *base =
+			summary->reference < 0 ? NULL
+					       : trials_result(trials, results, i,
+							       (uint32_t)summary->reference, cell->limit);
 
-		if (result->utility_max > 0)
-			sample->values[count++] = 100 * result->utility / result->utility_max;
+		measure(result, base, n, values + i);
+		cell->ended[result->ended_by]++;
 	}
-	return stats_t_interval(sample->values, count, LEVEL);
-}
-
-/* The known values of a metric of tasks with deadlines, over the trials. */
-static struct stats_interval pruning(const struct sample *sample, enum study_pruning quantity)
-{
-	size_t count = 0;
-
-	for (uint32_t i = 0; i < sample->trials->trials; i++) {
-		const double value = study_pruning_value(result_at(sample, i), quantity);
-
-		if (isfinite(value))
-			sample->values[count++] = value;
+	for (size_t q = 0; q < SIMULATE_PERCENT; q++) {
+		cell->mean[q] = stats_mean(values + q * n, n);
+		cell->sd[q] = stats_sd(values + q * n, n);
 	}
-	return stats_t_interval(sample->values, count, LEVEL);
-}
-
-static void fill_cell(const struct sample *sample, int reference, struct simulate_cell *cell)
-{
-	const uint32_t n = sample->trials->trials;
-
-	for (int q = 0; q < SIMULATE_QUANTITIES; q++) {
-		for (uint32_t i = 0; i < n; i++)
-			sample->values[i] = value_of(result_at(sample, i), (enum simulate_quantity)q);
-		cell->mean[q] = stats_mean(sample->values, n);
-		cell->sd[q] = stats_sd(sample->values, n);
-	}
-	cell->percent = percent(sample);
-	for (int q = 0; q <= STUDY_PRUNING_COST; q++)
-		cell->pruning[q] = pruning(sample, (enum study_pruning)q);
-	for (uint32_t i = 0; i < n; i++)
-		cell->ended[result_at(sample, i)->ended_by]++;
-	cell->utility_ratio = ratio(sample, reference, SIMULATE_UTILITY);
-	cell->energy_ratio = ratio(sample, reference, SIMULATE_ENERGY_J);
+	for (size_t q = SIMULATE_PERCENT; q < SIMULATE_QUANTITIES; q++)
+		cell->interval[q] = interval_of_known(values + q * n, n);
 }
 
 struct simulate_summary *simulate_summary_new(const struct trials *trials, const double *limits,
@@ -140,7 +115,7 @@ struct simulate_summary *simulate_summary_new(const struct trials *trials, const
 {
 	struct simulate_summary *summary = g_new0(struct simulate_summary, 1);
 	const struct experiment *experiment = trials->experiment;
-	g_autofree double *values = g_new(double, trials->trials);
+	g_autofree double *values = g_new(double, (gsize)SIMULATE_QUANTITIES * trials->trials);
 
 	summary->trials = trials;
 	summary->limits = limits;
@@ -151,11 +126,10 @@ struct simulate_summary *simulate_summary_new(const struct trials *trials, const
 	summary->cells = g_new0(struct simulate_cell, summary->cells_count);
 	for (uint32_t i = 0; i < summary->cells_count; i++) {
 		struct simulate_cell *cell = &summary->cells[i];
-		const struct sample sample = {trials, results, cell, values};
 
 		cell->limit = i / experiment->policies_count;
 		cell->policy = i % experiment->policies_count;
-		fill_cell(&sample, summary->reference, cell);
+		fill_cell(summary, results, cell, values);
 	}
 	return summary;
 }
@@ -190,9 +164,6 @@ static json_t *ended_json(const struct simulate_cell *cell)
 	return object;
 }
 
-static const char *const pruning_keys[] = { "robustness_percent", "type_variance_percent",
-					    "cost_per_percent" };
-
 static json_t *cell_json(const struct simulate_summary *summary, const struct simulate_cell *cell)
 {
 	const struct trials *trials = summary->trials;
@@ -210,12 +181,15 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 		[SIMULATE_STRETCH_MEAN] = "stretch_mean_mean",
 		[SIMULATE_PAUSES] = "pauses_per_task",
 		[SIMULATE_MIGRATIONS] = "migrations_per_task",
+		[SIMULATE_ROBUSTNESS] = "robustness_percent",
+		[SIMULATE_VARIANCE] = "type_variance_percent",
+		[SIMULATE_COST] = "cost_per_percent",
 	};
 
-	for (int q = SIMULATE_STRETCH_MAX; shares(summary) && q < SIMULATE_QUANTITIES; q++)
+	for (int q = SIMULATE_STRETCH_MAX; shares(summary) && q <= SIMULATE_MIGRATIONS; q++)
 		json_object_set_new(object, keys[q], json_number_or_null(cell->mean[q]));
-	for (int q = 0; prunes(summary) && q <= STUDY_PRUNING_COST; q++)
-		json_object_set_new(object, pruning_keys[q], interval_json(&cell->pruning[q]));
+	for (int q = SIMULATE_ROBUSTNESS; prunes(summary) && q <= SIMULATE_COST; q++)
+		json_object_set_new(object, keys[q], interval_json(&cell->interval[q]));
 	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
 	json_object_set_new(object, "utility_mean", json_number_or_null(cell->mean[SIMULATE_UTILITY]));
 	json_object_set_new(object, "utility_sd", json_number_or_null(cell->sd[SIMULATE_UTILITY]));
@@ -224,14 +198,14 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 	for (int q = SIMULATE_ENDED_S; q <= SIMULATE_FAILED; q++)
 		json_object_set_new(object, keys[q], json_number_or_null(cell->mean[q]));
 	if (config_environment(trials->experiment->config))
-		json_object_set_new(object, "utility_percent", interval_json(&cell->percent));
+		json_object_set_new(object, "utility_percent", interval_json(&cell->interval[SIMULATE_PERCENT]));
 	if (summary->reference < 0)
 		return object;
 	json_object_set_new(
 		object, "ratio_to",
 		json_string(trials->experiment->policies[summary->reference].name));
-	json_object_set_new(object, "utility_ratio", interval_json(&cell->utility_ratio));
-	json_object_set_new(object, "energy_ratio", interval_json(&cell->energy_ratio));
+	json_object_set_new(object, "utility_ratio", interval_json(&cell->interval[SIMULATE_UTILITY_RATIO]));
+	json_object_set_new(object, "energy_ratio", interval_json(&cell->interval[SIMULATE_ENERGY_RATIO]));
 	return object;
 }
 
@@ -322,16 +296,16 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 	table_number(table, cell->mean[SIMULATE_UTILITY], 2);
 	table_number(table, cell->sd[SIMULATE_UTILITY], 2);
 	if (config_environment(summary->trials->experiment->config))
-		ratio_cell(table, &cell->percent);
-	ratio_cell(table, &cell->utility_ratio);
+		ratio_cell(table, &cell->interval[SIMULATE_PERCENT]);
+	ratio_cell(table, &cell->interval[SIMULATE_UTILITY_RATIO]);
 	table_number(table, cell->mean[SIMULATE_ENERGY_J] * energy->scale, energy->decimals);
-	ratio_cell(table, &cell->energy_ratio);
+	ratio_cell(table, &cell->interval[SIMULATE_ENERGY_RATIO]);
 	for (int q = SIMULATE_ARRIVED; q <= SIMULATE_DROPPED; q++)
 		table_number(table, cell->mean[q], 1);
-	for (int q = SIMULATE_STRETCH_MAX; shares(summary) && q < SIMULATE_QUANTITIES; q++)
+	for (int q = SIMULATE_STRETCH_MAX; shares(summary) && q <= SIMULATE_MIGRATIONS; q++)
 		table_number(table, cell->mean[q], 2);
-	for (int q = 0; prunes(summary) && q <= STUDY_PRUNING_COST; q++)
-		ratio_cell(table, &cell->pruning[q]);
+	for (int q = SIMULATE_ROBUSTNESS; prunes(summary) && q <= SIMULATE_COST; q++)
+		ratio_cell(table, &cell->interval[q]);
 	table_text(table, ended);
 }
 

@@ -81,9 +81,7 @@ static bool ask_once(struct waiting *waiting)
 		waiting->reported = false;
 		return true;
 	}
-	if ((status != 0 && status != 503) ||
-	    clock_elapsed_s(waiting->answered_ns, clock_now_ns()) >
-		    client_patience_s(waiting->client, PATIENCE_TIMES)) {
+	if (!client_asks_again(waiting->client, status, waiting->answered_ns, PATIENCE_TIMES)) {
 		show_progress("%s", "");
 		client_fail(waiting->client, status, error);
 		return false;
