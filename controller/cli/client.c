@@ -113,52 +113,21 @@ bool client_open(struct client *client)
 
 /* Requests. */
 
-struct answer {
-	bool there;
-	int status;
-	json_t *body;
-	GError *error;
-};
-
-static void answered(int status, json_t *body, const GError *error, void *data)
-{
-	struct answer *answer = data;
-
-	answer->there = true;
-	answer->status = status;
-	if (error)
-		answer->error = g_error_copy(error);
-	else
-		answer->body = body ? json_incref(body) : json_null();
-}
-
-static struct answer ask_once(struct client *client, const char *method, const char *path,
-			      json_t *body)
-{
-	struct answer answer = {0};
-
-	http_client_request(client->http, method, path, body, client->timeout_s, answered, &answer);
-	while (!answer.there)
-		g_main_context_iteration(NULL, TRUE);
-	return answer;
-}
-
 json_t *client_ask(struct client *client, const char *method, const char *path, json_t *body,
 		   int *ret_status, GError **error)
 {
 	g_autoptr(json_t) empty = !body && g_str_equal(method, "POST") ? json_object() : NULL;
-	struct answer answer = ask_once(client, method, path, body ?: empty);
 
-	/* The controller refused without side effects, and accepts again within a second. */
-	for (int i = 0; answer.status == TOO_MANY && i < AGAIN_MAX; i++) {
-		g_clear_error(&answer.error);
+	for (int i = 0;; i++) {
+		json_t *answer = http_client_ask(client->http, method, path, body ?: empty,
+						 client->timeout_s, ret_status, error);
+
+		if (*ret_status != TOO_MANY || i == AGAIN_MAX)
+			return answer;
+		/* The controller refused without side effects, and accepts again within a second. */
+		g_clear_error(error);
 		client_pause(1000);
-		answer = ask_once(client, method, path, body ?: empty);
 	}
-	*ret_status = answer.status;
-	if (answer.error)
-		g_propagate_error(error, answer.error);
-	return answer.body;
 }
 
 /* Strips the address from a message that already names it. */

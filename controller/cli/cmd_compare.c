@@ -12,26 +12,22 @@
 #include "controller/report/overhead.h"
 
 /* `overhead` may be NULL. */
-static int print_comparison(const struct compare *compare, const struct overhead *overhead,
-			    bool as_json)
+static void print_comparison(const struct compare *compare, const struct overhead *overhead,
+			     bool as_json)
 {
-	if (as_json) {
-		g_autoptr(json_t) document = compare_json(compare);
+	g_autoptr(json_t) document = as_json ? compare_json(compare) : NULL;
+	g_autofree char *text = as_json ? NULL : compare_text(compare);
+	g_autofree char *more = overhead && !as_json ? overhead_text(overhead) : NULL;
 
+	if (as_json) {
 		if (overhead)
 			json_object_set_new(document, "overheads", overhead_json(overhead));
 		command_print_json(document);
-	} else {
-		g_autofree char *text = compare_text(compare);
-
-		visible_print(text);
-		if (overhead) {
-			g_autofree char *more = overhead_text(overhead);
-
-			visible_print(more);
-		}
+		return;
 	}
-	return COMMAND_DONE;
+	visible_print(text);
+	if (more)
+		visible_print(more);
 }
 
 /* Prints the comparison in ten lines. `compare` is NULL when the two have nothing in common. */
@@ -96,7 +92,8 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	if (no_overhead && !no_noise)
 		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",
 			name, no_overhead->message);
-	return print_comparison(compare, overhead, arguments->json);
+	print_comparison(compare, overhead, arguments->json);
+	return COMMAND_DONE;
 }
 
 int cmd_compare(int argc, char **argv)

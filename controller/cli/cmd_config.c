@@ -127,14 +127,8 @@ static const struct {
 
 struct judgement {
 	enum run_prepare_verdict verdict;
-	char *why; /* NULL where it is taken */
+	const char *why; /* interned; NULL where it is taken */
 };
-
-static void judgements_clear(struct judgement *judgements)
-{
-	for (int use = 0; use < USES; use++)
-		g_free(judgements[use].why);
-}
 
 /* Execution times that are still to be measured, or a trace that is not on this machine. */
 static bool lacks_input(const struct config *config)
@@ -168,9 +162,9 @@ static void judge(const struct config *config, const char *path, struct judgemen
 		ret_judgements[use].verdict = use == USE_SIMULATE
 						      ? judge_simulation(config, path, &why)
 						      : run_prepare_judge(config, path, uses[use].prepared, &why);
-		ret_judgements[use].why =
-			why ? g_strdup(why->message + (g_str_has_prefix(why->message, place) ? strlen(place) : 0))
-			    : NULL;
+		if (why)
+			ret_judgements[use].why = g_intern_string(
+				why->message + (g_str_has_prefix(why->message, place) ? strlen(place) : 0));
 	}
 }
 
@@ -209,43 +203,6 @@ static void print_judgements_json(const char *found, const struct judgement *jud
 	print_rows_json(rows);
 }
 
-/* Reads it, and judges it for every use; NULL where it is wrong, after it printed why. */
-static struct config *load_judged(const char *name, const char *path, struct judgement *ret_judgements)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = load(path, &error);
-	const char *wrong;
-
-	if (!config) {
-		command_fail(COMMAND_BAD, name, "%s", error->message);
-		return NULL;
-	}
-	judge(config, path, ret_judgements);
-	wrong = find_wrong(config, ret_judgements);
-	if (!wrong)
-		return g_steal_pointer(&config);
-	command_fail(COMMAND_BAD, name, "%s: %s", path, wrong);
-	judgements_clear(ret_judgements);
-	return NULL;
-}
-
-static int check(const char *name, const char *path, bool json)
-{
-	struct judgement judgements[USES] = {0};
-	g_autoptr(config_t) config = load_judged(name, path, judgements);
-	g_autofree char *found = NULL;
-
-	if (!config)
-		return COMMAND_BAD;
-	found = contents(config);
-	if (json)
-		print_judgements_json(found, judgements);
-	else
-		print_judgements(path, found, judgements);
-	judgements_clear(judgements);
-	return COMMAND_DONE;
-}
-
 /* Whether there is a cluster at all that could do more than be simulated. */
 static bool can_run(const struct config *config)
 {
@@ -255,16 +212,12 @@ static bool can_run(const struct config *config)
 	return false;
 }
 
-static int check_live(const char *name, const char *path, double timeout_s, bool json)
+static int check_live(const char *name, struct config *config, const char *path, double timeout_s,
+		      bool json)
 {
-	struct judgement judgements[USES] = {0};
-	g_autoptr(config_t) config = load_judged(name, path, judgements);
 	g_autoptr(GPtrArray) rows = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (!config)
-		return COMMAND_BAD;
-	judgements_clear(judgements);
 	if (!can_run(config))
 		return command_fail(COMMAND_BAD, name,
 				    "%s: no cluster has hosts: there is nothing to try, it can only "
@@ -273,11 +226,33 @@ static int check_live(const char *name, const char *path, double timeout_s, bool
 	rows = run_check(config, path, timeout_s, &error);
 	if (!rows)
 		return command_fail(COMMAND_FAILED, name, "%s", error->message);
-	if (json)
-		print_rows_json(rows);
-	else
-		print_rows(rows);
+	(json ? print_rows_json : print_rows)(rows);
 	return run_check_good(rows) ? COMMAND_DONE : COMMAND_FAILED;
+}
+
+/* Judges a configuration for every use. */
+static int check(const char *name, const char *path, bool live, double timeout_s, bool json)
+{
+	struct judgement judgements[USES] = {0};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = load(path, &error);
+	g_autofree char *found = NULL;
+	const char *wrong;
+
+	if (!config)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	judge(config, path, judgements);
+	wrong = find_wrong(config, judgements);
+	if (wrong)
+		return command_fail(COMMAND_BAD, name, "%s: %s", path, wrong);
+	if (live)
+		return check_live(name, config, path, timeout_s, json);
+	found = contents(config);
+	if (json)
+		print_judgements_json(found, judgements);
+	else
+		print_judgements(path, found, judgements);
+	return COMMAND_DONE;
 }
 
 static int dump(const char *name, const char *path)
@@ -405,8 +380,7 @@ int cmd_config(int argc, char **argv)
 	if (listing)
 		return keys(argv[0], argv[2], man, paths);
 	if (strcmp(argv[1], "check") == 0)
-		return live ? check_live(argv[0], argv[2], timeout_s, json)
-			    : check(argv[0], argv[2], json);
+		return check(argv[0], argv[2], live, timeout_s, json);
 	if (strcmp(argv[1], "dump") == 0)
 		return dump(argv[0], argv[2]);
 	return command_fail(COMMAND_BAD, argv[0], "unknown \"%s\"; known: check dump keys", argv[1]);

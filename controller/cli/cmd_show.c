@@ -44,9 +44,7 @@ static void print_time(const char *label, const json_t *object, const char *name
 /* Prints the sum of the past spans, and of the present span, which began at `since`. */
 static void print_length(const char *label, const json_t *task, const char *so_far, const char *since)
 {
-	const double since_s = field_number(task, since);
-	const double length_s = field_number(task, so_far) +
-				(isfinite(since_s) ? field_number(task, "now_s") - since_s : 0);
+	const double length_s = field_length_s(task, so_far, since, field_number(task, "now_s"));
 	g_autofree char *text = duration_text(length_s);
 
 	if (length_s > 0)
@@ -55,13 +53,12 @@ static void print_length(const char *label, const json_t *task, const char *so_f
 
 static void print_left(const json_t *task)
 {
-	const bool executes = isfinite(field_number(task, "since_s"));
-	const double left_s = executes ? field_number(task, "expected_end_s") - field_number(task, "now_s")
-				       : field_number(task, "left_s");
+	const double left_s = field_left_s(task, field_number(task, "now_s"));
 	g_autofree char *text = duration_text(left_s);
 
 	if (isfinite(left_s))
-		printf("%-14s %s%s\n", "left", text, executes ? "" : ", which stands still");
+		printf("%-14s %s%s\n", "left", text,
+		       isfinite(field_number(task, "since_s")) ? "" : ", which stands still");
 }
 
 static void print_place(const json_t *task)
@@ -109,15 +106,6 @@ static void print_history(const json_t *task)
 	}
 }
 
-/* Most tasks have no priority and get no line. */
-static void print_priority(const json_t *task)
-{
-	json_int_t priority = json_integer_value(json_object_get(task, "priority"));
-
-	if (priority != 0)
-		printf("%-14s %" JSON_INTEGER_FORMAT "\n", "priority", priority);
-}
-
 static void print_task(const json_t *task)
 {
 	const json_t *share = json_object_get(task, "share");
@@ -127,7 +115,9 @@ static void print_task(const json_t *task)
 	print_line("name", task, "name");
 	print_line("user", task, "user");
 	print_line("state", task, "state");
-	print_priority(task);
+	/* Most tasks have no priority and get no line. */
+	if (field_integer(task, "priority") != 0)
+		printf("%-14s %" JSON_INTEGER_FORMAT "\n", "priority", field_integer(task, "priority"));
 	print_line("waits because", task, "why");
 	print_line("reason", task, "reason");
 	print_place(task);

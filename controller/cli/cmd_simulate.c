@@ -29,20 +29,14 @@ struct arguments {
 };
 
 /* Returns the limits of the command line, else the configured ones; NULL with `error`. */
-static double *find_limits(const struct arguments *arguments, const struct config *config,
-			   uint32_t *ret_count, GError **error)
+static GArray *find_limits(const char *given, const struct config *config, GError **error)
 {
-	g_autoptr(GArray) limits = NULL;
+	GArray *limits;
 
-	if (!arguments->limits) {
-		*ret_count = config->experiment->limits_count;
-		return g_memdup2(config->experiment->limits, *ret_count * sizeof(double));
-	}
-	limits = limit_list_parse(arguments->limits, error);
-	if (!limits)
-		return NULL;
-	*ret_count = limits->len;
-	return g_memdup2(limits->data, limits->len * sizeof(double));
+	if (given)
+		return limit_list_parse(given, error);
+	limits = g_array_new(FALSE, FALSE, sizeof(double));
+	return g_array_append_vals(limits, config->experiment->limits, config->experiment->limits_count);
 }
 
 /* Overwrites the progress line. */
@@ -132,9 +126,8 @@ static int simulate(const char *name, const char *path, const struct arguments *
 	g_autoptr(provenance_t) origin =
 		provenance_of_file(arguments->estimates ? arguments->estimates : path);
 	g_auto(GStrv) policies = NULL;
-	g_autofree double *limits = NULL;
+	g_autoptr(GArray) limits = NULL;
 	g_autofree double *limits_j = NULL;
-	uint32_t count = 0;
 	double budget_j = 0;
 	const uint64_t seed = (uint64_t)arguments->seed;
 
@@ -147,7 +140,7 @@ static int simulate(const char *name, const char *path, const struct arguments *
 		return command_fail(COMMAND_BAD, name, "--out: %s", error->message);
 	if (arguments->policies)
 		policies = g_strsplit(arguments->policies, ",", -1);
-	limits = find_limits(arguments, config, &count, &error);
+	limits = find_limits(arguments->limits, config, &error);
 	if (limits)
 		experiment = experiment_new(config, (const char *const *)policies, &error);
 	if (experiment && arguments->no_overheads)
@@ -159,9 +152,9 @@ static int simulate(const char *name, const char *path, const struct arguments *
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	}
 	trace_notes_print_days(name, experiment, arguments->trials);
-	limits_j = g_new(double, count);
-	for (uint32_t i = 0; i < count; i++)
-		limits_j[i] = limits[i] * budget_j;
+	limits_j = g_new(double, limits->len);
+	for (guint i = 0; i < limits->len; i++)
+		limits_j[i] = g_array_index(limits, double, i) * budget_j;
 
 	struct trials trials = {
 		.experiment = experiment,
@@ -169,10 +162,10 @@ static int simulate(const char *name, const char *path, const struct arguments *
 		.trials = arguments->trials,
 		.jobs = arguments->jobs,
 		.limits_j = limits_j,
-		.limits_count = count,
+		.limits_count = limits->len,
 	};
 
-	return run_trials(name, &trials, limits, budget_j, arguments, origin);
+	return run_trials(name, &trials, (const double *)(const void *)limits->data, budget_j, arguments, origin);
 }
 
 int cmd_simulate(int argc, char **argv)

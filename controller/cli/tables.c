@@ -65,37 +65,27 @@ static void add_duration(struct table *table, double seconds)
 
 /* Tasks. */
 
-/* The time from `key` until now; 0 where the task has no such time. */
-static double since(const json_t *task, const json_t *document, const char *key)
-{
-	const double from_s = field_number(task, key);
-
-	return isfinite(from_s) ? field_number(document, "now_s") - from_s : 0;
-}
-
 /*
  * Waiting time over all attempts: the spans in which the task should have had nodes and had none.
  */
 static void fill_waited(struct table *table, const json_t *task, const json_t *document)
 {
-	add_duration(table, field_number(task, "waited_s") + since(task, document, "waits_since_s"));
+	add_duration(table, field_length_s(task, "waited_s", "waits_since_s",
+					   field_number(document, "now_s")));
 }
 
 /* Execution time; it stops while the task is suspended. */
 static void fill_ran(struct table *table, const json_t *task, const json_t *document)
 {
-	const double ran_s = field_number(task, "executed_s") + since(task, document, "since_s");
+	const double ran_s =
+		field_length_s(task, "executed_s", "since_s", field_number(document, "now_s"));
 
 	add_duration(table, ran_s > 0 ? ran_s : (double)NAN);
 }
 
 static void fill_left(struct table *table, const json_t *task, const json_t *document)
 {
-	const bool executes = isfinite(field_number(task, "since_s"));
-
-	add_duration(table, executes ? field_number(task, "expected_end_s") -
-					       field_number(document, "now_s")
-				     : field_number(task, "left_s"));
+	add_duration(table, field_left_s(task, field_number(document, "now_s")));
 }
 
 /* The nodes of the task, "c1/0-1", and why it does not run there, "(no idle nodes)". */
