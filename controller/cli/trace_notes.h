@@ -13,7 +13,7 @@
 void trace_notes_print(const char *name, const char *path, const struct swf_trace *trace);
 
 /*
- * The same of an experiment's trace, environment.trace, and which of its days the trials run.
+ * Prints that of an experiment's trace, environment.trace, and which of its days the trials run.
  * Returns whether they run days of it.
  */
 bool trace_notes_print_days(const char *name, const struct experiment *experiment, uint32_t trials);
