@@ -54,7 +54,8 @@ bool client_parse(struct client *client, int *argc, char ***argv, const char *us
 		g_array_append_val(all, *options);
 	}
 	g_array_append_vals(all, shared, G_N_ELEMENTS(shared) - other_at);
-	return command_parse(argc, argv, usage, summary, (const struct command_option *)(void *)all->data);
+	return command_parse(argc, argv, usage, summary,
+			     (const struct command_option *)(void *)all->data);
 }
 
 /* Overwrites a secret and frees it. */

@@ -68,11 +68,12 @@ int client_fail(struct client *client, int http_status, const GError *error);
 const char *client_reason(const struct client *client, int http_status, const GError *error);
 
 /*
- * Whether a command that retries asks again after a failed request: the controller gave no answer or
- * is starting (503), and the time since `since_ns` (clock_now_ns()) is less than `times` the timeout
- * for an answer.
+ * Whether a command that retries asks again after a failed request: the controller gave no answer
+ * or is starting (503), and the time since `since_ns` (clock_now_ns()) is less than `times` the
+ * timeout for an answer.
  */
-bool client_asks_again(const struct client *client, int http_status, int64_t since_ns, double times);
+bool client_asks_again(const struct client *client, int http_status, int64_t since_ns,
+		       double times);
 
 /*
  * Prints that a task, as the controller describes it, did not complete, with its state and reason;

@@ -73,7 +73,8 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 	if (simulated)
 		compare = compare_new(measured, simulated, noise ? resampling_compare(noise) : NULL,
 				      arguments->trials, &error);
-	if (arguments->brief && (compare || g_error_matches(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING)))
+	if (arguments->brief &&
+	    (compare || g_error_matches(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING)))
 		print_brief(measured, simulated, compare, arguments->json);
 	if (!compare)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);

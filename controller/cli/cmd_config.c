@@ -47,14 +47,16 @@ static struct config *load(const char *path, GError **error)
 		place = "experiment.policies: ";
 	if (!reason)
 		return g_steal_pointer(&config);
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s%s", path, place, reason->message);
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s%s", path, place,
+		    reason->message);
 	return NULL;
 }
 
 /* One table, then what to do about each row that needs it. */
 static void print_rows(const GPtrArray *rows)
 {
-	g_autoptr(table_t) table = table_with("<cluster", "<host", "<what", "<result", "<found", NULL);
+	g_autoptr(table_t) table =
+		table_with("<cluster", "<host", "<what", "<result", "<found", NULL);
 
 	for (guint i = 0; i < rows->len; i++) {
 		const struct run_check_row *row = rows->pdata[i];
@@ -164,7 +166,8 @@ static void judge(const struct config *config, const char *path, struct judgemen
 						      : run_prepare_judge(config, path, uses[use].prepared, &why);
 		if (why)
 			ret_judgements[use].why = g_intern_string(
-				why->message + (g_str_has_prefix(why->message, place) ? strlen(place) : 0));
+				why->message +
+				(g_str_has_prefix(why->message, place) ? strlen(place) : 0));
 	}
 }
 
@@ -308,7 +311,8 @@ static int keys(const char *name, const char *path, bool man, bool paths)
 {
 	struct wanted wanted = {path, false};
 	g_autofree char *page = man ? config_manual_page() : NULL;
-	g_autoptr(table_t) table = table_with("<key", "<kind", "<unit", "<default, range or words", NULL);
+	g_autoptr(table_t) table =
+		table_with("<key", "<kind", "<unit", "<default, range or words", NULL);
 
 	if (man) {
 		fputs(page, stdout);
@@ -355,7 +359,8 @@ int cmd_config(int argc, char **argv)
 		 "check --live: longest time in all (default: 180)", "SECONDS", 0.001,
 		 NUMBER_OPTION_SECONDS_MAX},
 		{"json", 0, COMMAND_FLAG, &json, "check: one JSON array"},
-		{"man", 0, COMMAND_FLAG, &man, "keys: the source of the manual page virtbed.yaml(5)"},
+		{"man", 0, COMMAND_FLAG, &man,
+		 "keys: the source of the manual page virtbed.yaml(5)"},
 		{"paths", 0, COMMAND_FLAG, &paths, "keys: their paths alone"},
 		{NULL},
 	};

@@ -110,9 +110,9 @@ static void print_shares(const struct sched_plan *plan)
 
 static void print_actions(const struct sched_system *system, const struct sched_plan *plan)
 {
-	g_autoptr(table_t) table = table_with("<action", ">task", "<cluster", "<nodes", ">start s",
-					      ">end s", ">utility", ">energy J", ">objective", "<why",
-					      NULL);
+	g_autoptr(table_t) table =
+		table_with("<action", ">task", "<cluster", "<nodes", ">start s", ">end s",
+			   ">utility", ">energy J", ">objective", "<why", NULL);
 
 	if (system->shared) {
 		print_shares(plan);

@@ -168,11 +168,12 @@ int cmd_drain(int argc, char **argv)
 	g_autoptr(json_t) body = NULL;
 	int status;
 
-	if (!client_parse(&client, &argc, &argv, "CLUSTER/NODE...",
-			  drains ? "Takes nodes out of use: tasks that run there continue, no task is "
-				   "started there."
-				 : "Lets nodes that were drained take tasks again.",
-			  drains ? options : NULL))
+	if (!client_parse(
+		    &client, &argc, &argv, "CLUSTER/NODE...",
+		    drains ? "Takes nodes out of use: tasks that run there continue, no task is "
+			     "started there."
+			   : "Lets nodes that were drained take tasks again.",
+		    drains ? options : NULL))
 		return COMMAND_BAD;
 	places = read_places(client.name, argv + 1);
 	if (!places)

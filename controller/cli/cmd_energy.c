@@ -121,7 +121,8 @@ int cmd_energy(int argc, char **argv)
 	if (g_strv_contains((const char *const *)argv + 1, "--live"))
 		return command_become("virtbed-meters", argv);
 	if (!client_parse(&client, &argc, &argv, "[--live CONFIG]",
-			  "Whose energy it was that the meters of a controller's hosts counted.", options))
+			  "Whose energy it was that the meters of a controller's hosts counted.",
+			  options))
 		return COMMAND_BAD;
 	if (argc > 1)
 		return command_fail(COMMAND_BAD, client.name,

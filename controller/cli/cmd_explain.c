@@ -49,7 +49,8 @@ int cmd_explain(int argc, char **argv)
 	guint64 number;
 
 	if (!client_parse(&client, &argc, &argv, "TASK",
-			  "What the policy decided about a task, when, and by which numbers.", NULL))
+			  "What the policy decided about a task, when, and by which numbers.",
+			  NULL))
 		return COMMAND_BAD;
 	if (!client_open_for_task(&client, argv + 1, &number))
 		return client.status;

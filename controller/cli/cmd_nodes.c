@@ -34,11 +34,12 @@ static void print_row(const json_t *node, const json_t *cap)
 {
 	const char *reason = field_text(cap, "reason");
 
-	printf("%-14s %-12s %-8s %-10s %-10s %-24s %-24s %-9s%s%s\n", field_text(node, "name") ?: "-",
-	       field_text(node, "host") ?: "-", field_text(node, "state") ?: "-",
-	       field_text(cap, "knob") ?: "-", field_text(cap, "requested") ?: "-",
-	       field_text(cap, "set") ?: "-", field_text(cap, "read_back") ?: "-",
-	       field_text(cap, "effective") ?: "-", reason ? "  " : "", reason ?: "");
+	printf("%-14s %-12s %-8s %-10s %-10s %-24s %-24s %-9s%s%s\n",
+	       field_text(node, "name") ?: "-", field_text(node, "host") ?: "-",
+	       field_text(node, "state") ?: "-", field_text(cap, "knob") ?: "-",
+	       field_text(cap, "requested") ?: "-", field_text(cap, "set") ?: "-",
+	       field_text(cap, "read_back") ?: "-", field_text(cap, "effective") ?: "-",
+	       reason ? "  " : "", reason ?: "");
 }
 
 static void print_table(const json_t *nodes)
@@ -120,7 +121,8 @@ int cmd_nodes(int argc, char **argv)
 	char **at = NULL;
 	const char *cluster = NULL;
 	const struct command_option options[] = {
-		{"at", 0, COMMAND_TEXTS, &at, "Ask the local scheduler at this address (again for more)",
+		{"at", 0, COMMAND_TEXTS, &at,
+		 "Ask the local scheduler at this address (again for more)",
 		 "unix:PATH|http://HOST:PORT"},
 		{"cluster", 'c', COMMAND_TEXT, &cluster,
 		 "Of a controller: only the nodes of this cluster", "NAME"},

@@ -37,7 +37,7 @@ struct verb {
 	double wait_s;          /* the default; 0: the order is done with the answer */
 	const char *pending[4]; /* states of tasks that have yet to do what was asked */
 	bool frees;             /* the task is then not held any more; else it is */
-	const char *listed;     /* states of the tasks that are listed without a TASK; NULL: none are */
+	const char *listed; /* states of the tasks that are listed without a TASK; NULL: none are */
 };
 
 /* An order as given on the command line. */
@@ -104,7 +104,8 @@ static int report_step(const struct order *order, guint64 number, const json_t *
 
 	if (!order->client->json && (done || pending))
 		printf("task %" PRIu64 " is %s%s\n", number, state_of(task),
-		       pending && frees ? "; it is resumed when its cluster has idle nodes for it" : "");
+		       pending && frees ? "; it is resumed when its cluster has idle nodes for it"
+					: "");
 	if (done || (pending && !(order->wait_s > 0)))
 		return COMMAND_DONE;
 	return command_fail(COMMAND_FAILED, order->client->name,
@@ -153,7 +154,8 @@ static const struct verb verbs[] = {
 		.path = "hold",
 		.done = "held",
 		.report = report_hold,
-		.summary = "Keeps waiting tasks from being started until they are released. " CLIENT_TASKS_HELP,
+		.summary =
+			"Keeps waiting tasks from being started until they are released. " CLIENT_TASKS_HELP,
 	},
 	{
 		.path = "release",
@@ -166,9 +168,10 @@ static const struct verb verbs[] = {
 		.path = "suspend",
 		.done = "suspended",
 		.report = report_step,
-		.summary = "Suspends running tasks: their VMs leave their cores, and they keep their "
-			   "progress until a user\nresumes them. Without TASK: lists the tasks "
-			   "that run. " CLIENT_TASKS_HELP,
+		.summary =
+			"Suspends running tasks: their VMs leave their cores, and they keep their "
+			"progress until a user\nresumes them. Without TASK: lists the tasks "
+			"that run. " CLIENT_TASKS_HELP,
 		.wait_s = STEP_WAIT_S,
 		.pending = {"suspending"},
 		.listed = "running",
@@ -260,11 +263,14 @@ static int carry_out(struct order *order, const GArray *numbers)
 
 static bool parse(struct order *order, int *argc, char ***argv, const char *usage, char ***hosts)
 {
-	g_autofree char *help = g_strdup_printf(
-		"How long to wait until it is done (default: %.0f; 0: do not wait)", order->verb->wait_s);
+	g_autofree char *help =
+		g_strdup_printf("How long to wait until it is done (default: %.0f; 0: do not wait)",
+				order->verb->wait_s);
 	const struct command_option options[] = {
-		{"to", 0, COMMAND_TEXTS, hosts, "Hosts for its VMs, which are dealt out over them", "HOST..."},
-		{"wait", 0, COMMAND_NUMBER, &order->wait_s, help, "S", 0, NUMBER_OPTION_SECONDS_MAX},
+		{"to", 0, COMMAND_TEXTS, hosts, "Hosts for its VMs, which are dealt out over them",
+		 "HOST..."},
+		{"wait", 0, COMMAND_NUMBER, &order->wait_s, help, "S", 0,
+		 NUMBER_OPTION_SECONDS_MAX},
 		{NULL},
 	};
 
@@ -313,8 +319,8 @@ static json_t *list_hosts(char *const *to, char *const *more)
 }
 
 /*
- * Checks the hosts after the task: they are UTF-8, as texts of JSON have to be, and not written like
- * tasks. GLib checked those of --to; a host with a name like a task's can only be given there.
+ * Checks the hosts after the task: they are UTF-8, as texts of JSON have to be, and not written
+ * like tasks. GLib checked those of --to; a host with a name like a task's can only be given there.
  */
 static int check_hosts(const char *name, const char *task, char *const *hosts)
 {
@@ -322,13 +328,16 @@ static int check_hosts(const char *name, const char *task, char *const *hosts)
 		g_autofree char *shown = g_utf8_make_valid(*host, -1);
 
 		if (!g_utf8_validate(*host, -1, NULL))
-			return command_fail(COMMAND_BAD, name, "'%s' is not UTF-8, and no host", shown);
+			return command_fail(COMMAND_BAD, name, "'%s' is not UTF-8, and no host",
+					    shown);
 	}
 	for (; *hosts; hosts++)
 		if (g_ascii_isdigit(**hosts) && strspn(*hosts, "0123456789,-") == strlen(*hosts))
-			return command_fail(COMMAND_BAD, name,
-					    "'%s' stands where hosts do; several tasks: %s,%s; several "
-					    "hosts: --to HOST,HOST", *hosts, task, *hosts);
+			return command_fail(
+				COMMAND_BAD, name,
+				"'%s' stands where hosts do; several tasks: %s,%s; several "
+				"hosts: --to HOST,HOST",
+				*hosts, task, *hosts);
 	return COMMAND_DONE;
 }
 

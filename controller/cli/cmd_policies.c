@@ -43,13 +43,14 @@ static void print_json(const struct policy_ops *const *list, uint32_t count)
 
 		json_array_append_new(
 			array,
-			json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:s?, s:s?, s:s}", "name",
-				  ops->name, "section", ops->section, "summary", ops->summary, "future",
-				  future_name(ops), "future_fixed", ops->future_fixed, "reads_budget",
-				  ops->reads_budget, "by_energy", ops->by_energy, "cluster_order",
-				  ops->cluster_order, "pairs", ops->pairs, "immediate_section",
-				  ops->immediate_section, "immediate_summary", ops->immediate_summary,
-				  "decides", moments_name(ops)));
+			json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:s?, s:s?, s:s}",
+				  "name", ops->name, "section", ops->section, "summary",
+				  ops->summary, "future", future_name(ops), "future_fixed",
+				  ops->future_fixed, "reads_budget", ops->reads_budget, "by_energy",
+				  ops->by_energy, "cluster_order", ops->cluster_order, "pairs",
+				  ops->pairs, "immediate_section", ops->immediate_section,
+				  "immediate_summary", ops->immediate_summary, "decides",
+				  moments_name(ops)));
 	}
 	command_print_json(array);
 }
@@ -88,7 +89,8 @@ static void print_kind(const struct policy_ops *const *list, uint32_t count, enu
 		table_text(table, ops->name);
 		table_text(table, kind == IMMEDIATE ? ops->immediate_section : ops->section);
 		if (kind == PLANNING)
-			table_textf(table, "%s%s", future_name(ops), ops->future_fixed ? " only" : "");
+			table_textf(table, "%s%s", future_name(ops),
+				    ops->future_fixed ? " only" : "");
 		else if (kind == SHARING)
 			table_text(table, moments_name(ops));
 		table_text(table, kind == IMMEDIATE ? ops->immediate_summary : ops->summary);
@@ -137,8 +139,8 @@ int cmd_policies(int argc, char **argv)
 	uint32_t count;
 	const struct policy_ops *const *list = policy_list(&count);
 
-	if (!command_parse(&argc, &argv, NULL, "Lists the policies, with the paper's section for each.",
-			   options))
+	if (!command_parse(&argc, &argv, NULL,
+			   "Lists the policies, with the paper's section for each.", options))
 		return COMMAND_BAD;
 	if (argc != 1)
 		return command_fail(COMMAND_BAD, argv[0], "unexpected argument \"%s\"", argv[1]);

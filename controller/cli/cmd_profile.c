@@ -120,12 +120,15 @@ int cmd_profile(int argc, char **argv)
 	const struct command_option options[] = {
 		{"repeat", 0, COMMAND_COUNT, &request.profile_repeats,
 		 "Measurements per type and cluster", "N", 1, REPEATS_MAX},
-		{"out", 0, COMMAND_FILE, &arguments.out, "Write the estimates to this file too", "FILE"},
+		{"out", 0, COMMAND_FILE, &arguments.out, "Write the estimates to this file too",
+		 "FILE"},
 		{"probe", 0, COMMAND_FILE, &request.probe,
-		 "What the machine has, instead of measuring it (virtbed lab probe --json)", "FILE"},
+		 "What the machine has, instead of measuring it (virtbed lab probe --json)",
+		 "FILE"},
 		{"pet", 0, COMMAND_FILE, &arguments.pet,
 		 "Write the single times to this file, for environment.pruning.pet", "FILE"},
-		{"dir", 0, COMMAND_FILE, &request.out, "Run directory (default: runs/NAME-TIME)", "DIR"},
+		{"dir", 0, COMMAND_FILE, &request.out, "Run directory (default: runs/NAME-TIME)",
+		 "DIR"},
 		{"resume", 0, COMMAND_FLAG, &request.resume,
 		 "Continue an interrupted profile: measure the rest"},
 		{"target-s", 0, COMMAND_NUMBER, &arguments.target_s,
@@ -140,14 +143,17 @@ int cmd_profile(int argc, char **argv)
 	struct run_results_target target;
 	g_autoptr(GError) error = NULL;
 
-	if (!command_parse(&argc, &argv,
-			   "CONFIG - measure ETC and EEC of every type on every cluster, with the other "
-			   "nodes busy", NULL, options))
+	if (!command_parse(
+		    &argc, &argv,
+		    "CONFIG - measure ETC and EEC of every type on every cluster, with the other "
+		    "nodes busy",
+		    NULL, options))
 		return COMMAND_BAD;
 	if (argc != 2)
 		return command_fail(COMMAND_BAD, request.command,
 				    "one configuration is needed; try: virtbed profile --help");
-	if (!check_pet(argv[1], &arguments, &error) || !find_target(argv[1], &arguments, &target, &error))
+	if (!check_pet(argv[1], &arguments, &error) ||
+	    !find_target(argv[1], &arguments, &target, &error))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
 	request.config_path = argv[1];
 	return profile(&request, &arguments, &target);

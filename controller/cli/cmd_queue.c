@@ -47,5 +47,9 @@ int cmd_queue(int argc, char **argv)
 	if (argc > 1 && !(numbers = client_task_numbers(&client, argv + 1)))
 		return COMMAND_BAD;
 	/* Tasks that were named are shown in any state. */
-	return print_queue(&client, state ?: all || numbers ? NULL : FIELD_STATES_OPEN, user, numbers);
+	return print_queue(&client,
+			   state
+				   ?: all || numbers ? NULL
+						     : FIELD_STATES_OPEN,
+			   user, numbers);
 }

@@ -79,7 +79,8 @@ static bool has_policy(const struct replay_policy **policies, const char *name)
 }
 
 /* Returns an option that has no effect under these policies, or NULL. */
-static const char *pointless_option(const struct replay_setup *setup, const struct replay_policy **policies)
+static const char *pointless_option(const struct replay_setup *setup,
+				    const struct replay_policy **policies)
 {
 	if (setup->rebuild && !has_policy(policies, "conservative"))
 		return "--rebuild is for --policy conservative";
@@ -160,12 +161,13 @@ static void replay_watched(struct replay_setup *setup, struct replay_result *ret
 }
 
 /* Replays the trace under each policy, prints and writes the results. */
-static int replay(const char *name, struct arguments *arguments, const struct replay_policy **policies)
+static int replay(const char *name, struct arguments *arguments,
+		  const struct replay_policy **policies)
 {
 	struct replay_setup *setup = &arguments->setup;
-	g_autoptr(table_t) table =
-		table_with("<policy", ">jobs", ">killed", ">makespan s", ">used", ">mean wait s", ">max wait s",
-			   ">mean slowdown", ">bounded, 10 s", ">bounded, 30 s", ">slipped", NULL);
+	g_autoptr(table_t) table = table_with("<policy", ">jobs", ">killed", ">makespan s", ">used",
+					      ">mean wait s", ">max wait s", ">mean slowdown",
+					      ">bounded, 10 s", ">bounded, 30 s", ">slipped", NULL);
 	g_autoptr(json_t) list = json_array();
 	g_autoptr(GError) error = NULL;
 

@@ -104,7 +104,8 @@ static bool write_text(const struct arguments *arguments, const char *text, GErr
 
 /* Charts. */
 
-static bool write_images(const GPtrArray *list, enum chart_format format, const char *dir, GError **error)
+static bool write_images(const GPtrArray *list, enum chart_format format, const char *dir,
+			 GError **error)
 {
 	for (guint i = 0; i < list->len; i++) {
 		g_autofree char *path = NULL;
@@ -325,8 +326,8 @@ int cmd_report(int argc, char **argv)
 	if (argc < 2)
 		return command_fail(COMMAND_BAD, arguments.name, "give one run directory or more");
 	if (json && arguments.format && strcmp(arguments.format, "json") != 0)
-		return command_fail(COMMAND_BAD, arguments.name, "give --json or --format %s, not both",
-				    arguments.format);
+		return command_fail(COMMAND_BAD, arguments.name,
+				    "give --json or --format %s, not both", arguments.format);
 	arguments.format = json ? "json" : arguments.format ?: "table";
 	return report(&arguments, argv + 1);
 }

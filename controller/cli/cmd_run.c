@@ -40,17 +40,21 @@ int cmd_run(int argc, char **argv)
 	const struct command_option options[] = {
 		{"policy", 0, COMMAND_TEXT, &policies_given,
 		 "Policies, instead of the configured ones", "P,..."},
-		{"limit", 0, COMMAND_TEXT, &limits_given, "Limits as fractions of the budget", "F,..."},
-		{"repeat", 0, COMMAND_COUNT, &request.repeats, "How often the same workload is run", "N",
-		 1, REPEATS_MAX},
-		{"estimates", 0, COMMAND_FILE, &request.estimates, "ETC and EEC from this file", "FILE"},
+		{"limit", 0, COMMAND_TEXT, &limits_given, "Limits as fractions of the budget",
+		 "F,..."},
+		{"repeat", 0, COMMAND_COUNT, &request.repeats, "How often the same workload is run",
+		 "N", 1, REPEATS_MAX},
+		{"estimates", 0, COMMAND_FILE, &request.estimates, "ETC and EEC from this file",
+		 "FILE"},
 		{"profile", 0, COMMAND_FLAG, &request.profile,
 		 "Measure ETC and EEC first, in the same session"},
 		{"profile-repeat", 0, COMMAND_COUNT, &request.profile_repeats,
 		 "Measurements per type and cluster", "N", 1, REPEATS_MAX},
 		{"probe", 0, COMMAND_FILE, &request.probe,
-		 "What the machine has, instead of measuring it (virtbed lab probe --json)", "FILE"},
-		{"out", 0, COMMAND_FILE, &request.out, "Run directory (default: runs/NAME-TIME)", "DIR"},
+		 "What the machine has, instead of measuring it (virtbed lab probe --json)",
+		 "FILE"},
+		{"out", 0, COMMAND_FILE, &request.out, "Run directory (default: runs/NAME-TIME)",
+		 "DIR"},
 		{"resume", 0, COMMAND_FLAG, &request.resume, "Continue an interrupted experiment"},
 		{"listen", 0, COMMAND_TEXT, &request.listen,
 		 "Show the controller's page there, e.g. http://127.0.0.1:8080", "ADDRESS"},
@@ -62,8 +66,8 @@ int cmd_run(int argc, char **argv)
 	g_autoptr(GArray) limits = NULL;
 	g_auto(GStrv) policies = NULL;
 
-	if (!command_parse(&argc, &argv, "CONFIG - run the experiment on real VMs and record it", NULL,
-			   options))
+	if (!command_parse(&argc, &argv, "CONFIG - run the experiment on real VMs and record it",
+			   NULL, options))
 		return COMMAND_BAD;
 	if (limits_given && !(limits = limit_list_parse(limits_given, &error)))
 		return command_fail(COMMAND_BAD, request.command, "%s", error->message);

@@ -16,7 +16,8 @@ int cmd_serve(int argc, char **argv)
 		{"listen", 0, COMMAND_TEXT, &request.listen,
 		 "unix:/PATH of its socket, or a second address, e.g. http://127.0.0.1:8080",
 		 "ADDRESS"},
-		{"estimates", 0, COMMAND_FILE, &request.estimates, "ETC and EEC from this file", "FILE"},
+		{"estimates", 0, COMMAND_FILE, &request.estimates, "ETC and EEC from this file",
+		 "FILE"},
 		{"keep-lab", 0, COMMAND_FLAG, &request.keep_lab, "Leave the emulated blades up"},
 		{NULL},
 	};

@@ -117,7 +117,8 @@ static void print_task(const json_t *task)
 	print_line("state", task, "state");
 	/* Most tasks have no priority and get no line. */
 	if (field_integer(task, "priority") != 0)
-		printf("%-14s %" JSON_INTEGER_FORMAT "\n", "priority", field_integer(task, "priority"));
+		printf("%-14s %" JSON_INTEGER_FORMAT "\n", "priority",
+		       field_integer(task, "priority"));
 	print_line("waits because", task, "why");
 	print_line("reason", task, "reason");
 	print_place(task);

@@ -36,7 +36,8 @@ static GArray *find_limits(const char *given, const struct config *config, GErro
 	if (given)
 		return limit_list_parse(given, error);
 	limits = g_array_new(FALSE, FALSE, sizeof(double));
-	return g_array_append_vals(limits, config->experiment->limits, config->experiment->limits_count);
+	return g_array_append_vals(limits, config->experiment->limits,
+				   config->experiment->limits_count);
 }
 
 /* Overwrites the progress line. */
@@ -165,21 +166,22 @@ static int simulate(const char *name, const char *path, const struct arguments *
 		.limits_count = limits->len,
 	};
 
-	return run_trials(name, &trials, (const double *)(const void *)limits->data, budget_j, arguments, origin);
+	return run_trials(name, &trials, (const double *)(const void *)limits->data, budget_j,
+			  arguments, origin);
 }
 
 int cmd_simulate(int argc, char **argv)
 {
 	struct arguments arguments = {.trials = 200, .jobs = g_get_num_processors()};
 	const struct command_option options[] = {
-		{"trials", 'n', COMMAND_COUNT, &arguments.trials, "workloads to draw (default 200)", "N", 1,
-		 TRIALS_MAX},
+		{"trials", 'n', COMMAND_COUNT, &arguments.trials, "workloads to draw (default 200)",
+		 "N", 1, TRIALS_MAX},
 		{"jobs", 'j', COMMAND_COUNT, &arguments.jobs,
 		 "threads (default: one per core); results do not depend on it", "N", 1, JOBS_MAX},
 		{"seed", 's', COMMAND_INTEGER, &arguments.seed,
 		 "of the workloads (default: the configured one)", "N", 1, (double)INT64_MAX},
-		{"policy", 'p', COMMAND_TEXT, &arguments.policies,
-		 "instead of the configured ones", "NAME,..."},
+		{"policy", 'p', COMMAND_TEXT, &arguments.policies, "instead of the configured ones",
+		 "NAME,..."},
 		{"limit", 'l', COMMAND_TEXT, &arguments.limits,
 		 "fractions of the budget, instead of the configured ones", "F,..."},
 		{"estimates", 'e', COMMAND_FILE, &arguments.estimates,
@@ -188,12 +190,14 @@ int cmd_simulate(int argc, char **argv)
 		 "suspending and resuming tasks takes no time, whatever was measured"},
 		{"out", 'o', COMMAND_FILE, &arguments.out,
 		 "also write a run directory; tasks and decisions in it are those of trial 1, of most "
-		 "environments none", "DIR"},
+		 "environments none",
+		 "DIR"},
 		{"json", 0, COMMAND_FLAG, &arguments.json, "one JSON array"},
 		{NULL},
 	};
 
-	if (!command_parse(&argc, &argv, "CONFIG", "Runs the experiment of CONFIG in virtual time.", options))
+	if (!command_parse(&argc, &argv, "CONFIG", "Runs the experiment of CONFIG in virtual time.",
+			   options))
 		return COMMAND_BAD;
 	if (argc != 2)
 		return command_fail(COMMAND_BAD, argv[0], "give one configuration file");

@@ -313,7 +313,8 @@ static int study(const char *name, const char *path, const struct arguments *arg
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = config_controller_load(path, &error);
-	g_auto(GStrv) policies = arguments->policies ? g_strsplit(arguments->policies, ",", -1) : NULL;
+	g_auto(GStrv) policies =
+		arguments->policies ? g_strsplit(arguments->policies, ",", -1) : NULL;
 	uint32_t count = 0;
 	g_autofree struct study_point *points =
 		config ? study_points_new(config, &count) : NULL;
@@ -374,7 +375,10 @@ static const char *pointless_option(const struct arguments *arguments)
 		return "--jobs";
 	if (arguments->seed > 0)
 		return "--seed";
-	return arguments->policies ? "--policy" : arguments->shard ? "--shard" : arguments->out ? "--out" : NULL;
+	return arguments->policies ? "--policy"
+	       : arguments->shard  ? "--shard"
+	       : arguments->out    ? "--out"
+				   : NULL;
 }
 
 /* merge DIR PART... */

@@ -145,8 +145,8 @@ int cmd_submit(int argc, char **argv)
 	struct submission submission = {.key = random};
 	bool wait = false;
 	const struct command_option options[] = {
-		{"count", 'n', COMMAND_TEXT, &submission.count,
-		 "How many such tasks (default 1)", "N"},
+		{"count", 'n', COMMAND_TEXT, &submission.count, "How many such tasks (default 1)",
+		 "N"},
 		{"array", 0, COMMAND_TEXT, &submission.array,
 		 "The same; each script finds its place, from 0, in VIRTBED_INDEX", "N"},
 		{"script", 's', COMMAND_FILE, &submission.script,
@@ -155,15 +155,17 @@ int cmd_submit(int argc, char **argv)
 		 "As a task of this type, which must be one for scripts", "TYPE"},
 		{"time", 'T', COMMAND_TEXT, &submission.time,
 		 "Instead of a type: it runs no longer than that", "TIME"},
-		{"cores", 'C', COMMAND_TEXT, &submission.cores,
-		 "... on so many cores (default 1)", "N"},
+		{"cores", 'C', COMMAND_TEXT, &submission.cores, "... on so many cores (default 1)",
+		 "N"},
 		{"nodes", 'N', COMMAND_TEXT, &submission.nodes,
 		 "... or on so many whole nodes of one cluster", "N"},
 		{"stage-in", 'i', COMMAND_FILES, &submission.stage_in,
 		 "Put this file into its directory; may be repeated", "FILE"},
 		{"stage-out", 'o', COMMAND_FILES, &submission.stage_out,
-		 "Keep this file or directory of its directory in the end; may be repeated", "NAME"},
-		{"name", 0, COMMAND_TEXT, &submission.name, "A name for people, shown by queue", "NAME"},
+		 "Keep this file or directory of its directory in the end; may be repeated",
+		 "NAME"},
+		{"name", 0, COMMAND_TEXT, &submission.name, "A name for people, shown by queue",
+		 "NAME"},
 		{"hold", 0, COMMAND_FLAG, &submission.held, "They wait until they are released"},
 		{"priority", 'p', COMMAND_TEXT, &submission.priority,
 		 "Wait before tasks with a lower one (default 0; above is for operators)", "N"},
@@ -171,8 +173,8 @@ int cmd_submit(int argc, char **argv)
 		 "What each is worth while it is in time (default 1)", "U"},
 		{"constant", 'c', COMMAND_TEXT, &submission.constant,
 		 "Worth all of it so long after now, then less and less until --zero-at", "TIME"},
-		{"zero-at", 'z', COMMAND_TEXT, &submission.zero_at,
-		 "Worth nothing from then on", "TIME"},
+		{"zero-at", 'z', COMMAND_TEXT, &submission.zero_at, "Worth nothing from then on",
+		 "TIME"},
 		{"deadline", 'd', COMMAND_TEXT, &submission.deadline,
 		 "Worth all of it until then, nothing later", "TIME"},
 		{"key", 'k', COMMAND_TEXT, &submission.key,
@@ -184,9 +186,11 @@ int cmd_submit(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(json_t) body = NULL;
 
-	if (!client_parse(&client, &argc, &argv, "TYPE | --script FILE ... [-- ARGUMENT...]",
-			  "Submits tasks of a type, or a script, to the controller and prints their "
-			  "numbers, one a line.\nTIME is seconds, or 90s, 10m, 1h30m, 2d.", options))
+	if (!client_parse(
+		    &client, &argc, &argv, "TYPE | --script FILE ... [-- ARGUMENT...]",
+		    "Submits tasks of a type, or a script, to the controller and prints their "
+		    "numbers, one a line.\nTIME is seconds, or 90s, 10m, 1h30m, 2d.",
+		    options))
 		return COMMAND_BAD;
 	if (!take_words(&submission, argc, argv))
 		return command_fail(COMMAND_BAD, client.name,

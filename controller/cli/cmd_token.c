@@ -188,7 +188,8 @@ static int create(const struct arguments *arguments, char **words)
 static void print_table(const GPtrArray *tokens)
 {
 	const int64_t now_s = g_get_real_time() / G_USEC_PER_SEC;
-	g_autoptr(table_t) table = table_with("<token", "<role", "<user", "<created", "<expires", NULL);
+	g_autoptr(table_t) table =
+		table_with("<token", "<role", "<user", "<created", "<expires", NULL);
 
 	for (guint i = 0; i < tokens->len; i++) {
 		const struct token *token = g_ptr_array_index(tokens, i);
@@ -278,24 +279,29 @@ int cmd_token(int argc, char **argv)
 	g_auto(client_t) client = {.name = argv[0]};
 	struct arguments arguments = {.name = argv[0]};
 	const struct command_option options[] = {
-		{"state", 0, COMMAND_FILE, &client.dir, "The same as --run; it need not be under way", "DIR"},
-		{"role", 0, COMMAND_TEXT, &arguments.role, "viewer, user (default) or operator", "ROLE"},
-		{"user", 0, COMMAND_TEXT, &arguments.user, "Account that it acts for (default: yours)",
-		 "NAME"},
+		{"state", 0, COMMAND_FILE, &client.dir,
+		 "The same as --run; it need not be under way", "DIR"},
+		{"role", 0, COMMAND_TEXT, &arguments.role, "viewer, user (default) or operator",
+		 "ROLE"},
+		{"user", 0, COMMAND_TEXT, &arguments.user,
+		 "Account that it acts for (default: yours)", "NAME"},
 		{"expires", 0, COMMAND_TEXT, &arguments.expires,
 		 "How long it is good (default: " LIFETIME ")", "TIME|never"},
 		{NULL},
 	};
 	g_autofree char *state = NULL;
 
-	if (!client_parse(&client, &argc, &argv,
-			  "create|list|revoke [TOKEN...] - tokens for users of a controller over TCP",
-			  "create prints a new token, once: only its hash is kept. A client with it may do\n"
-			  "what the role allows, as that user. The controller need not be restarted.",
-			  options))
+	if (!client_parse(
+		    &client, &argc, &argv,
+		    "create|list|revoke [TOKEN...] - tokens for users of a controller over TCP",
+		    "create prints a new token, once: only its hash is kept. A client with it may do\n"
+		    "what the role allows, as that user. The controller need not be restarted.",
+		    options))
 		return COMMAND_BAD;
-	if (argc > 1 && (arguments.role || arguments.user || arguments.expires) && strcmp(argv[1], "create") != 0)
-		return command_fail(COMMAND_BAD, client.name, "--role, --user and --expires are for \"create\"");
+	if (argc > 1 && (arguments.role || arguments.user || arguments.expires) &&
+	    strcmp(argv[1], "create") != 0)
+		return command_fail(COMMAND_BAD, client.name,
+				    "--role, --user and --expires are for \"create\"");
 	for (gsize i = 0; argc > 1 && i < G_N_ELEMENTS(acts); i++) {
 		if (strcmp(argv[1], acts[i].word) != 0)
 			continue;

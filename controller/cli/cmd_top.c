@@ -79,7 +79,8 @@ static bool fetch(struct client *client, json_t **answers, int *ret_status, GErr
 		}
 	}
 	/* The waiting tasks follow the others. */
-	json_array_extend(json_object_get(fresh[TASKS], "tasks"), json_object_get(fresh[WAITING], "tasks"));
+	json_array_extend(json_object_get(fresh[TASKS], "tasks"),
+			  json_object_get(fresh[WAITING], "tasks"));
 	json_object_set_new(fresh[TASKS], "more",
 			    json_integer(field_integer(fresh[TASKS], "more") +
 					 field_integer(fresh[WAITING], "more")));
@@ -233,8 +234,8 @@ int cmd_top(int argc, char **argv)
 	double interval_s = 0; /* not given */
 	bool once = false;
 	const struct command_option options[] = {
-		{"interval", 'i', COMMAND_NUMBER, &interval_s, "Seconds between two screens (default 1)",
-		 "S", 0.1, 3600},
+		{"interval", 'i', COMMAND_NUMBER, &interval_s,
+		 "Seconds between two screens (default 1)", "S", 0.1, 3600},
 		{"once", '1', COMMAND_FLAG, &once, "Print it once, also on a terminal"},
 		{NULL},
 	};

@@ -55,10 +55,11 @@ static bool set_value(const struct command_option *option, const union value *va
 
 	switch (option->kind) {
 	case COMMAND_NUMBER:
-		return number_option(name, value->text, option->min, option->max, option->value, error);
+		return number_option(name, value->text, option->min, option->max, option->value,
+				     error);
 	case COMMAND_COUNT:
-		return number_option_unsigned(name, value->text, (uint32_t)option->min, (uint32_t)max,
-					      option->value, error);
+		return number_option_unsigned(name, value->text, (uint32_t)option->min,
+					      (uint32_t)max, option->value, error);
 	case COMMAND_INTEGER:
 		return number_option_integer(name, value->text, (int64_t)option->min, max,
 					     option->value, error);
@@ -81,10 +82,14 @@ bool command_parse(int *argc, char ***argv, const char *usage, const char *summa
 		   const struct command_option *options)
 {
 	static const GOptionArg kinds[] = {
-		[COMMAND_FLAG] = G_OPTION_ARG_NONE,           [COMMAND_TEXT] = G_OPTION_ARG_STRING,
-		[COMMAND_FILE] = G_OPTION_ARG_FILENAME,       [COMMAND_TEXTS] = G_OPTION_ARG_STRING_ARRAY,
-		[COMMAND_FILES] = G_OPTION_ARG_FILENAME_ARRAY, [COMMAND_NUMBER] = G_OPTION_ARG_STRING,
-		[COMMAND_COUNT] = G_OPTION_ARG_STRING,        [COMMAND_INTEGER] = G_OPTION_ARG_STRING,
+		[COMMAND_FLAG] = G_OPTION_ARG_NONE,
+		[COMMAND_TEXT] = G_OPTION_ARG_STRING,
+		[COMMAND_FILE] = G_OPTION_ARG_FILENAME,
+		[COMMAND_TEXTS] = G_OPTION_ARG_STRING_ARRAY,
+		[COMMAND_FILES] = G_OPTION_ARG_FILENAME_ARRAY,
+		[COMMAND_NUMBER] = G_OPTION_ARG_STRING,
+		[COMMAND_COUNT] = G_OPTION_ARG_STRING,
+		[COMMAND_INTEGER] = G_OPTION_ARG_STRING,
 	};
 	static union value values[OPTIONS_MAX];
 	static gsize used; /* of `values`: a command may run another one */

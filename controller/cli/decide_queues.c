@@ -32,8 +32,9 @@ void decide_queues_print(const struct sched_system *system, const struct sched_p
 
 static void print_judged(const struct sched_system *system, const struct sched_plan *plan)
 {
-	g_autoptr(table_t) table = table_with("<machine", ">place", ">task", ">mean end s", ">skewness",
-					      ">threshold", ">chance", "<verdict", NULL);
+	g_autoptr(table_t) table =
+		table_with("<machine", ">place", ">task", ">mean end s", ">skewness", ">threshold",
+			   ">chance", "<verdict", NULL);
 
 	for (uint32_t i = 0; i < plan->judged_count; i++) {
 		const struct sched_judged *judged = &plan->judged[i];

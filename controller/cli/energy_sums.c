@@ -123,7 +123,10 @@ struct table *energy_sums_table(const json_t *document)
 	g_autofree char *upper = g_ascii_strup(by, -1);
 	g_autofree char *title = g_strconcat("<", upper, NULL);
 	const struct tables_column columns[] = {
-		{title, by}, {">TASKS", "tasks"}, {">METERED", "metered"}, {">ENERGY J", "energy_j", 1},
+		{title, by},
+		{">TASKS", "tasks"},
+		{">METERED", "metered"},
+		{">ENERGY J", "energy_j", 1},
 		{">UTILITY", "utility", 3},
 	};
 	struct table *table = table_of_rows(columns, G_N_ELEMENTS(columns), document, "sums");

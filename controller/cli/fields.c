@@ -91,7 +91,8 @@ double field_left_s(const json_t *task, double now_s)
 {
 	const bool executes = isfinite(field_number(task, "since_s"));
 
-	return executes ? field_number(task, "expected_end_s") - now_s : field_number(task, "left_s");
+	return executes ? field_number(task, "expected_end_s") - now_s
+			: field_number(task, "left_s");
 }
 
 char *field_utc(const json_t *object, double later_s)

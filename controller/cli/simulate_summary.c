@@ -36,6 +36,18 @@ static bool prunes(const struct simulate_summary *summary)
 	return study_prunes(summary->trials->experiment->config);
 }
 
+/* Whether a quantity says something about the experiment. */
+static bool is_shown(const struct simulate_summary *summary, enum simulate_quantity quantity)
+{
+	if (quantity >= SIMULATE_ROBUSTNESS)
+		return prunes(summary);
+	if (quantity >= SIMULATE_UTILITY_RATIO)
+		return summary->reference >= 0;
+	if (quantity == SIMULATE_PERCENT)
+		return config_environment(summary->trials->experiment->config);
+	return quantity < SIMULATE_STRETCH_MAX || shares(summary);
+}
+
 /*
  * Measures a run, NAN where a quantity is unknown, each into its row of `n` values. `base` is the
  * reference policy's run, or NULL; the ratio to a reference of 0 is unknown.
@@ -95,9 +107,10 @@ static void fill_cell(const struct simulate_summary *summary, const struct engin
 		const struct engine_result *result =
 			trials_result(trials, results, i, cell->policy, cell->limit);
 		const struct engine_result *base =
-			summary->reference < 0 ? NULL
-					       : trials_result(trials, results, i,
-							       (uint32_t)summary->reference, cell->limit);
+			summary->reference < 0
+				? NULL
+				: trials_result(trials, results, i, (uint32_t)summary->reference,
+						cell->limit);
 
 		measure(result, base, n, values + i);
 		cell->ended[result->ended_by]++;
@@ -171,7 +184,9 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 		"{s:s, s:f, s:f, s:i, s:o}", "policy", cell_policy(summary, cell)->name, "limit",
 		summary->limits[cell->limit], "limit_j", trials->limits_j[cell->limit], "trials",
 		(int)trials->trials, "ended_by", ended_json(cell));
-	static const char *const keys[] = {
+	static const char *const keys[SIMULATE_QUANTITIES] = {
+		[SIMULATE_UTILITY] = "utility_mean",
+		[SIMULATE_ENERGY_J] = "energy_j_mean",
 		[SIMULATE_ENDED_S] = "ended_s_mean",
 		[SIMULATE_ARRIVED] = "tasks_arrived_mean",
 		[SIMULATE_COMPLETED] = "tasks_completed_mean",
@@ -181,31 +196,26 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 		[SIMULATE_STRETCH_MEAN] = "stretch_mean_mean",
 		[SIMULATE_PAUSES] = "pauses_per_task",
 		[SIMULATE_MIGRATIONS] = "migrations_per_task",
+		[SIMULATE_PERCENT] = "utility_percent",
+		[SIMULATE_UTILITY_RATIO] = "utility_ratio",
+		[SIMULATE_ENERGY_RATIO] = "energy_ratio",
 		[SIMULATE_ROBUSTNESS] = "robustness_percent",
 		[SIMULATE_VARIANCE] = "type_variance_percent",
 		[SIMULATE_COST] = "cost_per_percent",
 	};
 
-	for (int q = SIMULATE_STRETCH_MAX; shares(summary) && q <= SIMULATE_MIGRATIONS; q++)
-		json_object_set_new(object, keys[q], json_number_or_null(cell->mean[q]));
-	for (int q = SIMULATE_ROBUSTNESS; prunes(summary) && q <= SIMULATE_COST; q++)
-		json_object_set_new(object, keys[q], interval_json(&cell->interval[q]));
-	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
-	json_object_set_new(object, "utility_mean", json_number_or_null(cell->mean[SIMULATE_UTILITY]));
+	for (int q = 0; q < SIMULATE_QUANTITIES; q++)
+		if (is_shown(summary, (enum simulate_quantity)q))
+			json_object_set_new(object, keys[q],
+					    q < SIMULATE_PERCENT ? json_number_or_null(cell->mean[q])
+								 : interval_json(&cell->interval[q]));
 	json_object_set_new(object, "utility_sd", json_number_or_null(cell->sd[SIMULATE_UTILITY]));
-	json_object_set_new(object, "energy_j_mean", json_number_or_null(cell->mean[SIMULATE_ENERGY_J]));
 	json_object_set_new(object, "energy_j_sd", json_number_or_null(cell->sd[SIMULATE_ENERGY_J]));
-	for (int q = SIMULATE_ENDED_S; q <= SIMULATE_FAILED; q++)
-		json_object_set_new(object, keys[q], json_number_or_null(cell->mean[q]));
-	if (config_environment(trials->experiment->config))
-		json_object_set_new(object, "utility_percent", interval_json(&cell->interval[SIMULATE_PERCENT]));
-	if (summary->reference < 0)
-		return object;
-	json_object_set_new(
-		object, "ratio_to",
-		json_string(trials->experiment->policies[summary->reference].name));
-	json_object_set_new(object, "utility_ratio", interval_json(&cell->interval[SIMULATE_UTILITY_RATIO]));
-	json_object_set_new(object, "energy_ratio", interval_json(&cell->interval[SIMULATE_ENERGY_RATIO]));
+	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
+	if (summary->reference >= 0)
+		json_object_set_new(
+			object, "ratio_to",
+			json_string(trials->experiment->policies[summary->reference].name));
 	return object;
 }
 
@@ -312,24 +322,31 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 {
 	const struct energy_format energy = find_energy_format(summary);
-	const bool of_most = config_environment(summary->trials->experiment->config);
 	g_autofree char *energy_title = g_strconcat("energy ", energy.unit, NULL);
 	const struct {
 		const char *title;
-		bool shown;
+		enum simulate_quantity quantity;
 	} columns[] = {
-		{"utility", true}, {"sd", true}, {"% of most", of_most}, {"utility ratio", true},
-		{energy_title, true}, {"energy ratio", true}, {"arrived", true}, {"completed", true},
-		{"dropped", true}, {"max stretch", shares(summary)}, {"mean stretch", shares(summary)},
-		{"pauses/task", shares(summary)}, {"migrations/task", shares(summary)},
-		{"on time %", prunes(summary)}, {"variance %", prunes(summary)},
-		{"cost/%", prunes(summary)},
+		{"% of most", SIMULATE_PERCENT},
+		{"utility ratio", SIMULATE_UTILITY},
+		{energy_title, SIMULATE_ENERGY_J},
+		{"energy ratio", SIMULATE_ENERGY_J},
+		{"arrived", SIMULATE_ARRIVED},
+		{"completed", SIMULATE_COMPLETED},
+		{"dropped", SIMULATE_DROPPED},
+		{"max stretch", SIMULATE_STRETCH_MAX},
+		{"mean stretch", SIMULATE_STRETCH_MEAN},
+		{"pauses/task", SIMULATE_PAUSES},
+		{"migrations/task", SIMULATE_MIGRATIONS},
+		{"on time %", SIMULATE_ROBUSTNESS},
+		{"variance %", SIMULATE_VARIANCE},
+		{"cost/%", SIMULATE_COST},
 	};
-	g_autoptr(table_t) table = table_with(">limit", "<policy", NULL);
+	g_autoptr(table_t) table = table_with(">limit", "<policy", ">utility", ">sd", NULL);
 
 	print_heading(summary, file);
 	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
-		if (columns[i].shown)
+		if (is_shown(summary, columns[i].quantity))
 			table_column(table, columns[i].title, TABLE_RIGHT);
 	table_column(table, "ended by", TABLE_LEFT);
 	for (uint32_t i = 0; i < summary->cells_count; i++) {

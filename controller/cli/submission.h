@@ -8,8 +8,8 @@
 /* The options of `virtbed submit`, and the body of POST /v1/tasks made of them. Borrowed. */
 struct submission {
 	const char *name, *key;                   /* NULL: none */
-	const char *count, *array;                /* numbers as typed, at most one of them; NULL: 1 */
-	const char *utility;                      /* a number as typed; NULL: the controller's default */
+	const char *count, *array; /* numbers as typed, at most one of them; NULL: 1 */
+	const char *utility;       /* a number as typed; NULL: the controller's default */
 	const char *constant, *zero_at, *deadline; /* durations as typed; NULL: none */
 	bool held;
 	const char *priority;      /* a number as typed; NULL: the controller's default, 0 */

@@ -40,7 +40,8 @@ struct table *table_of_rows(const struct tables_column *columns, size_t count,
 		if (!is_shown(column, rows))
 			continue;
 		shown[shown_count++] = column;
-		table_column(table, column->title + 1, *column->title == '>' ? TABLE_RIGHT : TABLE_LEFT);
+		table_column(table, column->title + 1,
+			     *column->title == '>' ? TABLE_RIGHT : TABLE_LEFT);
 	}
 	json_array_foreach (rows, i, object) {
 		table_row(table);
@@ -48,7 +49,8 @@ struct table *table_of_rows(const struct tables_column *columns, size_t count,
 			if (shown[c]->fill)
 				shown[c]->fill(table, object, document);
 			else if (*shown[c]->title == '>')
-				table_number(table, field_number(object, shown[c]->key), shown[c]->decimals);
+				table_number(table, field_number(object, shown[c]->key),
+					     shown[c]->decimals);
 			else
 				add_line(table, object, shown[c]->key);
 		}

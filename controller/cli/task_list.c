@@ -77,7 +77,8 @@ static json_t *ask_pages(struct client *client, const char *states, const char *
 	for (;;) {
 		g_autoptr(GString) path = g_string_new("/v1/tasks");
 		g_autofree char *from = g_strdup_printf("%" PRId64, after);
-		g_autofree char *limit = g_strdup_printf("%" PRId64, MIN(last - after, (gint64)PAGE));
+		g_autofree char *limit =
+			g_strdup_printf("%" PRId64, MIN(last - after, (gint64)PAGE));
 		g_autoptr(json_t) page = NULL;
 		json_t *tasks;
 		gint64 reached;
@@ -93,7 +94,8 @@ static json_t *ask_pages(struct client *client, const char *states, const char *
 		tasks = json_object_get(page, "tasks");
 		json_array_extend(all, tasks);
 		reached = json_array_size(tasks) > 0
-				  ? field_integer(json_array_get(tasks, json_array_size(tasks) - 1), "task")
+				  ? field_integer(json_array_get(tasks, json_array_size(tasks) - 1),
+						  "task")
 				  : after;
 		if (json_array_size(tasks) < PAGE || reached <= after || reached >= last) {
 			json_object_set(page, "tasks", all);

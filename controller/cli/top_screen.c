@@ -117,9 +117,9 @@ static void append_clusters(GString *text, const struct top_screen *screen)
 		{">DRAINING", "draining", .unless_0 = true},
 		{"<# busy  . idle  d drained  D draining  x down", .fill = fill_drawn},
 	};
-	g_autoptr(json_t) document = json_pack("{s:O?, s:O?}", "clusters",
-					       json_object_get(screen->clusters, "clusters"), "nodes",
-					       json_object_get(screen->nodes, "nodes"));
+	g_autoptr(json_t) document =
+		json_pack("{s:O?, s:O?}", "clusters", json_object_get(screen->clusters, "clusters"),
+			  "nodes", json_object_get(screen->nodes, "nodes"));
 
 	append_table(text, table_of_rows(columns, G_N_ELEMENTS(columns), document, "clusters"));
 }
