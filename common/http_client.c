@@ -59,6 +59,7 @@ struct transfer {
 /* A waiting http_client_call(), on the stack. */
 struct call {
 	bool ended;
+	int status;
 	json_t *body;
 	GError *error;
 };
@@ -274,6 +275,7 @@ static void deliver(struct http_multi_transfer *in_multi)
 	}
 	transfer_free(transfer);
 	call->ended = true;
+	call->status = status;
 	call->error = g_steal_pointer(&error);
 	if (!call->error)
 		call->body = body ? json_incref(body) : json_null();
@@ -572,6 +574,14 @@ void http_client_request(struct http_client *client, const char *method, const c
 json_t *http_client_call(struct http_client *client, const char *method, const char *path,
 			 json_t *body, double timeout_s, GError **error)
 {
+	int status;
+
+	return http_client_ask(client, method, path, body, timeout_s, &status, error);
+}
+
+json_t *http_client_ask(struct http_client *client, const char *method, const char *path,
+			json_t *body, double timeout_s, int *ret_status, GError **error)
+{
 	g_autoptr(GMainContext) context = g_main_context_ref(client->context);
 	struct call call = { .ended = false };
 	const struct transfer receiver = { .call = &call };
@@ -580,6 +590,7 @@ json_t *http_client_call(struct http_client *client, const char *method, const c
 	/* A callback may free the client, which ends the call, so no other state is used here. */
 	while (!call.ended)
 		g_main_context_iteration(context, TRUE);
+	*ret_status = call.status;
 	if (call.error)
 		g_propagate_error(error, call.error);
 	return call.body;

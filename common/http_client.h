@@ -116,3 +116,7 @@ void http_client_request(struct http_client *client, const char *method, const c
  */
 json_t *http_client_call(struct http_client *client, const char *method, const char *path,
 			 json_t *body, double timeout_s, GError **error);
+
+/* As http_client_call(), with the status of the answer in *ret_status: 0 without an answer. */
+json_t *http_client_ask(struct http_client *client, const char *method, const char *path,
+			json_t *body, double timeout_s, int *ret_status, GError **error);

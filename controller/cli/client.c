@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/read_file.h"
 #include "common/read_number.h"
 #include "controller/cli/client_token.h"
 #include "controller/cli/command.h"
+#include "controller/cli/fields.h"
 #include "controller/cli/run_address.h"
 #include "controller/run/run_api.h"
 
@@ -28,42 +30,32 @@
 void client_clear(struct client *client)
 {
 	http_client_free(client->http);
-	g_free(client->uri);
-	g_free(client->dir);
 	g_free(client->address);
 }
 
-static bool has_option(const GOptionEntry *entries, const char *name)
+bool client_parse(struct client *client, int *argc, char ***argv, const char *usage,
+		  const char *summary, const struct command_option *options)
 {
-	for (; entries && entries->long_name; entries++)
-		if (g_str_equal(entries->long_name, name))
-			return true;
-	return false;
-}
-
-void client_add_options(struct client *client, GOptionContext *context, const GOptionEntry *entries)
-{
-	const GOptionEntry shared[] = {
-		{"uri", 0, 0, G_OPTION_ARG_STRING, &client->uri,
+	const struct command_option shared[] = {
+		{"uri", 0, COMMAND_TEXT, &client->uri,
 		 "Address of the controller (default: $VIRTBED_URI, the run's, the service's)",
 		 "unix:PATH|http://HOST:PORT"},
-		{"run", 0, 0, G_OPTION_ARG_FILENAME, &client->dir,
+		{"run", 0, COMMAND_FILE, &client->dir,
 		 "Directory of the run or service (default: the latest under runs/)", "DIR"},
-		{"json", 0, 0, G_OPTION_ARG_NONE, &client->json, "One JSON document", NULL},
-		{NULL},
+		{"json", 0, COMMAND_FLAG, &client->json, "One JSON document"},
+		/* The former name of --uri. */
+		{"at", 0, COMMAND_TEXT, &client->uri},
 	};
+	g_autoptr(GArray) all = g_array_new(TRUE, FALSE, sizeof(struct command_option));
+	bool other_at = false;
 
-	/* The former name of --uri. */
-	const GOptionEntry former[] = {
-		{"at", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &client->uri, NULL, NULL},
-		{NULL},
-	};
-
-	if (entries)
-		g_option_context_add_main_entries(context, entries, NULL);
-	g_option_context_add_main_entries(context, shared, NULL);
-	if (!has_option(entries, "at"))
-		g_option_context_add_main_entries(context, former, NULL);
+	for (; options && options->name; options++) {
+		other_at = other_at || g_str_equal(options->name, "at");
+		g_array_append_val(all, *options);
+	}
+	g_array_append_vals(all, shared, G_N_ELEMENTS(shared) - other_at);
+	return command_parse(argc, argv, usage, summary,
+			     (const struct command_option *)(void *)all->data);
 }
 
 /* Overwrites a secret and frees it. */
@@ -122,52 +114,21 @@ bool client_open(struct client *client)
 
 /* Requests. */
 
-struct answer {
-	bool there;
-	int status;
-	json_t *body;
-	GError *error;
-};
-
-static void answered(int status, json_t *body, const GError *error, void *data)
-{
-	struct answer *answer = data;
-
-	answer->there = true;
-	answer->status = status;
-	if (error)
-		answer->error = g_error_copy(error);
-	else
-		answer->body = body ? json_incref(body) : json_null();
-}
-
-static struct answer ask_once(struct client *client, const char *method, const char *path,
-			      json_t *body)
-{
-	struct answer answer = {0};
-
-	http_client_request(client->http, method, path, body, client->timeout_s, answered, &answer);
-	while (!answer.there)
-		g_main_context_iteration(NULL, TRUE);
-	return answer;
-}
-
 json_t *client_ask(struct client *client, const char *method, const char *path, json_t *body,
 		   int *ret_status, GError **error)
 {
 	g_autoptr(json_t) empty = !body && g_str_equal(method, "POST") ? json_object() : NULL;
-	struct answer answer = ask_once(client, method, path, body ?: empty);
 
-	/* The controller refused without side effects, and accepts again within a second. */
-	for (int i = 0; answer.status == TOO_MANY && i < AGAIN_MAX; i++) {
-		g_clear_error(&answer.error);
+	for (int i = 0;; i++) {
+		json_t *answer = http_client_ask(client->http, method, path, body ?: empty,
+						 client->timeout_s, ret_status, error);
+
+		if (*ret_status != TOO_MANY || i == AGAIN_MAX)
+			return answer;
+		/* The controller refused without side effects, and accepts again within a second. */
+		g_clear_error(error);
 		client_pause(1000);
-		answer = ask_once(client, method, path, body ?: empty);
 	}
-	*ret_status = answer.status;
-	if (answer.error)
-		g_propagate_error(error, answer.error);
-	return answer.body;
 }
 
 /* Strips the address from a message that already names it. */
@@ -232,9 +193,21 @@ json_t *client_post(struct client *client, const char *path, json_t *body)
 	return ask_or_tell(client, "POST", path, body);
 }
 
-double client_patience_s(const struct client *client, double times)
+bool client_asks_again(const struct client *client, int http_status, int64_t since_ns, double times)
 {
-	return times * client->timeout_s;
+	return (http_status == 0 || http_status == 503) &&
+	       clock_elapsed_s(since_ns, clock_now_ns()) < times * client->timeout_s;
+}
+
+int client_fail_task(const struct client *client, const json_t *task, const char *more)
+{
+	g_autofree char *reason = field_line(task, "reason");
+	const bool reasoned = field_text(task, "reason");
+
+	return command_fail(COMMAND_FAILED, client->name,
+			    "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s%s",
+			    field_integer(task, "task"), field_text(task, "state") ?: "?",
+			    reasoned ? ": " : "", reasoned ? reason : "", more ?: "");
 }
 
 static gboolean time_is_up(gpointer data)
@@ -252,40 +225,49 @@ void client_pause(guint ms)
 		g_main_context_iteration(NULL, TRUE);
 }
 
-void client_print_json(const json_t *document)
+int client_print(const struct client *client, const json_t *document,
+		 struct table *(*table_of)(const json_t *document))
 {
-	g_autofree char *text = json_pretty(document);
+	g_autoptr(table_t) table = NULL;
 
-	puts(text);
+	if (!document)
+		return client->status;
+	if (client->json) {
+		command_print_json(document);
+		return COMMAND_DONE;
+	}
+	table = table_of(document);
+	table_print(table, 0, stdout);
+	return COMMAND_DONE;
+}
+
+void client_print_list(const struct client *client, const char *key, const json_t *answers)
+{
+	g_autoptr(json_t) document = json_pack("{s:O}", key, answers);
+
+	if (client->json)
+		command_print_json(document);
 }
 
 void client_print_tasks(const struct client *client, const json_t *answers)
 {
-	g_autoptr(json_t) document = NULL;
-
-	if (!client->json)
-		return;
 	if (client->several)
-		document = json_pack("{s:O}", "tasks", answers);
-	else if (json_array_size(answers) > 0)
-		document = json_incref(json_array_get(answers, 0));
-	if (document)
-		client_print_json(document);
+		client_print_list(client, "tasks", answers);
+	else if (client->json && json_array_size(answers) > 0)
+		command_print_json(json_array_get(answers, 0));
 }
 
 /* Task numbers. */
 
-/* Reads "7" or "3-5"; false: the word is neither. */
-static bool read_range(const char *word, guint64 *ret_first, guint64 *ret_last)
+bool client_read_range(const char *word, guint64 max, guint64 *ret_first, guint64 *ret_last)
 {
 	g_auto(GStrv) ends = g_strsplit(word, "-", 2);
 	guint64 first;
 
-	if (!ends[0] || !read_number_unsigned(ends[0], 0, G_MAXUINT32, &first))
+	if (!ends[0] || !read_number_unsigned(ends[0], 0, max, &first))
 		return false;
 	*ret_first = *ret_last = first;
-	return !ends[1] ||
-	       read_number_unsigned(ends[1], first, G_MAXUINT32, ret_last);
+	return !ends[1] || read_number_unsigned(ends[1], first, max, ret_last);
 }
 
 /*
@@ -299,7 +281,7 @@ static bool add_numbers(struct client *client, const char *word, GHashTable *kno
 	for (char **part = parts; *part; part++) {
 		guint64 first, last;
 
-		if (!read_range(*part, &first, &last)) {
+		if (!client_read_range(*part, G_MAXUINT32, &first, &last)) {
 			command_fail(COMMAND_BAD, client->name,
 				     "\"%s\" names no task: give a number, as `virtbed queue` lists "
 				     "them, or several such as 3,5-7", word);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 
 #include "common/http_client.h"
+#include "controller/cli/command.h"
+#include "controller/report/table.h"
 
 /*
  * The client of the subcommands that talk to a controller: it finds the controller, sends requests,
@@ -13,8 +15,8 @@
  */
 struct client {
 	const char *name; /* of the command, "virtbed queue" */
-	char *uri, *dir;  /* --uri, --run */
-	gboolean json;	  /* --json */
+	const char *uri, *dir; /* --uri, --run */
+	bool json;	       /* --json */
 	bool several;	  /* the command line names tasks by a list, a range or several numbers */
 	char *address;
 	struct http_client *http;
@@ -28,9 +30,11 @@ typedef struct client client_t; /* for g_auto() */
 void client_clear(struct client *client);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(client_t, client_clear)
 
-/* Adds --uri, --run and --json to the command's options, after `entries` (may be NULL). */
-void client_add_options(struct client *client, GOptionContext *context,
-			const GOptionEntry *entries);
+/*
+ * As command_parse(), with --uri, --run and --json after `options` (NULL: these alone).
+ */
+bool client_parse(struct client *client, int *argc, char ***argv, const char *usage,
+		  const char *summary, const struct command_option *options);
 
 /*
  * Finds the controller (run_address_find()). On failure prints why, sets `status` and returns
@@ -64,16 +68,31 @@ int client_fail(struct client *client, int http_status, const GError *error);
 const char *client_reason(const struct client *client, int http_status, const GError *error);
 
 /*
- * How long a command that retries keeps asking a controller that does not answer: `times` the
+ * Whether a command that retries asks again after a failed request: the controller gave no answer
+ * or is starting (503), and the time since `since_ns` (clock_now_ns()) is less than `times` the
  * timeout for an answer.
  */
-double client_patience_s(const struct client *client, double times);
+bool client_asks_again(const struct client *client, int http_status, int64_t since_ns,
+		       double times);
+
+/*
+ * Prints that a task, as the controller describes it, did not complete, with its state and reason;
+ * `more` is added (NULL: nothing). Returns COMMAND_FAILED.
+ */
+int client_fail_task(const struct client *client, const json_t *task, const char *more);
 
 /* Runs the main loop for `ms` milliseconds. */
 void client_pause(guint ms);
 
-/* Prints a document to standard output, indented. */
-void client_print_json(const json_t *document);
+/*
+ * Prints a document with --json, else the table that `table_of` makes of it. Returns the exit
+ * status; without a document, after client_get() or client_post(), that of the failure.
+ */
+int client_print(const struct client *client, const json_t *document,
+		 struct table *(*table_of)(const json_t *document));
+
+/* With --json prints the answers of a command for several things: {key: [...]}. */
+void client_print_list(const struct client *client, const char *key, const json_t *answers);
 
 /*
  * With --json prints the answers of a command for several tasks. For a single task named by its
@@ -81,6 +100,9 @@ void client_print_json(const json_t *document);
  * range: {"tasks": [...]} with the tasks whose request was accepted.
  */
 void client_print_tasks(const struct client *client, const json_t *answers);
+
+/* Reads "7" or "3-5" with numbers up to `max`; false: the word is neither. */
+bool client_read_range(const char *word, guint64 max, guint64 *ret_first, guint64 *ret_last);
 
 /* For the help of commands that take task numbers (client_task_numbers()). */
 #define CLIENT_TASKS_HELP "TASK is a number, or several: 3,5-7."

@@ -12,29 +12,22 @@
 #include "controller/report/overhead.h"
 
 /* `overhead` may be NULL. */
-static int print_comparison(const struct compare *compare, const struct overhead *overhead,
-			    bool as_json)
+static void print_comparison(const struct compare *compare, const struct overhead *overhead,
+			     bool as_json)
 {
-	if (as_json) {
-		g_autoptr(json_t) document = compare_json(compare);
-		g_autofree char *text = NULL;
+	g_autoptr(json_t) document = as_json ? compare_json(compare) : NULL;
+	g_autofree char *text = as_json ? NULL : compare_text(compare);
+	g_autofree char *more = overhead && !as_json ? overhead_text(overhead) : NULL;
 
+	if (as_json) {
 		if (overhead)
 			json_object_set_new(document, "overheads", overhead_json(overhead));
-		text = json_pretty(document);
-
-		puts(text);
-	} else {
-		g_autofree char *text = compare_text(compare);
-
-		visible_print(text);
-		if (overhead) {
-			g_autofree char *more = overhead_text(overhead);
-
-			visible_print(more);
-		}
+		command_print_json(document);
+		return;
 	}
-	return COMMAND_DONE;
+	visible_print(text);
+	if (more)
+		visible_print(more);
 }
 
 /* Prints the comparison in ten lines. `compare` is NULL when the two have nothing in common. */
@@ -45,9 +38,8 @@ static void print_brief(const struct summary *measured, const struct summary *si
 
 	if (as_json) {
 		g_autoptr(json_t) document = compare_brief_json(measured, simulated, compare);
-		g_autofree char *text = json_pretty(document);
 
-		puts(text);
+		command_print_json(document);
 		return;
 	}
 	lines = compare_brief_lines(measured, simulated, compare);
@@ -57,14 +49,12 @@ static void print_brief(const struct summary *measured, const struct summary *si
 	}
 }
 
-struct options {
-	gboolean json;
-	gboolean brief;
-	gboolean trials;
+struct arguments {
+	bool json, brief, trials;
 };
 
 static int compare_dirs(const char *name, const char *measured_dir, const char *simulated_dir,
-			const struct options *options)
+			const struct arguments *arguments)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(summary_t) measured = summary_load(measured_dir, &error);
@@ -82,9 +72,10 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 				    "could be compared", measured->service ? measured_dir : simulated_dir);
 	if (simulated)
 		compare = compare_new(measured, simulated, noise ? resampling_compare(noise) : NULL,
-				      options->trials, &error);
-	if (options->brief && (compare || g_error_matches(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING)))
-		print_brief(measured, simulated, compare, options->json);
+				      arguments->trials, &error);
+	if (arguments->brief &&
+	    (compare || g_error_matches(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING)))
+		print_brief(measured, simulated, compare, arguments->json);
 	if (!compare)
 		return command_fail(COMMAND_BAD, name, "%s", error->message);
 	if (no_noise)
@@ -96,40 +87,37 @@ static int compare_dirs(const char *name, const char *measured_dir, const char *
 			"%s: warning: repeats cannot be simulated of policies that this build does not "
 			"know, nor are they on record: %s\n",
 			name, unknown);
-	if (options->brief)
+	if (arguments->brief)
 		return COMMAND_DONE;
 	overhead = overhead_new(measured, &no_overhead);
 	if (no_overhead && !no_noise)
 		fprintf(stderr, "%s: warning: overheads of preemption cannot be simulated: %s\n",
 			name, no_overhead->message);
-	return print_comparison(compare, overhead, options->json);
+	print_comparison(compare, overhead, arguments->json);
+	return COMMAND_DONE;
 }
 
 int cmd_compare(int argc, char **argv)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new("MEASURED_DIR SIMULATED_DIR");
-	g_autoptr(GError) error = NULL;
-	struct options options = {0};
-	const GOptionEntry entries[] = {
-		{"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON document", NULL},
-		{"brief", 0, 0, G_OPTION_ARG_NONE, &options.brief,
-		 "In ten lines: what ran, which ranking holds, how sure that is, what limits it", NULL},
-		{"trials", 0, 0, G_OPTION_ARG_NONE, &options.trials,
+	struct arguments arguments = {0};
+	const struct command_option options[] = {
+		{"json", 0, COMMAND_FLAG, &arguments.json, "Print one JSON document"},
+		{"brief", 0, COMMAND_FLAG, &arguments.brief,
+		 "In ten lines: what ran, which ranking holds, how sure that is, what limits it"},
+		{"trials", 0, COMMAND_FLAG, &arguments.trials,
 		 "Judge the simulation by the mean of its trials, also where it ran the measured "
-		 "arrivals",
-		 NULL},
+		 "arrivals"},
 		{NULL},
 	};
 
-	g_option_context_add_main_entries(context, entries, NULL);
-	g_option_context_set_summary(
-		context, "Lays a measured run beside a simulated one: utility and energy, the "
-			 "order of every\n"
-			 "pair of policies with its interval, rank correlation, and one verdict.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	if (!command_parse(&argc, &argv, "MEASURED_DIR SIMULATED_DIR",
+			   "Lays a measured run beside a simulated one: utility and energy, the "
+			   "order of every\n"
+			   "pair of policies with its interval, rank correlation, and one verdict.",
+			   options))
+		return COMMAND_BAD;
 	if (argc != 3)
 		return command_fail(COMMAND_BAD, argv[0],
 				    "give two run directories, measured first");
-	return compare_dirs(argv[0], argv[1], argv[2], &options);
+	return compare_dirs(argv[0], argv[1], argv[2], &arguments);
 }

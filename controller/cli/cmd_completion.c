@@ -57,11 +57,10 @@ static void print_bash(void)
 
 int cmd_completion(int argc, char **argv)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new("bash");
-	g_autoptr(GError) error = NULL;
+	const struct command_option none = {NULL};
 
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	if (!command_parse(&argc, &argv, "bash", NULL, &none))
+		return COMMAND_BAD;
 	if (argc != 2 || strcmp(argv[1], "bash") != 0)
 		return command_fail(COMMAND_BAD, argv[0], "which shell? known: bash");
 	print_bash();

@@ -20,54 +20,34 @@
 #include "controller/run/run_service.h"
 #include "controller/workload/environment.h"
 
-/* Whether the first trial of tasks with deadlines can be drawn: bins may be too many to work with. */
-static bool check_pruning(const struct config *config, const char *path, GError **error)
-{
-	g_autoptr(GError) reason = NULL;
-	g_autoptr(environment_trial_t) trial = NULL;
-
-	if (!config_environment(config) || !config_environment(config)->pruning || config_wants_pet(config))
-		return true;
-	trial = environment_trial_new(config, NULL, 0, 1, &reason);
-	if (!trial)
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", path,
-			    reason->message);
-	return trial != NULL;
-}
-
-/* A section `service` is there to be served by. */
-static bool check_service(const struct config *config, const char *path, GError **error)
-{
-	g_autoptr(GError) reason = NULL;
-
-	if (!config->service || run_service_check(config, &reason))
-		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", path, reason->message);
-	return false;
-}
-
-/* It may be simulated anywhere, but not run. */
-static bool check_steady(const struct config *config, const char *path, GError **error)
-{
-	const char *wrong = config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME);
-
-	if (wrong)
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s", path, wrong);
-	return !wrong;
-}
-
-/* Reads it as `run` and `simulate` do, which know the policies too. */
+/*
+ * Reads it as `run` and `simulate` do, which know the policies too. The first trial of tasks with
+ * deadlines has to be drawn, since bins may be too many to work with; a section `service` is there
+ * to be served by; and what is not steady can be simulated, but not run.
+ */
 static struct config *load(const char *path, GError **error)
 {
 	g_autoptr(config_t) config = config_controller_load(path, error);
+	const struct config_environment *environment = config ? config_environment(config) : NULL;
+	g_autoptr(environment_trial_t) trial = NULL;
 	g_autoptr(GError) reason = NULL;
+	const char *unsteady;
+	const char *place = "";
 
-	if (config && (!check_pruning(config, path, error) || !check_service(config, path, error) ||
-		       !check_steady(config, path, error)))
+	if (!config)
 		return NULL;
-	if (!config || experiment_check_policies(config, NULL, &reason))
+	if (environment && environment->pruning && !config_wants_pet(config))
+		trial = environment_trial_new(config, NULL, 0, 1, &reason);
+	unsteady = config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME);
+	if (!reason && config->service)
+		run_service_check(config, &reason);
+	if (!reason && unsteady)
+		g_set_error_literal(&reason, CONFIG_ERROR, CONFIG_ERROR_MEANING, unsteady);
+	if (!reason && !experiment_check_policies(config, NULL, &reason))
+		place = "experiment.policies: ";
+	if (!reason)
 		return g_steal_pointer(&config);
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: experiment.policies: %s", path,
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s%s", path, place,
 		    reason->message);
 	return NULL;
 }
@@ -75,11 +55,9 @@ static struct config *load(const char *path, GError **error)
 /* One table, then what to do about each row that needs it. */
 static void print_rows(const GPtrArray *rows)
 {
-	static const char *const titles[] = {"cluster", "host", "what", "result", "found"};
-	g_autoptr(table_t) table = table_new();
+	g_autoptr(table_t) table =
+		table_with("<cluster", "<host", "<what", "<result", "<found", NULL);
 
-	for (gsize i = 0; i < G_N_ELEMENTS(titles); i++)
-		table_column(table, titles[i], TABLE_LEFT);
 	for (guint i = 0; i < rows->len; i++) {
 		const struct run_check_row *row = rows->pdata[i];
 
@@ -103,7 +81,6 @@ static void print_rows(const GPtrArray *rows)
 static void print_rows_json(const GPtrArray *rows)
 {
 	g_autoptr(json_t) array = json_array();
-	g_autofree char *text = NULL;
 
 	for (guint i = 0; i < rows->len; i++) {
 		const struct run_check_row *row = rows->pdata[i];
@@ -114,8 +91,7 @@ static void print_rows_json(const GPtrArray *rows)
 						       run_check_result_name(row->result), "found",
 						       row->text, "cure", row->cure));
 	}
-	text = json_pretty(array);
-	puts(text);
+	command_print_json(array);
 }
 
 /* What is in a good configuration (the caller frees). */
@@ -153,14 +129,8 @@ static const struct {
 
 struct judgement {
 	enum run_prepare_verdict verdict;
-	char *why; /* NULL where it is taken */
+	const char *why; /* interned; NULL where it is taken */
 };
-
-static void judgements_clear(struct judgement *judgements)
-{
-	for (int use = 0; use < USES; use++)
-		g_free(judgements[use].why);
-}
 
 /* Execution times that are still to be measured, or a trace that is not on this machine. */
 static bool lacks_input(const struct config *config)
@@ -194,9 +164,10 @@ static void judge(const struct config *config, const char *path, struct judgemen
 		ret_judgements[use].verdict = use == USE_SIMULATE
 						      ? judge_simulation(config, path, &why)
 						      : run_prepare_judge(config, path, uses[use].prepared, &why);
-		ret_judgements[use].why =
-			why ? g_strdup(why->message + (g_str_has_prefix(why->message, place) ? strlen(place) : 0))
-			    : NULL;
+		if (why)
+			ret_judgements[use].why = g_intern_string(
+				why->message +
+				(g_str_has_prefix(why->message, place) ? strlen(place) : 0));
 	}
 }
 
@@ -235,43 +206,6 @@ static void print_judgements_json(const char *found, const struct judgement *jud
 	print_rows_json(rows);
 }
 
-/* Reads it, and judges it for every use; NULL where it is wrong, after it printed why. */
-static struct config *load_judged(const char *name, const char *path, struct judgement *ret_judgements)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(config_t) config = load(path, &error);
-	const char *wrong;
-
-	if (!config) {
-		command_fail(COMMAND_BAD, name, "%s", error->message);
-		return NULL;
-	}
-	judge(config, path, ret_judgements);
-	wrong = find_wrong(config, ret_judgements);
-	if (!wrong)
-		return g_steal_pointer(&config);
-	command_fail(COMMAND_BAD, name, "%s: %s", path, wrong);
-	judgements_clear(ret_judgements);
-	return NULL;
-}
-
-static int check(const char *name, const char *path, bool json)
-{
-	struct judgement judgements[USES] = {0};
-	g_autoptr(config_t) config = load_judged(name, path, judgements);
-	g_autofree char *found = NULL;
-
-	if (!config)
-		return COMMAND_BAD;
-	found = contents(config);
-	if (json)
-		print_judgements_json(found, judgements);
-	else
-		print_judgements(path, found, judgements);
-	judgements_clear(judgements);
-	return COMMAND_DONE;
-}
-
 /* Whether there is a cluster at all that could do more than be simulated. */
 static bool can_run(const struct config *config)
 {
@@ -281,16 +215,12 @@ static bool can_run(const struct config *config)
 	return false;
 }
 
-static int check_live(const char *name, const char *path, double timeout_s, bool json)
+static int check_live(const char *name, struct config *config, const char *path, double timeout_s,
+		      bool json)
 {
-	struct judgement judgements[USES] = {0};
-	g_autoptr(config_t) config = load_judged(name, path, judgements);
 	g_autoptr(GPtrArray) rows = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (!config)
-		return COMMAND_BAD;
-	judgements_clear(judgements);
 	if (!can_run(config))
 		return command_fail(COMMAND_BAD, name,
 				    "%s: no cluster has hosts: there is nothing to try, it can only "
@@ -299,11 +229,33 @@ static int check_live(const char *name, const char *path, double timeout_s, bool
 	rows = run_check(config, path, timeout_s, &error);
 	if (!rows)
 		return command_fail(COMMAND_FAILED, name, "%s", error->message);
-	if (json)
-		print_rows_json(rows);
-	else
-		print_rows(rows);
+	(json ? print_rows_json : print_rows)(rows);
 	return run_check_good(rows) ? COMMAND_DONE : COMMAND_FAILED;
+}
+
+/* Judges a configuration for every use. */
+static int check(const char *name, const char *path, bool live, double timeout_s, bool json)
+{
+	struct judgement judgements[USES] = {0};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = load(path, &error);
+	g_autofree char *found = NULL;
+	const char *wrong;
+
+	if (!config)
+		return command_fail(COMMAND_BAD, name, "%s", error->message);
+	judge(config, path, judgements);
+	wrong = find_wrong(config, judgements);
+	if (wrong)
+		return command_fail(COMMAND_BAD, name, "%s: %s", path, wrong);
+	if (live)
+		return check_live(name, config, path, timeout_s, json);
+	found = contents(config);
+	if (json)
+		print_judgements_json(found, judgements);
+	else
+		print_judgements(path, found, judgements);
+	return COMMAND_DONE;
 }
 
 static int dump(const char *name, const char *path)
@@ -357,10 +309,10 @@ static void print_key(const struct config_manual_key *key, void *data)
 /* All keys, or the one of that path (NULL: all). */
 static int keys(const char *name, const char *path, bool man, bool paths)
 {
-	static const char *const titles[] = {"key", "kind", "unit", "default, range or words"};
 	struct wanted wanted = {path, false};
 	g_autofree char *page = man ? config_manual_page() : NULL;
-	g_autoptr(table_t) table = table_new();
+	g_autoptr(table_t) table =
+		table_with("<key", "<kind", "<unit", "<default, range or words", NULL);
 
 	if (man) {
 		fputs(page, stdout);
@@ -371,8 +323,6 @@ static int keys(const char *name, const char *path, bool man, bool paths)
 		return wanted.found ? COMMAND_DONE
 				    : command_fail(COMMAND_BAD, name, "no key '%s'; \"config keys\" lists them", path);
 	} else {
-		for (gsize i = 0; i < G_N_ELEMENTS(titles); i++)
-			table_column(table, titles[i], TABLE_LEFT);
 		config_manual_each(add_key, table);
 		table_print(table, 0, stdout);
 	}
@@ -395,51 +345,47 @@ static const char *pointless_option(const char *what, bool live, bool timed, boo
 
 int cmd_config(int argc, char **argv)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new("check|dump CONFIG | keys [KEY]");
-	g_autoptr(GError) error = NULL;
-	gboolean live = FALSE;
-	gboolean json = FALSE;
-	gboolean man = FALSE;
-	gboolean paths = FALSE;
-	g_autofree char *timeout = NULL;
-	double timeout_s = 0;
+	bool live = false;
+	bool json = false;
+	bool man = false;
+	bool paths = false;
+	double timeout_s = 0; /* not given */
 	const char *pointless;
 	bool listing;
-	const GOptionEntry entries[] = {
-		{"live", 0, 0, G_OPTION_ARG_NONE, &live,
-		 "check: also try every host, meter, cap, image and channel", NULL},
-		{"timeout", 0, 0, G_OPTION_ARG_STRING, &timeout,
-		 "check --live: longest time in all (default: 180)", "SECONDS"},
-		{"json", 0, 0, G_OPTION_ARG_NONE, &json, "check: one JSON array", NULL},
-		{"man", 0, 0, G_OPTION_ARG_NONE, &man, "keys: the source of the manual page virtbed.yaml(5)", NULL},
-		{"paths", 0, 0, G_OPTION_ARG_NONE, &paths, "keys: their paths alone", NULL},
+	const struct command_option options[] = {
+		{"live", 0, COMMAND_FLAG, &live,
+		 "check: also try every host, meter, cap, image and channel"},
+		{"timeout", 0, COMMAND_NUMBER, &timeout_s,
+		 "check --live: longest time in all (default: 180)", "SECONDS", 0.001,
+		 NUMBER_OPTION_SECONDS_MAX},
+		{"json", 0, COMMAND_FLAG, &json, "check: one JSON array"},
+		{"man", 0, COMMAND_FLAG, &man,
+		 "keys: the source of the manual page virtbed.yaml(5)"},
+		{"paths", 0, COMMAND_FLAG, &paths, "keys: their paths alone"},
 		{NULL},
 	};
 
-	g_option_context_add_main_entries(context, entries, NULL);
-	g_option_context_set_summary(
-		context,
-		"check: says whether a configuration is good, and for which commands, or what is wrong "
-		"where.\n"
-		"check --live: before a long run, boots every node, reads every meter and runs a "
-		"small\nMPI task on every cluster; one table says what works, and what to do about "
-		"the rest.\ndump: prints it with every default filled in.\n"
-		"keys: lists the keys that a configuration takes, or says what one of them is.");
-	if (!g_option_context_parse(context, &argc, &argv, &error) ||
-	    !number_option("--timeout", timeout, 0.001, NUMBER_OPTION_SECONDS_MAX, &timeout_s, &error))
-		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	if (!command_parse(
+		    &argc, &argv, "check|dump CONFIG | keys [KEY]",
+		    "check: says whether a configuration is good, and for which commands, or what is wrong "
+		    "where.\n"
+		    "check --live: before a long run, boots every node, reads every meter and runs a "
+		    "small\nMPI task on every cluster; one table says what works, and what to do about "
+		    "the rest.\ndump: prints it with every default filled in.\n"
+		    "keys: lists the keys that a configuration takes, or says what one of them is.",
+		    options))
+		return COMMAND_BAD;
 	listing = argc >= 2 && strcmp(argv[1], "keys") == 0;
 	if (listing ? argc > (man || paths ? 2 : 3) || (man && paths) : argc != 3)
 		return command_fail(COMMAND_BAD, argv[0],
 				    "give \"check\" or \"dump\" and one file, or \"keys\" and no more than one key");
-	pointless = pointless_option(argv[1], live, timeout, json, man || paths);
+	pointless = pointless_option(argv[1], live, timeout_s > 0, json, man || paths);
 	if (pointless)
 		return command_fail(COMMAND_BAD, argv[0], "%s", pointless);
 	if (listing)
 		return keys(argv[0], argv[2], man, paths);
 	if (strcmp(argv[1], "check") == 0)
-		return live ? check_live(argv[0], argv[2], timeout_s, json)
-			    : check(argv[0], argv[2], json);
+		return check(argv[0], argv[2], live, timeout_s, json);
 	if (strcmp(argv[1], "dump") == 0)
 		return dump(argv[0], argv[2]);
 	return command_fail(COMMAND_BAD, argv[0], "unknown \"%s\"; known: check dump keys", argv[1]);

@@ -89,13 +89,9 @@ static char *hosts_text(const struct sched_action *action)
 
 static void print_shares(const struct sched_plan *plan)
 {
-	static const char *const titles[] = { "action", "task",     "hosts", "yield",
-					      "from s", "priority", "why" };
-	g_autoptr(table_t) table = table_new();
+	g_autoptr(table_t) table = table_with("<action", ">task", "<hosts", ">yield", ">from s",
+					      ">priority", "<why", NULL);
 
-	for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
-		table_column(table, titles[i],
-			     i % 2 == 0 && i != 4 ? TABLE_LEFT : TABLE_RIGHT);
 	for (uint32_t i = 0; i < plan->actions_count; i++) {
 		const struct sched_action *action = &plan->actions[i];
 		g_autofree char *hosts = hosts_text(action);
@@ -114,17 +110,9 @@ static void print_shares(const struct sched_plan *plan)
 
 static void print_actions(const struct sched_system *system, const struct sched_plan *plan)
 {
-	static const struct {
-		const char *title;
-		enum table_align align;
-	} columns[] = {
-		{ "action", TABLE_LEFT },     { "task", TABLE_RIGHT },
-		{ "cluster", TABLE_LEFT },    { "nodes", TABLE_LEFT },
-		{ "start s", TABLE_RIGHT },   { "end s", TABLE_RIGHT },
-		{ "utility", TABLE_RIGHT },   { "energy J", TABLE_RIGHT },
-		{ "objective", TABLE_RIGHT }, { "why", TABLE_LEFT },
-	};
-	g_autoptr(table_t) table = table_new();
+	g_autoptr(table_t) table =
+		table_with("<action", ">task", "<cluster", "<nodes", ">start s", ">end s",
+			   ">utility", ">energy J", ">objective", "<why", NULL);
 
 	if (system->shared) {
 		print_shares(plan);
@@ -134,8 +122,6 @@ static void print_actions(const struct sched_system *system, const struct sched_
 		decide_queues_print(system, plan);
 		return;
 	}
-	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
-		table_column(table, columns[i].title, columns[i].align);
 	for (uint32_t i = 0; i < plan->actions_count; i++)
 		add_action(table, system, &plan->actions[i]);
 	table_print(table, 0, stdout);
@@ -158,11 +144,8 @@ static void add_considered(struct table *table, const struct sched_system *syste
 /* Prints the decision about every task that shares hosts. */
 static void print_jobs(const struct sched_plan *plan)
 {
-	static const char *const titles[] = { "task", "priority", "yield", "verdict" };
-	g_autoptr(table_t) table = table_new();
+	g_autoptr(table_t) table = table_with(">task", ">priority", ">yield", "<verdict", NULL);
 
-	for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
-		table_column(table, titles[i], i == 3 ? TABLE_LEFT : TABLE_RIGHT);
 	for (uint32_t i = 0; i < plan->considered_count; i++) {
 		const struct sched_considered *considered = &plan->considered[i];
 
@@ -192,9 +175,8 @@ static bool explains_nothing(const struct sched_snapshot *snapshot, const struct
 /* Prints every option of a task as it stood when the task was decided. */
 static void print_considered(const struct sched_system *system, const struct sched_plan *plan)
 {
-	static const char *const titles[] = { "task",  "cluster", "P-state",   "start s",
-					      "end s", "utility", "objective", "verdict" };
-	g_autoptr(table_t) table = table_new();
+	g_autoptr(table_t) table = table_with(">task", "<cluster", ">P-state", ">start s", ">end s",
+					      ">utility", ">objective", "<verdict", NULL);
 
 	if (system->shared) {
 		print_jobs(plan);
@@ -204,9 +186,6 @@ static void print_considered(const struct sched_system *system, const struct sch
 		decide_queues_explain(system, plan);
 		return;
 	}
-	for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
-		table_column(table, titles[i],
-			     i == 1 || i + 1 == G_N_ELEMENTS(titles) ? TABLE_LEFT : TABLE_RIGHT);
 	for (uint32_t i = 0; i < plan->considered_count; i++) {
 		if (i > 0 && plan->considered[i].task != plan->considered[i - 1].task)
 			table_rule(table);
@@ -282,26 +261,22 @@ static int decide_file(const char *name, const char *path, const char *policy_na
 
 int cmd_decide(int argc, char **argv)
 {
-	g_autofree char *policy = NULL;
-	gboolean explain = FALSE;
-	gboolean json = FALSE;
-	const GOptionEntry entries[] = {
-		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &policy,
-		  "instead of the one the snapshot was recorded with", "NAME" },
-		{ "explain", 'x', 0, G_OPTION_ARG_NONE, &explain,
-		  "also the options that were refused, and why; of queued tasks, their chances", NULL },
-		{ "json", 0, 0, G_OPTION_ARG_NONE, &json, "one JSON array", NULL },
-		G_OPTION_ENTRY_NULL,
+	const char *policy = NULL;
+	bool explain = false;
+	bool json = false;
+	const struct command_option options[] = {
+		{"policy", 'p', COMMAND_TEXT, &policy,
+		 "instead of the one the snapshot was recorded with", "NAME"},
+		{"explain", 'x', COMMAND_FLAG, &explain,
+		 "also the options that were refused, and why; of queued tasks, their chances"},
+		{"json", 0, COMMAND_FLAG, &json, "one JSON array"},
+		{NULL},
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("SNAPSHOT");
-	g_autoptr(GError) error = NULL;
 
-	g_option_context_set_summary(context,
-				     "Decides one mapping event on a snapshot (docs/reference/snapshot.md); "
-				     "\"-\" reads standard input.");
-	g_option_context_add_main_entries(context, entries, NULL);
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, argv[0], "%s", error->message);
+	if (!command_parse(&argc, &argv, "SNAPSHOT",
+			   "Decides one mapping event on a snapshot (docs/reference/snapshot.md); "
+			   "\"-\" reads standard input.", options))
+		return COMMAND_BAD;
 	if (argc != 2)
 		return command_fail(COMMAND_BAD, argv[0], "give one snapshot, or \"-\"");
 	return decide_file(argv[0], argv[1], policy, explain, json);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "common/read_number.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
@@ -27,14 +26,9 @@ static void place_clear(gpointer data)
 static bool read_place(const char *word, struct place *ret_place)
 {
 	const char *slash = strrchr(word, '/');
-	g_auto(GStrv) ends = slash ? g_strsplit(slash + 1, "-", 2) : NULL;
 	guint64 first, last;
 
-	if (!slash || slash == word || !ends[0] ||
-	    !read_number_unsigned(ends[0], 0, G_MAXUINT16, &first))
-		return false;
-	last = first;
-	if (ends[1] && !read_number_unsigned(ends[1], first, G_MAXUINT16, &last))
+	if (!slash || slash == word || !client_read_range(slash + 1, G_MAXUINT16, &first, &last))
 		return false;
 	*ret_place = (struct place){g_strndup(word, (gsize)(slash - word)), first, last};
 	return true;
@@ -157,56 +151,38 @@ static int change_all(struct client *client, const GArray *places, json_t *body)
 			status = MAX(status, outcome);
 		}
 	}
-	if (client->json) {
-		g_autoptr(json_t) document = json_pack("{s:O}", "nodes", answers);
-
-		client_print_json(document);
-	}
+	client_print_list(client, "nodes", answers);
 	return status;
-}
-
-static int run_drain(int argc, char **argv, bool drains, char **reason)
-{
-	const GOptionEntry entries[] = {
-		{"reason", 'r', 0, G_OPTION_ARG_STRING, reason, "Why, for later readers", "TEXT"},
-		{NULL},
-	};
-	g_auto(client_t) client = {.name = argv[0]};
-	g_autoptr(GOptionContext) context = g_option_context_new("CLUSTER/NODE...");
-	g_autoptr(GArray) places = NULL;
-	g_autoptr(json_t) body = NULL;
-	g_autoptr(GError) error = NULL;
-	int status;
-
-	client_add_options(&client, context, drains ? entries : NULL);
-	g_option_context_set_summary(
-		context, drains ? "Takes nodes out of use: tasks that run there continue, no task is "
-				  "started there."
-				: "Lets nodes that were drained take tasks again.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
-	places = read_places(client.name, argv + 1);
-	if (!places)
-		return COMMAND_BAD;
-	if (drains && (!*reason || !**reason))
-		return command_fail(COMMAND_BAD, client.name, "say why with --reason TEXT");
-	body = drains ? json_pack("{s:s}", "reason", *reason) : NULL;
-	if (!client_open(&client))
-		return client.status;
-	status = check_places(&client, places);
-	return status == COMMAND_DONE ? change_all(&client, places, body) : status;
 }
 
 int cmd_drain(int argc, char **argv)
 {
-	g_autofree char *reason = NULL;
+	const bool drains = g_str_has_suffix(argv[0], " drain");
+	g_auto(client_t) client = {.name = argv[0]};
+	const char *reason = NULL;
+	const struct command_option options[] = {
+		{"reason", 'r', COMMAND_TEXT, &reason, "Why, for later readers", "TEXT"},
+		{NULL},
+	};
+	g_autoptr(GArray) places = NULL;
+	g_autoptr(json_t) body = NULL;
+	int status;
 
-	return run_drain(argc, argv, true, &reason);
-}
-
-int cmd_undrain(int argc, char **argv)
-{
-	g_autofree char *reason = NULL;
-
-	return run_drain(argc, argv, false, &reason);
+	if (!client_parse(
+		    &client, &argc, &argv, "CLUSTER/NODE...",
+		    drains ? "Takes nodes out of use: tasks that run there continue, no task is "
+			     "started there."
+			   : "Lets nodes that were drained take tasks again.",
+		    drains ? options : NULL))
+		return COMMAND_BAD;
+	places = read_places(client.name, argv + 1);
+	if (!places)
+		return COMMAND_BAD;
+	if (drains && (!reason || !*reason))
+		return command_fail(COMMAND_BAD, client.name, "say why with --reason TEXT");
+	body = drains ? json_pack("{s:s}", "reason", reason) : NULL;
+	if (!client_open(&client))
+		return client.status;
+	status = check_places(&client, places);
+	return status == COMMAND_DONE ? change_all(&client, places, body) : status;
 }

@@ -48,17 +48,12 @@ static int print_account(struct client *client, json_t *document)
 	g_autofree char *window = energy_window_text(json_object_get(document, "window"),
 						     field_number(document, "now_s"));
 	const bool equal = energy_account_check(document, &verdict);
-	g_autoptr(table_t) table = NULL;
 
 	json_object_set_new(document, "equal", json_boolean(equal));
 	json_object_set_new(document, "verdict", json_string(verdict));
-	if (client->json) {
-		client_print_json(document);
-	} else {
-		table = energy_account_table(document);
-		table_print(table, 0, stdout);
+	client_print(client, document, energy_account_table);
+	if (!client->json)
 		printf("%s%s\n%s", notes ?: "", verdict, window ?: "");
-	}
 	return equal ? COMMAND_DONE
 		     : command_fail(COMMAND_FAILED, client->name, "the account does not add up: %s", verdict);
 }
@@ -70,7 +65,6 @@ static int sum_up(struct client *client, const char *by)
 	g_autoptr(json_t) rows = NULL;
 	g_autoptr(json_t) sums = NULL;
 	g_autoptr(json_t) document = NULL;
-	g_autoptr(table_t) table = NULL;
 
 	if (power)
 		rows = g_str_equal(by, "policy") ? runs_of(client, power) : tasks_of(client);
@@ -78,13 +72,7 @@ static int sum_up(struct client *client, const char *by)
 		return client->status;
 	sums = energy_sums(rows, by);
 	document = energy_sums_document(by, sums, power);
-	if (client->json) {
-		client_print_json(document);
-		return COMMAND_DONE;
-	}
-	table = energy_sums_table(document);
-	table_print(table, 0, stdout);
-	return COMMAND_DONE;
+	return client_print(client, document, energy_sums_table);
 }
 
 /* An experiment keeps no account; the controller answers 409. */
@@ -92,10 +80,9 @@ static int print_energy(struct client *client, const char *by)
 {
 	g_autofree char *path = g_strdup_printf("/v1/energy?by=%s", by);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(json_t) document = NULL;
 	int status;
+	g_autoptr(json_t) document = client_ask(client, "GET", path, NULL, &status, &error);
 
-	document = client_ask(client, "GET", path, NULL, &status, &error);
 	if (document)
 		return print_account(client, document);
 	if (status != 409)
@@ -106,58 +93,45 @@ static int print_energy(struct client *client, const char *by)
 			    "--by: only a service (virtbed serve) has sums by \"%s\"", by);
 }
 
-static bool wants_meters(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (g_str_equal(argv[i], "--live"))
-			return true;
-	return false;
-}
-
 int cmd_energy(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	g_autofree char *by = NULL;
+	const char *by = "user";
 	g_autofree char *known = g_strjoinv(", ", (char **)energy_account_keys);
 	/*
 	 * The last four options are listed here for --help; the meters' program reads them with
 	 * --live.
 	 */
-	gboolean live = FALSE;
-	g_autofree char *count = NULL;
-	g_autofree char *interval = NULL;
-	g_autofree char *lab = NULL;
-	const GOptionEntry entries[] = {
-		{"by", 'b', 0, G_OPTION_ARG_STRING, &by,
+	bool live = false;
+	const char *of_live = NULL;
+	const struct command_option options[] = {
+		{"by", 'b', COMMAND_TEXT, &by,
 		 "Sum by user, task, type, cluster, host, policy or day (default: user)", "WHAT"},
-		{"live", 0, 0, G_OPTION_ARG_NONE, &live,
-		 "What the meters of CONFIG's hosts say now, without a controller", NULL},
-		{"count", 'n', 0, G_OPTION_ARG_STRING, &count,
+		{"live", 0, COMMAND_FLAG, &live,
+		 "What the meters of CONFIG's hosts say now, without a controller"},
+		{"count", 'n', COMMAND_TEXT, &of_live,
 		 "Live: how often to print (default 1; 0: until interrupted)", "N"},
-		{"interval", 'i', 0, G_OPTION_ARG_STRING, &interval,
+		{"interval", 'i', COMMAND_TEXT, &of_live,
 		 "Live: seconds between two (default 1)", "S"},
-		{"lab", 0, 0, G_OPTION_ARG_STRING, &lab,
+		{"lab", 0, COMMAND_TEXT, &of_live,
 		 "Live: lab whose blades the hosts name (default: the configuration's name)", "NAME"},
 		{NULL},
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[--live CONFIG]");
-	g_autoptr(GError) error = NULL;
 
-	if (wants_meters(argc, argv))
+	if (g_strv_contains((const char *const *)argv + 1, "--live"))
 		return command_become("virtbed-meters", argv);
-	client_add_options(&client, context, entries);
-	g_option_context_set_summary(
-		context, "Whose energy it was that the meters of a controller's hosts counted.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	if (!client_parse(&client, &argc, &argv, "[--live CONFIG]",
+			  "Whose energy it was that the meters of a controller's hosts counted.",
+			  options))
+		return COMMAND_BAD;
 	if (argc > 1)
 		return command_fail(COMMAND_BAD, client.name,
 				    "\"%s\": for the meters of a configuration's hosts give --live",
 				    argv[1]);
-	if (count || interval || lab)
+	if (of_live)
 		return command_fail(COMMAND_BAD, client.name, "--count, --interval and --lab are for --live");
-	if (by && !g_strv_contains(energy_account_keys, by))
+	if (!g_strv_contains(energy_account_keys, by))
 		return command_fail(COMMAND_BAD, client.name,
 				    "--by: there are no sums by \"%s\"; known: %s", by, known);
-	return client_open(&client) ? print_energy(&client, by ?: "user") : client.status;
+	return client_open(&client) ? print_energy(&client, by) : client.status;
 }

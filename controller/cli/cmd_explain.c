@@ -29,39 +29,29 @@ static int explain(struct client *client, guint64 number)
 	g_autofree char *decided = g_strdup_printf("%s/decisions", path);
 	g_autoptr(json_t) decisions = client_get(client, decided);
 	g_autoptr(json_t) task = NULL;
-	g_autoptr(table_t) table = NULL;
 
-	if (!decisions)
-		return client->status;
-	if (client->json) {
-		client_print_json(decisions);
-		return COMMAND_DONE;
+	if (decisions && !client->json) {
+		task = client_get(client, path);
+		if (!task)
+			return client->status;
+		print_state(task);
+		if (json_array_size(json_object_get(decisions, "decisions")) == 0) {
+			puts("nothing was decided about it yet");
+			return COMMAND_DONE;
+		}
 	}
-	task = client_get(client, path);
-	if (!task)
-		return client->status;
-	print_state(task);
-	if (json_array_size(json_object_get(decisions, "decisions")) == 0) {
-		puts("nothing was decided about it yet");
-		return COMMAND_DONE;
-	}
-	table = table_of_decisions(decisions);
-	table_print(table, 0, stdout);
-	return COMMAND_DONE;
+	return client_print(client, decisions, table_of_decisions);
 }
 
 int cmd_explain(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
-	g_autoptr(GError) error = NULL;
 	guint64 number;
 
-	client_add_options(&client, context, NULL);
-	g_option_context_set_summary(
-		context, "What the policy decided about a task, when, and by which numbers.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	if (!client_parse(&client, &argc, &argv, "TASK",
+			  "What the policy decided about a task, when, and by which numbers.",
+			  NULL))
+		return COMMAND_BAD;
 	if (!client_open_for_task(&client, argv + 1, &number))
 		return client.status;
 	return explain(&client, number);

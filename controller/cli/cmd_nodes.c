@@ -7,6 +7,7 @@
 #include "common/peer_tls.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/fields.h"
 #include "controller/cli/tables.h"
 #include "controller/config/config_controller.h"
 
@@ -29,21 +30,16 @@ static json_t *get_nodes(const struct config_tls *tls, const char *address, GErr
 	return answer ? json_incref(json_object_get(answer, "nodes")) : NULL;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "-";
-}
-
 static void print_row(const json_t *node, const json_t *cap)
 {
-	const char *reason = json_string_value(json_object_get(cap, "reason"));
+	const char *reason = field_text(cap, "reason");
 
-	printf("%-14s %-12s %-8s %-10s %-10s %-24s %-24s %-9s%s%s\n", text_of(node, "name"),
-	       text_of(node, "host"), text_of(node, "state"), text_of(cap, "knob"),
-	       text_of(cap, "requested"), text_of(cap, "set"), text_of(cap, "read_back"),
-	       text_of(cap, "effective"), reason ? "  " : "", reason ? reason : "");
+	printf("%-14s %-12s %-8s %-10s %-10s %-24s %-24s %-9s%s%s\n",
+	       field_text(node, "name") ?: "-", field_text(node, "host") ?: "-",
+	       field_text(node, "state") ?: "-", field_text(cap, "knob") ?: "-",
+	       field_text(cap, "requested") ?: "-", field_text(cap, "set") ?: "-",
+	       field_text(cap, "read_back") ?: "-", field_text(cap, "effective") ?: "-",
+	       reason ? "  " : "", reason ?: "");
 }
 
 static void print_table(const json_t *nodes)
@@ -53,18 +49,15 @@ static void print_table(const json_t *nodes)
 
 	printf("%-14s %-12s %-8s %-10s %-10s %-24s %-24s %s\n", "NODE", "HOST", "STATE", "CAP",
 	       "REQUESTED", "SET", "READ-BACK", "EFFECTIVE");
-	json_array_foreach(nodes, index, node)
-	{
+	json_array_foreach (nodes, index, node) {
 		const json_t *caps = json_object_get(node, "caps");
 		const json_t *cap;
 		size_t row;
 
 		if (json_array_size(caps) == 0)
 			print_row(node, NULL);
-		json_array_foreach(caps, row, cap)
-		{
+		json_array_foreach (caps, row, cap)
 			print_row(node, cap);
-		}
 	}
 }
 
@@ -72,24 +65,21 @@ static void print_table(const json_t *nodes)
 static char **addresses_of(const struct config *config, const char *path, GError **error)
 {
 	g_autoptr(GStrvBuilder) addresses = g_strv_builder_new();
-	uint32_t count = 0;
+	g_auto(GStrv) list = NULL;
 
-	for (uint32_t i = 0; i < config->clusters_count; i++) {
-		if (!config->clusters[i].local_scheduler)
-			continue;
-		g_strv_builder_add(addresses, config->clusters[i].local_scheduler);
-		count++;
-	}
-	if (count > 0)
-		return g_strv_builder_end(addresses);
+	for (uint32_t i = 0; i < config->clusters_count; i++)
+		if (config->clusters[i].local_scheduler)
+			g_strv_builder_add(addresses, config->clusters[i].local_scheduler);
+	list = g_strv_builder_end(addresses);
+	if (*list)
+		return g_steal_pointer(&list);
 	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
 		    "%s: no cluster has a local_scheduler; give the address of a local scheduler with --at", path);
 	return NULL;
 }
 
 static int list_of_schedulers(const char *name, const struct config_tls *tls,
-			      char *const *addresses,
-		gboolean as_json)
+			      char *const *addresses, bool as_json)
 {
 	g_autoptr(json_t) all = json_array();
 	g_autoptr(json_t) document = NULL;
@@ -105,13 +95,10 @@ static int list_of_schedulers(const char *name, const struct config_tls *tls,
 			status = command_fail(COMMAND_FAILED, name, "%s", error->message);
 	}
 	document = json_pack("{s:O}", "nodes", all);
-	if (as_json) {
-		g_autofree char *text = json_pretty(document);
-
-		puts(text);
-	} else if (json_array_size(all) > 0 || status == COMMAND_DONE) {
+	if (as_json)
+		command_print_json(document);
+	else if (json_array_size(all) > 0 || status == COMMAND_DONE)
 		print_table(all);
-	}
 	return status;
 }
 
@@ -121,81 +108,49 @@ static int list_of_controller(struct client *client, const char *cluster)
 	g_autofree char *escaped = cluster ? g_uri_escape_string(cluster, NULL, FALSE) : NULL;
 	g_autofree char *path = g_strconcat("/v1/nodes", escaped ? "?cluster=" : NULL, escaped, NULL);
 	g_autoptr(json_t) document = NULL;
-	g_autoptr(table_t) table = NULL;
 
 	if (!client_open(client))
 		return client->status;
 	document = client_get(client, path);
-	if (!document)
-		return client->status;
-	if (client->json) {
-		client_print_json(document);
-		return COMMAND_DONE;
-	}
-	table = table_of_nodes(document);
-	table_print(table, 0, stdout);
-	return COMMAND_DONE;
-}
-
-/* The command line. */
-struct arguments {
-	char **at;
-	char *cluster;
-};
-
-static bool parse(struct client *client, struct arguments *arguments, int *argc, char ***argv,
-		  GError **error)
-{
-	const GOptionEntry entries[] = {
-		{"at", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arguments->at,
-		 "Ask the local scheduler at this address (again for more)",
-		 "unix:PATH|http://HOST:PORT"},
-		{"cluster", 'c', 0, G_OPTION_ARG_STRING, &arguments->cluster,
-		 "Of a controller: only the nodes of this cluster", "NAME"},
-		{NULL},
-	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[CONFIG]");
-
-	client_add_options(client, context, entries);
-	g_option_context_set_summary(
-		context,
-		"The nodes of the controller: what they do, and why those are drained that are.\n"
-		"With CONFIG or --at: those of running local schedulers, and what caps them.");
-	return g_option_context_parse(context, argc, argv, error);
-}
-
-static int run_nodes(struct client *client, struct arguments *arguments, int argc, char **argv)
-{
-	g_autoptr(config_t) config = NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (!parse(client, arguments, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
-	if (argc > 2 || (argc == 2 && arguments->at))
-		return command_fail(COMMAND_BAD, client->name,
-				    "give a configuration, or addresses with --at, or neither; try "
-				    "--help");
-	if (argc == 1 && !arguments->at)
-		return list_of_controller(client, arguments->cluster);
-	if (arguments->cluster || client->uri || client->dir)
-		return command_fail(COMMAND_BAD, client->name,
-				    "--cluster, --uri and --run are for a controller: leave out the "
-				    "configuration and --at");
-	if (!arguments->at && (config = config_controller_load(argv[1], &error)))
-		arguments->at = addresses_of(config, argv[1], &error);
-	if (!arguments->at)
-		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
-	return list_of_schedulers(client->name, config ? config->tls : NULL, arguments->at,
-				  client->json);
+	return client_print(client, document, table_of_nodes);
 }
 
 int cmd_nodes(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	struct arguments arguments = {0};
-	int status = run_nodes(&client, &arguments, argc, argv);
+	char **at = NULL;
+	const char *cluster = NULL;
+	const struct command_option options[] = {
+		{"at", 0, COMMAND_TEXTS, &at,
+		 "Ask the local scheduler at this address (again for more)",
+		 "unix:PATH|http://HOST:PORT"},
+		{"cluster", 'c', COMMAND_TEXT, &cluster,
+		 "Of a controller: only the nodes of this cluster", "NAME"},
+		{NULL},
+	};
+	g_autoptr(config_t) config = NULL;
+	g_auto(GStrv) configured = NULL;
+	g_autoptr(GError) error = NULL;
 
-	g_strfreev(arguments.at);
-	g_free(arguments.cluster);
-	return status;
+	if (!client_parse(
+		    &client, &argc, &argv, "[CONFIG]",
+		    "The nodes of the controller: what they do, and why those are drained that are.\n"
+		    "With CONFIG or --at: those of running local schedulers, and what caps them.",
+		    options))
+		return COMMAND_BAD;
+	if (argc > 2 || (argc == 2 && at))
+		return command_fail(COMMAND_BAD, client.name,
+				    "give a configuration, or addresses with --at, or neither; try "
+				    "--help");
+	if (argc == 1 && !at)
+		return list_of_controller(&client, cluster);
+	if (cluster || client.uri || client.dir)
+		return command_fail(COMMAND_BAD, client.name,
+				    "--cluster, --uri and --run are for a controller: leave out the "
+				    "configuration and --at");
+	if (!at && (config = config_controller_load(argv[1], &error)))
+		at = configured = addresses_of(config, argv[1], &error);
+	if (!at)
+		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	return list_of_schedulers(client.name, config ? config->tls : NULL, at, client.json);
 }

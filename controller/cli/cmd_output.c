@@ -78,21 +78,17 @@ static void print_piece(struct reading *reading, const json_t *answer)
  */
 static int exit_status(const struct client *client, const json_t *task, const char *missing)
 {
-	const json_int_t number = field_integer(task, "task");
-	g_autofree char *reason = field_line(task, "reason");
+	/* A task that was never started has no output. */
+	const bool lacks = missing && field_integer(task, "attempts") != 0;
+	g_autofree char *more =
+		lacks ? g_strconcat("; what it has printed cannot be had: ", missing, NULL) : NULL;
 
-	if (field_integer(task, "attempts") == 0) /* the task was never started and has no output */
-		missing = NULL;
-	if (g_strcmp0(field_text(task, "state"), "completed") == 0)
-		return !missing ? COMMAND_DONE
-				: command_fail(COMMAND_FAILED, client->name,
-					       "what task %" JSON_INTEGER_FORMAT " has printed cannot be had: %s",
-					       number, missing);
-	return command_fail(COMMAND_FAILED, client->name,
-			    "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s%s%s", number,
-			    field_text(task, "state") ?: "?", field_text(task, "reason") ? ": " : "",
-			    field_text(task, "reason") ? reason : "",
-			    missing ? "; what it has printed cannot be had: " : "", missing ?: "");
+	if (g_strcmp0(field_text(task, "state"), "completed") != 0)
+		return client_fail_task(client, task, more);
+	return !lacks ? COMMAND_DONE
+		      : command_fail(COMMAND_FAILED, client->name,
+				     "what task %" JSON_INTEGER_FORMAT " has printed cannot be had: %s",
+				     field_integer(task, "task"), missing);
 }
 
 /*
@@ -101,9 +97,8 @@ static int exit_status(const struct client *client, const json_t *task, const ch
  */
 static bool is_patient(const struct reading *reading, int http)
 {
-	return (http == 0 || http == 503) && reading->answered_ns > 0 &&
-	       clock_elapsed_s(reading->answered_ns, clock_now_ns()) <
-		       client_patience_s(reading->client, PATIENCE_TIMES);
+	return reading->answered_ns > 0 &&
+	       client_asks_again(reading->client, http, reading->answered_ns, PATIENCE_TIMES);
 }
 
 /* Whether a failed request for output ends the command, whatever became of the task. */
@@ -209,7 +204,7 @@ static int print_output(struct reading *reading)
 	if (client->json) {
 		json_object_set_new(answer, "output", json_string(text->str));
 		json_object_set_new(answer, "from", json_integer(0));
-		client_print_json(answer);
+		command_print_json(answer);
 	}
 	return COMMAND_DONE;
 }
@@ -258,24 +253,21 @@ static int fetch_files(struct reading *reading, const char *directory)
 int cmd_output(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	gboolean follows = FALSE;
-	g_autofree char *files = NULL;
+	bool follows = false;
+	const char *files = NULL;
 	struct reading reading = {.client = &client};
-	const GOptionEntry entries[] = {
-		{"follow", 'f', 0, G_OPTION_ARG_NONE, &follows,
-		 "Print what comes until the task has ended; exit status 0 if it completed", NULL},
-		{"files", 'F', 0, G_OPTION_ARG_FILENAME, &files,
+	const struct command_option options[] = {
+		{"follow", 'f', COMMAND_FLAG, &follows,
+		 "Print what comes until the task has ended; exit status 0 if it completed"},
+		{"files", 'F', COMMAND_FILE, &files,
 		 "Put the files that came out of a script below this directory, and print their "
 		 "names", "DIR"},
 		{NULL},
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
-	g_autoptr(GError) error = NULL;
 
-	client_add_options(&client, context, entries);
-	g_option_context_set_summary(context, "Prints what a task has printed so far.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	if (!client_parse(&client, &argc, &argv, "TASK", "Prints what a task has printed so far.",
+			  options))
+		return COMMAND_BAD;
 	if (follows && client.json)
 		return command_fail(COMMAND_BAD, client.name, "give --follow or --json, not both");
 	if (follows && files)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <gio/gio.h>
 #include <glib.h>
 #include <stdio.h>
 
@@ -15,53 +14,13 @@
 /* The limit of experiment.profile_repeats of a configuration. */
 #define REPEATS_MAX 10000
 
+/* What the command line says beside the request. */
 struct arguments {
-	uint32_t repeats; /* 0: as configured */
-	char *dir;
-	char *out;
-	char *probe;
-	char *pet;
-	gboolean resume, keep_lab, json;
+	const char *out, *pet; /* files to write, or NULL */
+	bool json;
 	double target_s; /* 0: none */
-	char *on;        /* NULL: the first cluster */
+	const char *on;  /* NULL: the first cluster */
 };
-
-static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)
-{
-	g_autofree char *repeats = NULL;
-	g_autofree char *target_s = NULL;
-	const GOptionEntry entries[] = {
-		{"repeat", 0, 0, G_OPTION_ARG_STRING, &repeats,
-		 "Measurements per type and cluster", "N"},
-		{"out", 0, 0, G_OPTION_ARG_FILENAME, &arguments->out,
-		 "Write the estimates to this file too", "FILE"},
-		{"probe", 0, 0, G_OPTION_ARG_FILENAME, &arguments->probe,
-		 "What the machine has, instead of measuring it (virtbed lab probe --json)", "FILE"},
-		{"pet", 0, 0, G_OPTION_ARG_FILENAME, &arguments->pet,
-		 "Write the single times to this file, for environment.pruning.pet", "FILE"},
-		{"dir", 0, 0, G_OPTION_ARG_FILENAME, &arguments->dir,
-		 "Run directory (default: runs/NAME-TIME)", "DIR"},
-		{"resume", 0, 0, G_OPTION_ARG_NONE, &arguments->resume,
-		 "Continue an interrupted profile: measure the rest", NULL},
-		{"target-s", 0, 0, G_OPTION_ARG_STRING, &target_s,
-		 "Tell the repetitions with which each type takes so long", "SECONDS"},
-		{"on", 0, 0, G_OPTION_ARG_STRING, &arguments->on,
-		 "... on this cluster (default: the first)", "CLUSTER"},
-		{"keep-lab", 0, 0, G_OPTION_ARG_NONE, &arguments->keep_lab,
-		 "Leave the emulated blades up", NULL},
-		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json, "Print the estimates as JSON",
-		 NULL},
-		{NULL},
-	};
-	g_autoptr(GOptionContext) context = g_option_context_new(
-		"CONFIG - measure ETC and EEC of every type on every cluster, with the other nodes busy");
-
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error) &&
-	       number_option_unsigned("--repeat", repeats, 1, REPEATS_MAX, &arguments->repeats, error) &&
-	       number_option("--target-s", target_s, 0.001, NUMBER_OPTION_SECONDS_MAX,
-			     &arguments->target_s, error);
-}
 
 /* Copies the file `name` of the run directory to the path that the user gave. */
 static bool write_out(const char *dir, const char *name, const char *out, GError **error)
@@ -133,50 +92,69 @@ static bool is_measured(const char *dir)
 	return g_file_test(path, G_FILE_TEST_EXISTS);
 }
 
-static int profile(int argc, char **argv, struct arguments *arguments)
+static int profile(const struct run_request *request, const struct arguments *arguments,
+		   const struct run_results_target *target)
 {
-	struct run_request request = {.command = argv[0], .profile = true};
-	struct run_results_target target;
 	g_autoptr(GError) error = NULL;
 	g_autofree char *dir = NULL;
 
-	if (!parse(&argc, &argv, arguments, &error))
-		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
-	if (argc != 2)
-		return command_fail(COMMAND_BAD, request.command,
-				    "one configuration is needed; try: virtbed profile --help");
-	if (!check_pet(argv[1], arguments, &error) || !find_target(argv[1], arguments, &target, &error))
-		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
-	request.config_path = argv[1];
-	request.probe = arguments->probe;
-	request.profile_repeats = arguments->repeats;
-	request.out = arguments->dir;
-	request.resume = arguments->resume;
-	request.keep_lab = arguments->keep_lab;
-	if (!run_supervise(&request, &dir, NULL, &error)) {
+	if (!run_supervise(request, &dir, NULL, &error)) {
 		g_autoptr(GError) unshown = NULL;
 
 		/* Measurements are stored also where they do not suffice for an experiment. */
 		if (g_error_matches(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED) &&
-		    is_measured(dir) && !print_profile(dir, arguments, &target, &unshown))
-			command_fail(COMMAND_DONE, request.command, "%s", unshown->message);
+		    is_measured(dir) && !print_profile(dir, arguments, target, &unshown))
+			command_fail(COMMAND_DONE, request->command, "%s", unshown->message);
 		return command_fail(run_supervisor_is_input(error) ? COMMAND_BAD : COMMAND_FAILED,
-				    request.command, "%s", error->message);
+				    request->command, "%s", error->message);
 	}
-	if (!print_profile(dir, arguments, &target, &error))
-		return command_fail(COMMAND_FAILED, request.command, "%s", error->message);
+	if (!print_profile(dir, arguments, target, &error))
+		return command_fail(COMMAND_FAILED, request->command, "%s", error->message);
 	return COMMAND_DONE;
 }
 
 int cmd_profile(int argc, char **argv)
 {
+	struct run_request request = {.command = argv[0], .profile = true};
 	struct arguments arguments = {0};
-	int status = profile(argc, argv, &arguments);
+	const struct command_option options[] = {
+		{"repeat", 0, COMMAND_COUNT, &request.profile_repeats,
+		 "Measurements per type and cluster", "N", 1, REPEATS_MAX},
+		{"out", 0, COMMAND_FILE, &arguments.out, "Write the estimates to this file too",
+		 "FILE"},
+		{"probe", 0, COMMAND_FILE, &request.probe,
+		 "What the machine has, instead of measuring it (virtbed lab probe --json)",
+		 "FILE"},
+		{"pet", 0, COMMAND_FILE, &arguments.pet,
+		 "Write the single times to this file, for environment.pruning.pet", "FILE"},
+		{"dir", 0, COMMAND_FILE, &request.out, "Run directory (default: runs/NAME-TIME)",
+		 "DIR"},
+		{"resume", 0, COMMAND_FLAG, &request.resume,
+		 "Continue an interrupted profile: measure the rest"},
+		{"target-s", 0, COMMAND_NUMBER, &arguments.target_s,
+		 "Tell the repetitions with which each type takes so long", "SECONDS", 0.001,
+		 NUMBER_OPTION_SECONDS_MAX},
+		{"on", 0, COMMAND_TEXT, &arguments.on, "... on this cluster (default: the first)",
+		 "CLUSTER"},
+		{"keep-lab", 0, COMMAND_FLAG, &request.keep_lab, "Leave the emulated blades up"},
+		{"json", 0, COMMAND_FLAG, &arguments.json, "Print the estimates as JSON"},
+		{NULL},
+	};
+	struct run_results_target target;
+	g_autoptr(GError) error = NULL;
 
-	g_free(arguments.dir);
-	g_free(arguments.out);
-	g_free(arguments.probe);
-	g_free(arguments.pet);
-	g_free(arguments.on);
-	return status;
+	if (!command_parse(
+		    &argc, &argv,
+		    "CONFIG - measure ETC and EEC of every type on every cluster, with the other "
+		    "nodes busy",
+		    NULL, options))
+		return COMMAND_BAD;
+	if (argc != 2)
+		return command_fail(COMMAND_BAD, request.command,
+				    "one configuration is needed; try: virtbed profile --help");
+	if (!check_pet(argv[1], &arguments, &error) ||
+	    !find_target(argv[1], &arguments, &target, &error))
+		return command_fail(COMMAND_BAD, request.command, "%s", error->message);
+	request.config_path = argv[1];
+	return profile(&request, &arguments, &target);
 }

@@ -6,83 +6,37 @@
 #include <unistd.h>
 
 #include "common/json.h"
-#include "common/number_option.h"
 #include "common/duplicates.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/trace_notes.h"
 #include "controller/replay/replay_report.h"
 #include "controller/report/table.h"
 
-struct options {
-	char *policies;  /* separated by commas; NULL: all */
-	char *estimates; /* NULL: user */
-	char *out;       /* CSV file, or NULL */
-	uint32_t procs;  /* 0: as in the trace's header */
-	uint32_t first;  /* 0: all */
-	gboolean overrun;
-	gboolean keep;
-	gboolean rebuild;
-	gboolean json;
+struct arguments {
+	const char *policies;  /* separated by commas; NULL: all */
+	const char *estimates; /* "user" or "perfect" */
+	const char *out;       /* CSV file, or NULL */
+	uint32_t procs;        /* 0: as in the trace's header */
+	uint32_t first;        /* 0: all */
+	bool json;
+	struct replay_setup setup;
 };
 
-static bool parse_options(int *argc, char ***argv, struct options *options, GError **error)
+/* Checks the arguments and sets the estimates to plan by. Returns what is wrong, or NULL. */
+static char *check_arguments(struct arguments *arguments)
 {
-	g_autofree char *procs = NULL;
-	g_autofree char *first = NULL;
-	const GOptionEntry entries[] = {
-		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &options->policies,
-		  "fcfs, easy, conservative (default: all)", "NAME,..." },
-		{ "procs", 0, 0, G_OPTION_ARG_STRING, &procs,
-		  "processors of the machine (default: the trace's MaxProcs)", "P" },
-		{ "estimates", 0, 0, G_OPTION_ARG_STRING, &options->estimates,
-		  "plan by the users' estimates (default) or by run times", "user|perfect" },
-		{ "first", 0, 0, G_OPTION_ARG_STRING, &first,
-		  "only the first N jobs that can be replayed", "N" },
-		{ "overrun", 0, 0, G_OPTION_ARG_NONE, &options->overrun,
-		  "let jobs that outlive their estimates run on instead of killing them", NULL },
-		{ "keep-reservations", 0, 0, G_OPTION_ARG_NONE, &options->keep,
-		  "a reservation stays until its time instead of moving up", NULL },
-		{ "rebuild", 0, 0, G_OPTION_ARG_NONE, &options->rebuild,
-		  "conservative makes its schedule from nothing where it would compress it: promises "
-		  "may slip",
-		  NULL },
-		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
-		  "write one row per job; needs one policy", "jobs.csv" },
-		{ "json", 0, 0, G_OPTION_ARG_NONE, &options->json, "one JSON array", NULL },
-		G_OPTION_ENTRY_NULL,
-	};
-	g_autoptr(GOptionContext) context = g_option_context_new("TRACE");
+	const bool perfect = strcmp(arguments->estimates, "perfect") == 0;
 
-	g_option_context_set_summary(
-		context, "Replays a trace in the Standard Workload Format, plain or gzipped, on "
-			 "one machine under batch policies.");
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error) &&
-	       number_option_unsigned("--procs", procs, 1, UINT32_MAX, &options->procs, error) &&
-	       number_option_unsigned("--first", first, 1, UINT32_MAX, &options->first, error);
-}
-
-/* Checks the options and sets *ret_setup by them. Returns what is wrong, or NULL. */
-static char *check_options(const struct options *options, struct replay_setup *ret_setup)
-{
-	const char *estimates = options->estimates ? options->estimates : "user";
-
-	if (strcmp(estimates, "user") != 0 && strcmp(estimates, "perfect") != 0)
+	if (!perfect && strcmp(arguments->estimates, "user") != 0)
 		return g_strdup_printf("--estimates: \"%s\" is neither user nor perfect",
-				       estimates);
-	if (options->policies && *options->policies == '\0')
+				       arguments->estimates);
+	if (arguments->policies && *arguments->policies == '\0')
 		return g_strdup("--policy: give at least one");
-	if (options->keep && options->rebuild)
+	if (arguments->setup.keep && arguments->setup.rebuild)
 		return g_strdup("--keep-reservations and --rebuild exclude each other");
-	if (options->out && (!options->policies || strchr(options->policies, ',')))
+	if (arguments->out && (!arguments->policies || strchr(arguments->policies, ',')))
 		return g_strdup("--out: give one --policy to go with it");
-	*ret_setup = (struct replay_setup){
-		.estimates = strcmp(estimates, "perfect") == 0 ? REPLAY_ESTIMATES_PERFECT
-								: REPLAY_ESTIMATES_USER,
-		.overrun = options->overrun,
-		.keep = options->keep,
-		.rebuild = options->rebuild,
-	};
+	arguments->setup.estimates = perfect ? REPLAY_ESTIMATES_PERFECT : REPLAY_ESTIMATES_USER;
 	return NULL;
 }
 
@@ -125,24 +79,14 @@ static bool has_policy(const struct replay_policy **policies, const char *name)
 }
 
 /* Returns an option that has no effect under these policies, or NULL. */
-static const char *pointless_option(const struct options *options, const struct replay_policy **policies)
+static const char *pointless_option(const struct replay_setup *setup,
+				    const struct replay_policy **policies)
 {
-	if (options->rebuild && !has_policy(policies, "conservative"))
+	if (setup->rebuild && !has_policy(policies, "conservative"))
 		return "--rebuild is for --policy conservative";
-	if (options->keep && !has_policy(policies, "conservative") && !has_policy(policies, "easy"))
+	if (setup->keep && !has_policy(policies, "conservative") && !has_policy(policies, "easy"))
 		return "--keep-reservations is for --policy easy and conservative";
 	return NULL;
-}
-
-static void add_columns(struct table *table)
-{
-	static const char *const titles[] = { "policy",	      "jobs",	      "killed",
-					      "makespan s",   "used",	      "mean wait s",
-					      "max wait s",   "mean slowdown", "bounded, 10 s",
-					      "bounded, 30 s", "slipped" };
-
-	for (size_t i = 0; i < G_N_ELEMENTS(titles); i++)
-		table_column(table, titles[i], i == 0 ? TABLE_LEFT : TABLE_RIGHT);
 }
 
 static void add_row(struct table *table, const struct replay_policy *policy,
@@ -217,14 +161,16 @@ static void replay_watched(struct replay_setup *setup, struct replay_result *ret
 }
 
 /* Replays the trace under each policy, prints and writes the results. */
-static int replay(const char *name, struct replay_setup *setup,
-		  const struct replay_policy **policies, const struct options *options)
+static int replay(const char *name, struct arguments *arguments,
+		  const struct replay_policy **policies)
 {
-	g_autoptr(table_t) table = table_new();
+	struct replay_setup *setup = &arguments->setup;
+	g_autoptr(table_t) table = table_with("<policy", ">jobs", ">killed", ">makespan s", ">used",
+					      ">mean wait s", ">max wait s", ">mean slowdown",
+					      ">bounded, 10 s", ">bounded, 30 s", ">slipped", NULL);
 	g_autoptr(json_t) list = json_array();
 	g_autoptr(GError) error = NULL;
 
-	add_columns(table);
 	for (; *policies; policies++) {
 		struct replay_result result;
 		struct replay_summary summary;
@@ -236,16 +182,14 @@ static int replay(const char *name, struct replay_setup *setup,
 		print_slips(name, setup, &summary);
 		add_row(table, *policies, &summary);
 		json_array_append_new(list, replay_summary_json(setup, &summary));
-		if (options->out)
-			written = replay_write_csv(setup, &result, options->out, &error);
+		if (arguments->out)
+			written = replay_write_csv(setup, &result, arguments->out, &error);
 		replay_finish(&result);
 		if (!written)
 			return command_fail(COMMAND_FAILED, name, "%s", error->message);
 	}
-	if (options->json) {
-		g_autofree char *text = json_pretty(list);
-
-		puts(text);
+	if (arguments->json) {
+		command_print_json(list);
 	} else {
 		printf("%u processor%s, %s estimates\n", setup->procs, setup->procs == 1 ? "" : "s",
 		       setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "users'");
@@ -254,23 +198,22 @@ static int replay(const char *name, struct replay_setup *setup,
 	return COMMAND_DONE;
 }
 
-static int run_replay(const char *name, const char *path, const struct options *options)
+static int run_replay(const char *name, const char *path, struct arguments *arguments)
 {
-	const struct swf_filter filter = { .procs = options->procs, .first = options->first };
+	const struct swf_filter filter = {.procs = arguments->procs, .first = arguments->first};
 	g_autofree const struct replay_policy **policies = NULL;
 	g_autofree char *wrong_policy = NULL;
 	g_autoptr(swf_trace_t) trace = NULL;
 	g_autoptr(GError) error = NULL;
-	struct replay_setup setup;
-	g_autofree char *wrong = check_options(options, &setup);
+	g_autofree char *wrong = check_arguments(arguments);
 	const char *pointless;
 
 	if (wrong)
 		return command_fail(COMMAND_BAD, name, "%s", wrong);
-	policies = find_policies(options->policies, &wrong_policy);
+	policies = find_policies(arguments->policies, &wrong_policy);
 	if (!policies)
 		return command_fail(COMMAND_BAD, name, "--policy: %s", wrong_policy);
-	pointless = pointless_option(options, policies);
+	pointless = pointless_option(&arguments->setup, policies);
 	if (pointless)
 		return command_fail(COMMAND_BAD, name, "%s", pointless);
 	trace = swf_read(path, &filter, &error);
@@ -279,25 +222,42 @@ static int run_replay(const char *name, const char *path, const struct options *
 	trace_notes_print(name, path, trace);
 	if (trace->jobs_count == 0)
 		return command_fail(COMMAND_BAD, name, "%s: no job that can be replayed", path);
-	setup.trace = trace;
-	setup.procs = trace->procs;
-	return replay(name, &setup, policies, options);
+	arguments->setup.trace = trace;
+	arguments->setup.procs = trace->procs;
+	return replay(name, arguments, policies);
 }
 
 int cmd_replay(int argc, char **argv)
 {
-	struct options options = { 0 };
-	g_autoptr(GError) error = NULL;
-	int status;
+	struct arguments arguments = {.estimates = "user"};
+	struct replay_setup *setup = &arguments.setup;
+	const struct command_option options[] = {
+		{"policy", 'p', COMMAND_TEXT, &arguments.policies,
+		 "fcfs, easy, conservative (default: all)", "NAME,..."},
+		{"procs", 0, COMMAND_COUNT, &arguments.procs,
+		 "processors of the machine (default: the trace's MaxProcs)", "P", 1, UINT32_MAX},
+		{"estimates", 0, COMMAND_TEXT, &arguments.estimates,
+		 "plan by the users' estimates (default) or by run times", "user|perfect"},
+		{"first", 0, COMMAND_COUNT, &arguments.first,
+		 "only the first N jobs that can be replayed", "N", 1, UINT32_MAX},
+		{"overrun", 0, COMMAND_FLAG, &setup->overrun,
+		 "let jobs that outlive their estimates run on instead of killing them"},
+		{"keep-reservations", 0, COMMAND_FLAG, &setup->keep,
+		 "a reservation stays until its time instead of moving up"},
+		{"rebuild", 0, COMMAND_FLAG, &setup->rebuild,
+		 "conservative makes its schedule from nothing where it would compress it: promises "
+		 "may slip"},
+		{"out", 'o', COMMAND_FILE, &arguments.out,
+		 "write one row per job; needs one policy", "jobs.csv"},
+		{"json", 0, COMMAND_FLAG, &arguments.json, "one JSON array"},
+		{NULL},
+	};
 
-	if (!parse_options(&argc, &argv, &options, &error))
-		status = command_fail(COMMAND_BAD, argv[0], "%s", error->message);
-	else if (argc != 2)
-		status = command_fail(COMMAND_BAD, argv[0], "give one trace");
-	else
-		status = run_replay(argv[0], argv[1], &options);
-	g_free(options.policies);
-	g_free(options.estimates);
-	g_free(options.out);
-	return status;
+	if (!command_parse(&argc, &argv, "TRACE",
+			   "Replays a trace in the Standard Workload Format, plain or gzipped, on "
+			   "one machine under batch policies.", options))
+		return COMMAND_BAD;
+	if (argc != 2)
+		return command_fail(COMMAND_BAD, argv[0], "give one trace");
+	return run_replay(argv[0], argv[1], &arguments);
 }

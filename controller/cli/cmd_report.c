@@ -17,12 +17,8 @@
 /* The command line as it is parsed. */
 struct arguments {
 	const char *name; /* of the command, for messages */
-	char *format;
-	char *out;
-	char *kinds;
-	char *table; /* name of the CSV table; NULL: the first one */
-	char *runs;
-	gboolean json;
+	const char *format, *out, *kinds, *runs;
+	const char *table; /* name of the CSV table; NULL: the first one */
 };
 
 static void free_summary(gpointer data)
@@ -78,93 +74,78 @@ static char *render(GPtrArray *summaries, const struct arguments *arguments, GEr
 }
 
 /* Writes a file into a directory, which is made, and prints its path. */
-static int write_file(const char *name, const char *dir, const char *file, const char *text)
+static bool write_file(const char *dir, const char *file, const char *text, GError **error)
 {
-	g_autoptr(GError) error = NULL;
 	g_autofree char *path = g_build_filename(dir, file, NULL);
 
-	if (g_mkdir_with_parents(dir, 0755) != 0)
-		return command_fail(COMMAND_FAILED, name, "cannot make the directory \"%s\": %s",
-				    dir, g_strerror(errno));
-	if (!g_file_set_contents(path, text, -1, &error))
-		return command_fail(COMMAND_FAILED, name, "%s", error->message);
+	if (g_mkdir_with_parents(dir, 0755) != 0) {
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+			    "cannot make the directory \"%s\": %s", dir, g_strerror(errno));
+		return false;
+	}
+	if (!g_file_set_contents(path, text, -1, error))
+		return false;
 	puts(path);
-	return COMMAND_DONE;
+	return true;
 }
 
 /* Prints the text, or writes it to a file in `out`. */
-static int write_text(const struct arguments *arguments, const char *text)
+static bool write_text(const struct arguments *arguments, const char *text, GError **error)
 {
 	const char *format = arguments->format;
-	g_autofree char *file = NULL;
+	g_autofree char *file =
+		g_strconcat("report.", strcmp(format, "table") == 0 ? "txt" : format, NULL);
 
-	if (!arguments->out) {
-		fputs(text, stdout);
-		return COMMAND_DONE;
-	}
-	file = g_strconcat("report.", strcmp(format, "table") == 0 ? "txt" : format, NULL);
-	return write_file(arguments->name, arguments->out, file, text);
+	if (arguments->out)
+		return write_file(arguments->out, file, text, error);
+	fputs(text, stdout);
+	return true;
 }
 
 /* Charts. */
 
-static int write_images(const char *name, const struct charts *charts, enum chart_format format,
-		      const char *dir)
+static bool write_images(const GPtrArray *list, enum chart_format format, const char *dir,
+			 GError **error)
 {
-	g_autoptr(GPtrArray) list = charts_list(charts);
-
 	for (guint i = 0; i < list->len; i++) {
-		g_autoptr(GError) error = NULL;
 		g_autofree char *path = NULL;
 
-		if (chart_write(list->pdata[i], dir, &error))
-			path = chart_draw(list->pdata[i], dir, format, &error);
+		if (chart_write(list->pdata[i], dir, error))
+			path = chart_draw(list->pdata[i], dir, format, error);
 		if (!path)
-			return command_fail(COMMAND_FAILED, name, "%s", error->message);
+			return false;
 		puts(path);
 	}
-	return COMMAND_DONE;
+	return true;
 }
 
-static int put_page(const char *name, GPtrArray *summaries, const struct charts *charts,
-		    const char *dir)
+static bool put_page(GPtrArray *summaries, const struct charts *charts, const GPtrArray *list,
+		     const char *dir, GError **error)
 {
-	g_autoptr(GPtrArray) list = charts_list(charts);
 	g_autofree char *plots = g_build_filename(dir, "plots", NULL);
-	g_autoptr(GError) error = NULL;
 	g_autofree char *text = NULL;
 
 	for (guint i = 0; i < list->len; i++)
-		if (!chart_write(list->pdata[i], plots, &error))
-			return command_fail(COMMAND_FAILED, name, "%s", error->message);
+		if (!chart_write(list->pdata[i], plots, error))
+			return false;
 	text = page_html((struct summary *const *)summaries->pdata, summaries->len, charts, plots,
-			 "plots", &error);
-	if (!text)
-		return command_fail(COMMAND_FAILED, name, "%s", error->message);
-	return write_file(name, dir, "index.html", text);
+			 "plots", error);
+	return text && write_file(dir, "index.html", text, error);
 }
 
 /* Prints the data of a single chart, or writes those of all charts to files. */
-static int write_data(const struct arguments *arguments, const struct charts *charts)
+static bool write_data(const struct arguments *arguments, const GPtrArray *list, GError **error)
 {
-	g_autoptr(GPtrArray) list = charts_list(charts);
-	int status = COMMAND_DONE;
-
-	if (!arguments->out && list->len != 1)
-		return command_fail(COMMAND_BAD, arguments->name,
-				    "these are %u charts: choose one with --chart and --run, or "
-				    "give a directory with --out",
-				    list->len);
-	for (guint i = 0; i < list->len && status == COMMAND_DONE; i++) {
+	for (guint i = 0; i < list->len; i++) {
 		const struct chart *chart = list->pdata[i];
 		g_autofree char *file = g_strconcat(chart->name, ".csv", NULL);
 
-		if (arguments->out)
-			status = write_file(arguments->name, arguments->out, file, chart->csv);
-		else
+		if (!arguments->out)
 			fputs(chart->csv, stdout);
+		else if (!write_file(arguments->out, file, chart->csv, error))
+			return false;
 	}
-	return status;
+	return true;
 }
 
 /* Reads numbers of runs; false where a word is no number, or there is none. */
@@ -202,25 +183,29 @@ static bool choose(const struct arguments *arguments, GPtrArray *summaries, GStr
 }
 
 static int put_charts(const struct arguments *arguments, GPtrArray *summaries,
-		      const struct charts_choice *choice,
-		const char *first_dir)
+		      const struct charts_choice *choice, const char *first_dir)
 {
 	struct summary *const *all = (struct summary *const *)summaries->pdata;
+	const char *dir = arguments->out ?: first_dir;
 	int image = chart_format_parse(arguments->format);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(charts_t) charts = charts_new(all, summaries->len, choice, &error);
-	g_autofree char *dir = NULL;
+	g_autoptr(GPtrArray) list = charts ? charts_list(charts) : NULL;
+	g_autofree char *plots = g_build_filename(dir, arguments->out ? NULL : "plots", NULL);
+	const bool data = strcmp(arguments->format, "csv") == 0;
 
 	if (!charts)
 		return command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
-	if (strcmp(arguments->format, "csv") == 0)
-		return write_data(arguments, charts);
-	if (image < 0)
-		return put_page(arguments->name, summaries, charts,
-				arguments->out ? arguments->out : first_dir);
-	dir = g_build_filename(arguments->out ? arguments->out : first_dir,
-			       arguments->out ? NULL : "plots", NULL);
-	return write_images(arguments->name, charts, (enum chart_format)image, dir);
+	if (data && !arguments->out && list->len != 1)
+		return command_fail(COMMAND_BAD, arguments->name,
+				    "these are %u charts: choose one with --chart and --run, or "
+				    "give a directory with --out",
+				    list->len);
+	if (data ? write_data(arguments, list, &error)
+		 : image < 0 ? put_page(summaries, charts, list, dir, &error)
+			     : write_images(list, (enum chart_format)image, plots, &error))
+		return COMMAND_DONE;
+	return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
 }
 
 /* Writes one run as a trace. */
@@ -244,9 +229,9 @@ static int write_trace(const struct arguments *arguments, GPtrArray *summaries, 
 				    "have ended with --run",
 				    summary->runs->len);
 	text = swf_export(summary, run, &error);
-	if (!text)
-		return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
-	return write_text(arguments, text);
+	if (text && write_text(arguments, text, &error))
+		return COMMAND_DONE;
+	return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
 }
 
 /* The command. */
@@ -301,70 +286,48 @@ static int report(const struct arguments *arguments, char **dirs)
 	if (drawn || kinds)
 		return put_charts(arguments, summaries, &choice, dirs[0]);
 	text = render(summaries, arguments, &error);
-	if (!text)
-		return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
-	return write_text(arguments, text);
+	if (text && write_text(arguments, text, &error))
+		return COMMAND_DONE;
+	return command_fail(COMMAND_FAILED, arguments->name, "%s", error->message);
 }
 
-static bool parse(int *argc, char ***argv, struct arguments *arguments, GError **error)
+int cmd_report(int argc, char **argv)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new("RUN_DIR...");
-	const GOptionEntry entries[] = {
-		{"format", 'f', 0, G_OPTION_ARG_STRING, &arguments->format,
+	struct arguments arguments = {.name = argv[0]};
+	bool json = false;
+	const struct command_option options[] = {
+		{"format", 'f', COMMAND_TEXT, &arguments.format,
 		 "What to make: table (default), csv, json, swf (a trace), png, svg, pdf, html", "FORMAT"},
-		{"json", 0, 0, G_OPTION_ARG_NONE, &arguments->json,
-		 "The same as --format json", NULL},
-		{"chart", 'c', 0, G_OPTION_ARG_STRING, &arguments->kinds,
+		{"json", 0, COMMAND_FLAG, &json, "The same as --format json"},
+		{"chart", 'c', COMMAND_TEXT, &arguments.kinds,
 		 "Only these: utility, estimates, utility-time, energy-time, gantt, power",
 		 "KIND,..."},
-		{"table", 't', 0, G_OPTION_ARG_STRING, &arguments->table,
+		{"table", 't', COMMAND_TEXT, &arguments.table,
 		 "Which table as csv: policies (default), suspensions, suspension-steps, migrations, "
 		 "migrations-by-policy, shares",
 		 "TABLE"},
-		{"run", 'r', 0, G_OPTION_ARG_STRING, &arguments->runs,
+		{"run", 'r', COMMAND_TEXT, &arguments.runs,
 		 "Single runs to draw (default: the first of every policy and limit); with swf, the run", "N,..."},
-		{"out", 'o', 0, G_OPTION_ARG_FILENAME, &arguments->out,
+		{"out", 'o', COMMAND_FILE, &arguments.out,
 		 "Directory for what is made; by default plots go to RUN_DIR/plots and the page to "
 		 "RUN_DIR/index.html",
 		 "DIR"},
 		{NULL},
 	};
 
-	g_option_context_add_main_entries(context, entries, NULL);
-	g_option_context_set_summary(
-		context,
-		"Utility, energy and tasks per policy and limit, and what was suspended, migrated and\n"
-		"shared, as tables, charts or one web page. Several runs are drawn side by side. Charts leave their data\n"
-		"(CSV) and gnuplot script beside the image; with --format csv, --chart gives a "
-		"chart's\ndata alone.");
-	return g_option_context_parse(context, argc, argv, error);
-}
-
-int cmd_report(int argc, char **argv)
-{
-	struct arguments arguments = {.name = argv[0]};
-	g_autoptr(GError) error = NULL;
-	int status;
-
-	if (!parse(&argc, &argv, &arguments, &error)) {
-		status = command_fail(COMMAND_BAD, arguments.name, "%s", error->message);
-	} else if (argc < 2) {
-		status = command_fail(COMMAND_BAD, arguments.name,
-				      "give one run directory or more");
-	} else if (arguments.json && arguments.format && strcmp(arguments.format, "json") != 0) {
-		status = command_fail(COMMAND_BAD, arguments.name, "give --json or --format %s, not both",
-				      arguments.format);
-	} else {
-		if (arguments.json || !arguments.format) {
-			g_free(arguments.format);
-			arguments.format = g_strdup(arguments.json ? "json" : "table");
-		}
-		status = report(&arguments, argv + 1);
-	}
-	g_free(arguments.format);
-	g_free(arguments.out);
-	g_free(arguments.kinds);
-	g_free(arguments.table);
-	g_free(arguments.runs);
-	return status;
+	if (!command_parse(
+		    &argc, &argv, "RUN_DIR...",
+		    "Utility, energy and tasks per policy and limit, and what was suspended, migrated and\n"
+		    "shared, as tables, charts or one web page. Several runs are drawn side by side. Charts leave their data\n"
+		    "(CSV) and gnuplot script beside the image; with --format csv, --chart gives a "
+		    "chart's\ndata alone.",
+		    options))
+		return COMMAND_BAD;
+	if (argc < 2)
+		return command_fail(COMMAND_BAD, arguments.name, "give one run directory or more");
+	if (json && arguments.format && strcmp(arguments.format, "json") != 0)
+		return command_fail(COMMAND_BAD, arguments.name,
+				    "give --json or --format %s, not both", arguments.format);
+	arguments.format = json ? "json" : arguments.format ?: "table";
+	return report(&arguments, argv + 1);
 }

@@ -44,9 +44,7 @@ static void print_time(const char *label, const json_t *object, const char *name
 /* Prints the sum of the past spans, and of the present span, which began at `since`. */
 static void print_length(const char *label, const json_t *task, const char *so_far, const char *since)
 {
-	const double since_s = field_number(task, since);
-	const double length_s = field_number(task, so_far) +
-				(isfinite(since_s) ? field_number(task, "now_s") - since_s : 0);
+	const double length_s = field_length_s(task, so_far, since, field_number(task, "now_s"));
 	g_autofree char *text = duration_text(length_s);
 
 	if (length_s > 0)
@@ -55,13 +53,12 @@ static void print_length(const char *label, const json_t *task, const char *so_f
 
 static void print_left(const json_t *task)
 {
-	const bool executes = isfinite(field_number(task, "since_s"));
-	const double left_s = executes ? field_number(task, "expected_end_s") - field_number(task, "now_s")
-				       : field_number(task, "left_s");
+	const double left_s = field_left_s(task, field_number(task, "now_s"));
 	g_autofree char *text = duration_text(left_s);
 
 	if (isfinite(left_s))
-		printf("%-14s %s%s\n", "left", text, executes ? "" : ", which stands still");
+		printf("%-14s %s%s\n", "left", text,
+		       isfinite(field_number(task, "since_s")) ? "" : ", which stands still");
 }
 
 static void print_place(const json_t *task)
@@ -109,15 +106,6 @@ static void print_history(const json_t *task)
 	}
 }
 
-/* Most tasks have no priority and get no line. */
-static void print_priority(const json_t *task)
-{
-	json_int_t priority = json_integer_value(json_object_get(task, "priority"));
-
-	if (priority != 0)
-		printf("%-14s %" JSON_INTEGER_FORMAT "\n", "priority", priority);
-}
-
 static void print_task(const json_t *task)
 {
 	const json_t *share = json_object_get(task, "share");
@@ -127,7 +115,10 @@ static void print_task(const json_t *task)
 	print_line("name", task, "name");
 	print_line("user", task, "user");
 	print_line("state", task, "state");
-	print_priority(task);
+	/* Most tasks have no priority and get no line. */
+	if (field_integer(task, "priority") != 0)
+		printf("%-14s %" JSON_INTEGER_FORMAT "\n", "priority",
+		       field_integer(task, "priority"));
 	print_line("waits because", task, "why");
 	print_line("reason", task, "reason");
 	print_place(task);
@@ -152,19 +143,15 @@ static void print_task(const json_t *task)
 int cmd_show(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	g_autoptr(GOptionContext) context = g_option_context_new("TASK");
 	g_autoptr(json_t) task = NULL;
-	g_autoptr(GError) error = NULL;
 	g_autofree char *path = NULL;
 	guint64 number;
 
-	client_add_options(&client, context, NULL);
-	g_option_context_set_summary(context,
-				     "Shows a task: its state, what it is worth and has used, its "
-				     "share of its hosts and what it\nmakes of it, and where its VMs "
-				     "have been.");
-	if (!g_option_context_parse(context, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	if (!client_parse(&client, &argc, &argv, "TASK",
+			  "Shows a task: its state, what it is worth and has used, its "
+			  "share of its hosts and what it\nmakes of it, and where its VMs "
+			  "have been.", NULL))
+		return COMMAND_BAD;
 	if (!client_open_for_task(&client, argv + 1, &number))
 		return client.status;
 	path = g_strdup_printf("/v1/tasks/%" PRIu64, number);
@@ -172,7 +159,7 @@ int cmd_show(int argc, char **argv)
 	if (!task)
 		return client.status;
 	if (client.json)
-		client_print_json(task);
+		command_print_json(task);
 	else
 		print_task(task);
 	return COMMAND_DONE;

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "common/json.h"
-#include "common/number_option.h"
 #include "common/read_number.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/trace_notes.h"
@@ -20,62 +19,21 @@
 #include "controller/study/study_merge.h"
 #include "controller/study/study_pruning.h"
 #include "controller/study/study_sharing.h"
-#include "controller/workload/environment.h"
 
 #define TRIALS_MAX 1000000
 #define JOBS_MAX 1024
 #define SHARDS_MAX 100000
 
-struct options {
-	uint32_t trials; /* 0: as configured */
-	uint32_t jobs;   /* 0: one per processor */
-	int64_t seed;    /* 0: as configured */
-	char *policies; /* NULL: the configured ones */
-	char *shard;    /* "K/N", NULL: all */
-	char *out;      /* NULL: studies/NAME */
-	gboolean partial; /* merge: missing trials are allowed */
-	gboolean json;
+struct arguments {
+	uint32_t trials;      /* 0: as configured */
+	uint32_t jobs;        /* 0: one per processor */
+	int64_t seed;         /* 0: as configured */
+	const char *policies; /* NULL: the configured ones */
+	const char *shard;    /* "K/N", NULL: all */
+	const char *out;      /* NULL: studies/NAME */
+	bool partial;         /* merge: missing trials are allowed */
+	bool json;
 };
-
-static bool parse_options(int *argc, char ***argv, struct options *options, GError **error)
-{
-	g_autofree char *trials = NULL;
-	g_autofree char *jobs = NULL;
-	g_autofree char *seed = NULL;
-	const GOptionEntry entries[] = {
-		{ "trials", 'n', 0, G_OPTION_ARG_STRING, &trials,
-		  "trials to draw (default: the configured number, 48)", "N" },
-		{ "jobs", 'j', 0, G_OPTION_ARG_STRING, &jobs,
-		  "threads (default: one per core); results do not depend on it", "N" },
-		{ "seed", 's', 0, G_OPTION_ARG_STRING, &seed,
-		  "of the trials (default: the configured one)", "N" },
-		{ "policy", 'p', 0, G_OPTION_ARG_STRING, &options->policies,
-		  "these, in tables and figures too, instead of the configured ones", "NAME,..." },
-		{ "shard", 0, 0, G_OPTION_ARG_STRING, &options->shard,
-		  "only the K-th of N parts; put them together with `study merge`", "K/N" },
-		{ "out", 'o', 0, G_OPTION_ARG_FILENAME, &options->out,
-		  "directory of the study (default: studies/NAME)", "DIR" },
-		{ "partial", 0, 0, G_OPTION_ARG_NONE, &options->partial,
-		  "merge: allow missing trials and list them", NULL },
-		{ "json", 0, 0, G_OPTION_ARG_NONE, &options->json,
-		  "one JSON object with the tables, instead of the names of the files", NULL },
-		G_OPTION_ENTRY_NULL,
-	};
-	g_autoptr(GOptionContext) context = g_option_context_new("CONFIG | merge DIR PART...");
-
-	g_option_context_set_summary(
-		context, "Runs trials x policies x limits, sizes or values of CONFIG in virtual time on "
-			 "all cores. The same command again\ncontinues an interrupted study. "
-			 "DIR then holds summary.csv, results.csv, and the figures\nutility and energy "
-			 "(of serial tasks, completed; on shared hosts degradation and stretch, with\n"
-			 "sharing.csv; of tasks with deadlines robustness, variance and cost, with\n"
-			 "pruning.csv) as PNG, SVG and CSV.");
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error) &&
-	       number_option_unsigned("--trials", trials, 1, TRIALS_MAX, &options->trials, error) &&
-	       number_option_unsigned("--jobs", jobs, 1, JOBS_MAX, &options->jobs, error) &&
-	       number_option_integer("--seed", seed, 1, INT64_MAX, &options->seed, error);
-}
 
 /* Reads "K/N"; false where the text is something else. */
 static bool parse_shard(const char *text, uint32_t *ret_shard, uint32_t *ret_shards)
@@ -93,16 +51,6 @@ static bool parse_shard(const char *text, uint32_t *ret_shard, uint32_t *ret_sha
 	*ret_shard = (uint32_t)numbers[0];
 	*ret_shards = (uint32_t)numbers[1];
 	return true;
-}
-
-static const char *check_options(const struct options *options)
-{
-	uint32_t shard;
-	uint32_t shards;
-
-	if (!parse_shard(options->shard, &shard, &shards))
-		return "--shard must be K/N with K from 1 to N";
-	return NULL;
 }
 
 static volatile sig_atomic_t interrupted;
@@ -200,7 +148,6 @@ static int print_json_tables(const char *name, const struct config *config, cons
 				       : study_prunes(config) ? "pruning"
 							      : NULL };
 	g_autoptr(json_t) object = json_pack("{s:s, s:s}", "name", config->name, "directory", dir);
-	g_autofree char *text = NULL;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(tables) && tables[i]; i++) {
 		g_autoptr(GError) error = NULL;
@@ -210,8 +157,7 @@ static int print_json_tables(const char *name, const struct config *config, cons
 			return report_failure(name, error);
 		json_object_set_new(object, tables[i], list);
 	}
-	text = json_pretty(object);
-	puts(text);
+	command_print_json(object);
 	return COMMAND_DONE;
 }
 
@@ -293,37 +239,34 @@ static int run_study(const char *name, struct study *study, const char *const *p
 	return report_failure(name, error);
 }
 
-/* The configuration of one point of the sweeps, and its experiment. */
-struct varied {
-	struct config *config;
-	struct experiment *experiment;
-};
-
-static void clear_varied(gpointer data)
+/* Frees the experiment of a point of the sweeps, and its configuration. */
+static void free_point(gpointer data)
 {
-	struct varied *varied = data;
+	struct experiment *experiment = data;
+	struct config *config = (struct config *)experiment->config;
 
-	experiment_free(varied->experiment);
-	config_free(varied->config);
+	experiment_free(experiment);
+	config_free(config);
 }
 
-/* Makes the experiments of all points. Returns an array of struct varied, or NULL with `error`. */
-static GArray *load_points(const char *path, const struct study_point *points, uint32_t count,
-			   const char *const *policies, GError **error)
+/* Makes the experiments of all points, or NULL with `error`. */
+static GPtrArray *load_points(const char *path, const struct study_point *points, uint32_t count,
+			      const char *const *policies, GError **error)
 {
-	g_autoptr(GArray) list = g_array_new(FALSE, TRUE, sizeof(struct varied));
+	g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func(free_point);
 
-	g_array_set_clear_func(list, clear_varied);
 	for (uint32_t i = 0; i < count; i++) {
-		struct varied varied = { .config = config_controller_load(path, error) };
+		g_autoptr(config_t) config = config_controller_load(path, error);
+		struct experiment *experiment;
 
-		if (!varied.config)
+		if (!config)
 			return NULL;
-		study_vary(varied.config, &points[i]);
-		varied.experiment = experiment_new(varied.config, policies, error);
-		g_array_append_val(list, varied);
-		if (!varied.experiment)
+		study_vary(config, &points[i]);
+		experiment = experiment_new(config, policies, error);
+		if (!experiment)
 			return NULL;
+		g_ptr_array_add(list, experiment);
+		g_steal_pointer(&config);
 	}
 	return g_steal_pointer(&list);
 }
@@ -343,24 +286,6 @@ static double *find_limits(const struct experiment *experiment, uint64_t seed, G
 	return limits_j;
 }
 
-/*
- * Prints which jobs of a trace were left out, and which of its days the trials run; writes
- * DIR/days.csv.
- */
-static bool print_trace_notes(const char *name, const struct study *study, const char *dir,
-			      GError **error)
-{
-	const struct experiment *experiment = study->experiments[0];
-	g_autofree char *days =
-		environment_days_text(experiment->config, experiment->trace, study->trials);
-
-	trace_notes_print(name, "environment.trace", experiment->trace);
-	if (!days)
-		return true;
-	fprintf(stderr, "%s: environment.trace: %s\n", name, days);
-	return study_write_days(study, dir, error);
-}
-
 /* Stores the number of this shard and of all shards, for `study merge`. */
 static bool store_part(const struct study *study, GError **error)
 {
@@ -370,10 +295,10 @@ static bool store_part(const struct study *study, GError **error)
 	return study_store_add_part(study->store, &part, error);
 }
 
-static uint64_t find_seed(const struct config *config, const struct options *options)
+static uint64_t find_seed(const struct config *config, const struct arguments *arguments)
 {
-	if (options->seed > 0)
-		return (uint64_t)options->seed;
+	if (arguments->seed > 0)
+		return (uint64_t)arguments->seed;
 	return config_environment(config) ? config_environment(config)->seed : config->workload->seed;
 }
 
@@ -384,23 +309,24 @@ static void name_policies(struct config *config)
 		policy_normalize_name(config->experiment->policies[i]);
 }
 
-static int study(const char *name, const char *path, const struct options *options)
+static int study(const char *name, const char *path, const struct arguments *arguments)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(config_t) config = config_controller_load(path, &error);
-	g_auto(GStrv) policies = options->policies ? g_strsplit(options->policies, ",", -1) : NULL;
+	g_auto(GStrv) policies =
+		arguments->policies ? g_strsplit(arguments->policies, ",", -1) : NULL;
 	uint32_t count = 0;
 	g_autofree struct study_point *points =
 		config ? study_points_new(config, &count) : NULL;
-	g_autoptr(GArray) varied =
+	g_autoptr(GPtrArray) varied =
 		config ? load_points(path, points, count, (const char *const *)policies, &error)
 		       : NULL;
-	g_autofree const struct experiment **experiments = NULL;
+	const struct experiment *const *experiments;
 	g_autofree const char **names = NULL;
 	g_autoptr(study_store_t) store = NULL;
 	g_autofree char *identity = NULL;
 	g_autofree char *text = NULL;
-	g_autofree char *dir = g_strdup(options->out);
+	g_autofree char *dir = g_strdup(arguments->out);
 	g_autofree double *limits_j = NULL;
 	struct study study;
 
@@ -409,9 +335,7 @@ static int study(const char *name, const char *path, const struct options *optio
 		return report_failure(name, error);
 	}
 	name_policies(config);
-	experiments = g_new(const struct experiment *, varied->len);
-	for (guint i = 0; i < varied->len; i++)
-		experiments[i] = g_array_index(varied, struct varied, i).experiment;
+	experiments = (const struct experiment *const *)varied->pdata;
 	names = policy_names(experiments[0]);
 	if (!study_figure_check(config, names, &error))
 		return report_failure(name, error);
@@ -419,12 +343,12 @@ static int study(const char *name, const char *path, const struct options *optio
 		.experiments = experiments,
 		.points = points,
 		.points_count = count,
-		.seed = find_seed(config, options),
-		.trials = options->trials > 0 ? options->trials : config_study(config)->trials,
-		.jobs = options->jobs > 0 ? options->jobs : g_get_num_processors(),
+		.seed = find_seed(config, arguments),
+		.trials = arguments->trials > 0 ? arguments->trials : config_study(config)->trials,
+		.jobs = arguments->jobs > 0 ? arguments->jobs : g_get_num_processors(),
 		.limits_count = config->experiment->limits_count,
 	};
-	parse_shard(options->shard, &study.shard, &study.shards);
+	parse_shard(arguments->shard, &study.shard, &study.shards);
 	study.limits_j = limits_j = find_limits(experiments[0], study.seed, &error);
 	if (!limits_j) {
 		command_name_source(&error, path, policies);
@@ -435,27 +359,32 @@ static int study(const char *name, const char *path, const struct options *optio
 	if (!dir)
 		dir = g_build_filename("studies", config->name, NULL);
 	study.store = store = study_store_open(dir, identity, text, &error);
-	if (!store || !store_part(&study, &error) || !print_trace_notes(name, &study, dir, &error))
+	if (!store || !store_part(&study, &error) ||
+	    (trace_notes_print_days(name, experiments[0], study.trials) &&
+	     !study_write_days(&study, dir, &error)))
 		return report_failure(name, error);
-	return run_study(name, &study, names, dir, options->json);
+	return run_study(name, &study, names, dir, arguments->json);
 }
 
 /* Returns an option about what to compute, where the command computes nothing; or NULL. */
-static const char *pointless_option(const struct options *options)
+static const char *pointless_option(const struct arguments *arguments)
 {
-	if (options->trials > 0)
+	if (arguments->trials > 0)
 		return "--trials";
-	if (options->jobs > 0)
+	if (arguments->jobs > 0)
 		return "--jobs";
-	if (options->seed > 0)
+	if (arguments->seed > 0)
 		return "--seed";
-	return options->policies ? "--policy" : options->shard ? "--shard" : options->out ? "--out" : NULL;
+	return arguments->policies ? "--policy"
+	       : arguments->shard  ? "--shard"
+	       : arguments->out    ? "--out"
+				   : NULL;
 }
 
 /* merge DIR PART... */
-static int merge(const char *name, char **arguments, int count, const struct options *options)
+static int merge(const char *name, char **dirs, int count, const struct arguments *arguments)
 {
-	const char *pointless = pointless_option(options);
+	const char *pointless = pointless_option(arguments);
 	g_autofree char *missing = NULL;
 	g_autoptr(study_store_t) whole = NULL;
 	g_autoptr(GError) error = NULL;
@@ -465,35 +394,55 @@ static int merge(const char *name, char **arguments, int count, const struct opt
 				    pointless);
 	if (count < 2)
 		return command_fail(COMMAND_BAD, name, "merge: give a directory and its parts");
-	whole = study_merge(arguments[0], arguments + 1, options->partial, &missing, &error);
-	if (!whole || !study_copy_days(arguments[1], arguments[0], &error))
+	whole = study_merge(dirs[0], dirs + 1, arguments->partial, &missing, &error);
+	if (!whole || !study_copy_days(dirs[1], dirs[0], &error))
 		return report_failure(name, error);
 	if (missing)
 		fprintf(stderr, "%s: warning: %s\n", name, missing);
-	return write_results(name, whole, NULL, arguments[0], options->json);
+	return write_results(name, whole, NULL, dirs[0], arguments->json);
 }
 
 int cmd_study(int argc, char **argv)
 {
-	struct options options = {0};
-	g_autoptr(GError) error = NULL;
-	const char *wrong;
-	int status;
+	struct arguments arguments = {0};
+	uint32_t shard;
+	const struct command_option options[] = {
+		{"trials", 'n', COMMAND_COUNT, &arguments.trials,
+		 "trials to draw (default: the configured number, 48)", "N", 1, TRIALS_MAX},
+		{"jobs", 'j', COMMAND_COUNT, &arguments.jobs,
+		 "threads (default: one per core); results do not depend on it", "N", 1, JOBS_MAX},
+		{"seed", 's', COMMAND_INTEGER, &arguments.seed,
+		 "of the trials (default: the configured one)", "N", 1, (double)INT64_MAX},
+		{"policy", 'p', COMMAND_TEXT, &arguments.policies,
+		 "these, in tables and figures too, instead of the configured ones", "NAME,..."},
+		{"shard", 0, COMMAND_TEXT, &arguments.shard,
+		 "only the K-th of N parts; put them together with `study merge`", "K/N"},
+		{"out", 'o', COMMAND_FILE, &arguments.out,
+		 "directory of the study (default: studies/NAME)", "DIR"},
+		{"partial", 0, COMMAND_FLAG, &arguments.partial,
+		 "merge: allow missing trials and list them"},
+		{"json", 0, COMMAND_FLAG, &arguments.json,
+		 "one JSON object with the tables, instead of the names of the files"},
+		{NULL},
+	};
 
-	if (!parse_options(&argc, &argv, &options, &error))
-		status = command_fail(COMMAND_BAD, argv[0], "%s", error->message);
-	else if (argc > 1 && strcmp(argv[1], "merge") == 0)
-		status = merge(argv[0], argv + 2, argc - 2, &options);
-	else if (options.partial)
-		status = command_fail(COMMAND_BAD, argv[0], "--partial is for `study merge`");
-	else if (argc != 2)
-		status = command_fail(COMMAND_BAD, argv[0], "give one configuration file");
-	else if ((wrong = check_options(&options)))
-		status = command_fail(COMMAND_BAD, argv[0], "%s", wrong);
-	else
-		status = study(argv[0], argv[1], &options);
-	g_free(options.policies);
-	g_free(options.shard);
-	g_free(options.out);
-	return status;
+	if (!command_parse(
+		    &argc, &argv, "CONFIG | merge DIR PART...",
+		    "Runs trials x policies x limits, sizes or values of CONFIG in virtual time on "
+		    "all cores. The same command again\ncontinues an interrupted study. "
+		    "DIR then holds summary.csv, results.csv, and the figures\nutility and energy "
+		    "(of serial tasks, completed; on shared hosts degradation and stretch, with\n"
+		    "sharing.csv; of tasks with deadlines robustness, variance and cost, with\n"
+		    "pruning.csv) as PNG, SVG and CSV.",
+		    options))
+		return COMMAND_BAD;
+	if (argc > 1 && strcmp(argv[1], "merge") == 0)
+		return merge(argv[0], argv + 2, argc - 2, &arguments);
+	if (arguments.partial)
+		return command_fail(COMMAND_BAD, argv[0], "--partial is for `study merge`");
+	if (argc != 2)
+		return command_fail(COMMAND_BAD, argv[0], "give one configuration file");
+	if (!parse_shard(arguments.shard, &shard, &shard))
+		return command_fail(COMMAND_BAD, argv[0], "--shard must be K/N with K from 1 to N");
+	return study(argv[0], argv[1], &arguments);
 }

@@ -48,8 +48,7 @@ static json_t *submit_until_known(struct client *client, json_t *body)
 			client_fail(client, status, error);
 			return NULL;
 		}
-		if (clock_elapsed_s(from_ns, clock_now_ns()) >
-		    client_patience_s(client, AGAIN_TIMES)) {
+		if (!client_asks_again(client, status, from_ns, AGAIN_TIMES)) {
 			client->status = command_fail(
 				COMMAND_FAILED, client->name,
 				"%s; whether the tasks were taken is not known: the same "
@@ -89,18 +88,9 @@ static int report_incomplete(const struct client *client, const json_t *document
 	int status = COMMAND_DONE;
 	size_t i;
 
-	json_array_foreach (json_object_get(document, "tasks"), i, task) {
-		g_autofree char *reason = NULL;
-
-		if (g_strcmp0(field_text(task, "state"), "completed") == 0)
-			continue;
-		reason = field_line(task, "reason");
-		status = command_fail(COMMAND_FAILED, client->name,
-				      "task %" JSON_INTEGER_FORMAT " did not complete: %s%s%s",
-				      field_integer(task, "task"), field_text(task, "state") ?: "?",
-				      field_text(task, "reason") ? ": " : "",
-				      field_text(task, "reason") ? reason : "");
-	}
+	json_array_foreach (json_object_get(document, "tasks"), i, task)
+		if (g_strcmp0(field_text(task, "state"), "completed") != 0)
+			status = client_fail_task(client, task, NULL);
 	return status;
 }
 
@@ -111,7 +101,7 @@ static int wait_for(struct client *client, const GArray *numbers)
 	if (!document)
 		return client->status;
 	if (client->json)
-		client_print_json(document);
+		command_print_json(document);
 	return report_incomplete(client, document);
 }
 
@@ -123,62 +113,11 @@ static int submit(struct client *client, json_t *body, bool wait)
 	if (!numbers)
 		return client->status;
 	if (client->json && !wait)
-		client_print_json(answer);
+		command_print_json(answer);
 	for (guint i = 0; !client->json && i < numbers->len; i++)
 		printf("%" PRIu64 "\n", g_array_index(numbers, guint64, i));
 	fflush(stdout);
 	return wait ? wait_for(client, numbers) : COMMAND_DONE;
-}
-
-static bool parse(struct client *client, struct submission *submission, gboolean *wait, int *argc,
-		  char ***argv, GError **error)
-{
-	const GOptionEntry entries[] = {
-		{"count", 'n', 0, G_OPTION_ARG_STRING, &submission->count,
-		 "How many such tasks (default 1)", "N"},
-		{"array", 0, 0, G_OPTION_ARG_STRING, &submission->array,
-		 "The same; each script finds its place, from 0, in VIRTBED_INDEX", "N"},
-		{"script", 's', 0, G_OPTION_ARG_FILENAME, &submission->script,
-		 "Run this script, on each of the task's nodes", "FILE"},
-		{"type", 't', 0, G_OPTION_ARG_STRING, &submission->type,
-		 "As a task of this type, which must be one for scripts", "TYPE"},
-		{"time", 'T', 0, G_OPTION_ARG_STRING, &submission->time,
-		 "Instead of a type: it runs no longer than that", "TIME"},
-		{"cores", 'C', 0, G_OPTION_ARG_STRING, &submission->cores,
-		 "... on so many cores (default 1)", "N"},
-		{"nodes", 'N', 0, G_OPTION_ARG_STRING, &submission->nodes,
-		 "... or on so many whole nodes of one cluster", "N"},
-		{"stage-in", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &submission->stage_in,
-		 "Put this file into its directory; may be repeated", "FILE"},
-		{"stage-out", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &submission->stage_out,
-		 "Keep this file or directory of its directory in the end; may be repeated", "NAME"},
-		{"name", 0, 0, G_OPTION_ARG_STRING, &submission->name,
-		 "A name for people, shown by queue", "NAME"},
-		{"hold", 0, 0, G_OPTION_ARG_NONE, &submission->held,
-		 "They wait until they are released", NULL},
-		{"priority", 'p', 0, G_OPTION_ARG_STRING, &submission->priority,
-		 "Wait before tasks with a lower one (default 0; above is for operators)", "N"},
-		{"utility", 'u', 0, G_OPTION_ARG_STRING, &submission->utility,
-		 "What each is worth while it is in time (default 1)", "U"},
-		{"constant", 'c', 0, G_OPTION_ARG_STRING, &submission->constant,
-		 "Worth all of it so long after now, then less and less until --zero-at", "TIME"},
-		{"zero-at", 'z', 0, G_OPTION_ARG_STRING, &submission->zero_at,
-		 "Worth nothing from then on", "TIME"},
-		{"deadline", 'd', 0, G_OPTION_ARG_STRING, &submission->deadline,
-		 "Worth all of it until then, nothing later", "TIME"},
-		{"key", 'k', 0, G_OPTION_ARG_STRING, &submission->key,
-		 "Submit once: the same key again gives the same tasks", "KEY"},
-		{"wait", 'w', 0, G_OPTION_ARG_NONE, wait,
-		 "Wait until all have ended; exit status 0 if all completed", NULL},
-		{NULL},
-	};
-	g_autoptr(GOptionContext) context = g_option_context_new("TYPE | --script FILE ... [-- ARGUMENT...]");
-
-	client_add_options(client, context, entries);
-	g_option_context_set_summary(
-		context, "Submits tasks of a type, or a script, to the controller and prints their "
-			 "numbers, one a line.\nTIME is seconds, or 90s, 10m, 1h30m, 2d.");
-	return g_option_context_parse(context, argc, argv, error);
 }
 
 /*
@@ -190,41 +129,75 @@ static bool take_words(struct submission *submission, int argc, char **argv)
 	char **words = argv + 1 + (argc > 1 && g_str_equal(argv[1], "--"));
 
 	if (submission->script) {
-		submission->arguments = g_strdupv(words);
+		submission->arguments = words;
 		return true;
 	}
 	if (submission->type || g_strv_length(words) != 1)
 		return submission->type && g_strv_length(words) == 0;
-	submission->type = g_strdup(words[0]);
+	submission->type = words[0];
 	return true;
-}
-
-static int run_submit(struct client *client, struct submission *submission, int argc, char **argv)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(json_t) body = NULL;
-	gboolean wait = FALSE;
-
-	if (!parse(client, submission, &wait, &argc, &argv, &error))
-		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
-	if (!take_words(submission, argc, argv))
-		return command_fail(COMMAND_BAD, client->name,
-				    "give one TYPE of task, as `virtbed clusters` lists them, or a "
-				    "--script; try --help");
-	if (!submission->key)
-		submission->key = g_uuid_string_random();
-	body = submission_body(submission, &error);
-	if (!body)
-		return command_fail(COMMAND_BAD, client->name, "%s", error->message);
-	return client_open(client) ? submit(client, body, wait) : client->status;
 }
 
 int cmd_submit(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	struct submission submission = {0};
-	int status = run_submit(&client, &submission, argc, argv);
+	g_autofree char *random = g_uuid_string_random();
+	struct submission submission = {.key = random};
+	bool wait = false;
+	const struct command_option options[] = {
+		{"count", 'n', COMMAND_TEXT, &submission.count, "How many such tasks (default 1)",
+		 "N"},
+		{"array", 0, COMMAND_TEXT, &submission.array,
+		 "The same; each script finds its place, from 0, in VIRTBED_INDEX", "N"},
+		{"script", 's', COMMAND_FILE, &submission.script,
+		 "Run this script, on each of the task's nodes", "FILE"},
+		{"type", 't', COMMAND_TEXT, &submission.type,
+		 "As a task of this type, which must be one for scripts", "TYPE"},
+		{"time", 'T', COMMAND_TEXT, &submission.time,
+		 "Instead of a type: it runs no longer than that", "TIME"},
+		{"cores", 'C', COMMAND_TEXT, &submission.cores, "... on so many cores (default 1)",
+		 "N"},
+		{"nodes", 'N', COMMAND_TEXT, &submission.nodes,
+		 "... or on so many whole nodes of one cluster", "N"},
+		{"stage-in", 'i', COMMAND_FILES, &submission.stage_in,
+		 "Put this file into its directory; may be repeated", "FILE"},
+		{"stage-out", 'o', COMMAND_FILES, &submission.stage_out,
+		 "Keep this file or directory of its directory in the end; may be repeated",
+		 "NAME"},
+		{"name", 0, COMMAND_TEXT, &submission.name, "A name for people, shown by queue",
+		 "NAME"},
+		{"hold", 0, COMMAND_FLAG, &submission.held, "They wait until they are released"},
+		{"priority", 'p', COMMAND_TEXT, &submission.priority,
+		 "Wait before tasks with a lower one (default 0; above is for operators)", "N"},
+		{"utility", 'u', COMMAND_TEXT, &submission.utility,
+		 "What each is worth while it is in time (default 1)", "U"},
+		{"constant", 'c', COMMAND_TEXT, &submission.constant,
+		 "Worth all of it so long after now, then less and less until --zero-at", "TIME"},
+		{"zero-at", 'z', COMMAND_TEXT, &submission.zero_at, "Worth nothing from then on",
+		 "TIME"},
+		{"deadline", 'd', COMMAND_TEXT, &submission.deadline,
+		 "Worth all of it until then, nothing later", "TIME"},
+		{"key", 'k', COMMAND_TEXT, &submission.key,
+		 "Submit once: the same key again gives the same tasks", "KEY"},
+		{"wait", 'w', COMMAND_FLAG, &wait,
+		 "Wait until all have ended; exit status 0 if all completed"},
+		{NULL},
+	};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(json_t) body = NULL;
 
-	submission_clear(&submission);
-	return status;
+	if (!client_parse(
+		    &client, &argc, &argv, "TYPE | --script FILE ... [-- ARGUMENT...]",
+		    "Submits tasks of a type, or a script, to the controller and prints their "
+		    "numbers, one a line.\nTIME is seconds, or 90s, 10m, 1h30m, 2d.",
+		    options))
+		return COMMAND_BAD;
+	if (!take_words(&submission, argc, argv))
+		return command_fail(COMMAND_BAD, client.name,
+				    "give one TYPE of task, as `virtbed clusters` lists them, or a "
+				    "--script; try --help");
+	body = submission_body(&submission, &error);
+	if (!body)
+		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
+	return client_open(&client) ? submit(&client, body, wait) : client.status;
 }

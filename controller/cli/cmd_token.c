@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/duration.h"
 #include "common/json.h"
@@ -25,20 +24,11 @@
 #define LIFETIME "90d"
 
 struct arguments {
-	struct client client; /* its `dir`: the directory of --dir */
-	const char *name;
-	char *state, *role, *user, *expires;
-	gboolean json;
+	const char *name;  /* of the command */
+	const char *state; /* the state directory */
+	const char *role, *user, *expires;
+	bool json;
 };
-
-static void arguments_clear(struct arguments *arguments)
-{
-	client_clear(&arguments->client);
-	g_free(arguments->state);
-	g_free(arguments->role);
-	g_free(arguments->user);
-	g_free(arguments->expires);
-}
 
 static int report_failure(const struct arguments *arguments, const GError *error)
 {
@@ -49,21 +39,6 @@ static int report_failure(const struct arguments *arguments, const GError *error
 }
 
 /* Finding the directory. */
-
-/*
- * Asks the controller at a socket for its state directory. It answers only its own user and root;
- * else *ret_dir is NULL.
- */
-static bool ask_directory(struct arguments *arguments, char **ret_dir)
-{
-	g_autoptr(json_t) status = NULL;
-
-	if (!client_open(&arguments->client))
-		return false;
-	status = client_get(&arguments->client, "/v1/status?after=1000000000000000");
-	*ret_dir = g_strdup(field_text(status, "directory"));
-	return status != NULL;
-}
 
 /*
  * Whether a service was ever started in the directory; without this file it may be that of labs or
@@ -78,54 +53,58 @@ static bool was_served(const char *dir)
 }
 
 /*
- * Sets the state directory: that of the controller found, or else of a service that may not run
- * now.
+ * Asks the controller at a socket for its state directory. It answers only its own user and root;
+ * others get `otherwise`, or NULL. NULL after it printed why, with client->status.
  */
-static bool find_directory(struct arguments *arguments)
+static char *ask_directory(struct client *client, const char *otherwise)
 {
-	struct client *client = &arguments->client;
+	g_autoptr(json_t) status = NULL;
+	const char *directory;
+
+	if (client_open(client))
+		status = client_get(client, "/v1/status?after=1000000000000000");
+	if (!status)
+		return NULL;
+	directory = field_text(status, "directory") ?: otherwise;
+	if (!directory)
+		client->status = command_fail(COMMAND_BAD, client->name,
+					      "the tokens of the controller at %s are for its operator to make",
+					      client->address);
+	return g_strdup(directory);
+}
+
+/*
+ * Returns the state directory: that of the controller found, or else of a service that may not run
+ * now. NULL after it printed why, with client->status.
+ */
+static char *find_directory(struct client *client)
+{
 	g_autofree char *state = run_paths_service_state();
 	const bool served = was_served(state);
 	g_autoptr(GError) error = NULL;
-	g_autofree char *address = run_address_find(client->uri, NULL, &error);
+	g_autofree char *address = NULL;
 
 	client->status = COMMAND_BAD;
-	if (!address && !served) {
-		command_fail(COMMAND_BAD, arguments->name, "%s", error->message);
-	} else if (!address) {
-		arguments->state = g_steal_pointer(&state);
+	if (client->dir && !client->uri)
+		return g_strdup(client->dir);
+	if (client->dir) {
+		command_fail(COMMAND_BAD, client->name, "give --uri or --state, not both");
+		return NULL;
+	}
+	address = run_address_find(client->uri, NULL, &error);
+	if (!address && served)
+		return g_steal_pointer(&state);
+	if (!address) {
+		command_fail(COMMAND_BAD, client->name, "%s", error->message);
 	} else if (!g_str_has_prefix(address, "unix:")) {
-		command_fail(COMMAND_BAD, arguments->name,
+		command_fail(COMMAND_BAD, client->name,
 			     "the directory of the controller at %s is on its machine; name it there with --state",
 			     address);
 	} else {
-		g_free(client->uri);
-		client->uri = g_steal_pointer(&address);
-		if (!ask_directory(arguments, &arguments->state))
-			return false;
-		if (!arguments->state && served)
-			arguments->state = g_steal_pointer(&state);
-		if (!arguments->state)
-			command_fail(COMMAND_BAD, arguments->name,
-				     "the tokens of the controller at %s are for its operator to make",
-				     client->uri);
+		client->uri = g_intern_string(address);
+		return ask_directory(client, served ? state : NULL);
 	}
-	return arguments->state != NULL;
-}
-
-static bool choose_directory(struct arguments *arguments)
-{
-	struct client *client = &arguments->client;
-
-	client->status = COMMAND_BAD;
-	if (client->uri && client->dir) {
-		command_fail(COMMAND_BAD, arguments->name, "give --uri or --state, not both");
-		return false;
-	}
-	if (!client->dir)
-		return find_directory(arguments);
-	arguments->state = g_strdup(client->dir);
-	return true;
+	return NULL;
 }
 
 static char *time_text(int64_t time_s)
@@ -146,13 +125,6 @@ static json_t *token_json(const struct token *token)
 			 "expired", token->expires_s <= g_get_real_time() / G_USEC_PER_SEC);
 }
 
-static void print_json(const json_t *document)
-{
-	g_autofree char *text = json_pretty(document);
-
-	puts(text);
-}
-
 /* Prints only the secret to standard output, so that it can be redirected to a file. */
 static void print_new(const struct arguments *arguments, const struct token *token,
 		      const char *secret)
@@ -162,7 +134,7 @@ static void print_new(const struct arguments *arguments, const struct token *tok
 
 	if (arguments->json) {
 		json_object_set_new(document, "token", json_string(secret));
-		print_json(document);
+		command_print_json(document);
 		return;
 	}
 	puts(secret);
@@ -215,12 +187,10 @@ static int create(const struct arguments *arguments, char **words)
 
 static void print_table(const GPtrArray *tokens)
 {
-	static const char *const titles[] = {"token", "role", "user", "created", "expires"};
 	const int64_t now_s = g_get_real_time() / G_USEC_PER_SEC;
-	g_autoptr(table_t) table = table_new();
+	g_autoptr(table_t) table =
+		table_with("<token", "<role", "<user", "<created", "<expires", NULL);
 
-	for (gsize i = 0; i < G_N_ELEMENTS(titles); i++)
-		table_column(table, titles[i], TABLE_LEFT);
 	for (guint i = 0; i < tokens->len; i++) {
 		const struct token *token = g_ptr_array_index(tokens, i);
 		g_autofree char *created = time_text(token->created_s);
@@ -253,7 +223,7 @@ static int list_tokens(const struct arguments *arguments, char **words)
 	for (guint i = 0; i < tokens->len; i++)
 		json_array_append_new(json_object_get(document, "tokens"),
 				      token_json(g_ptr_array_index(tokens, i)));
-	print_json(document);
+	command_print_json(document);
 	return COMMAND_DONE;
 }
 
@@ -291,7 +261,7 @@ static int revoke_some(const struct arguments *arguments, char **words)
 			json_array_append(json_object_get(document, "tokens"), token);
 	}
 	if (arguments->json)
-		print_json(document);
+		command_print_json(document);
 	return status;
 }
 
@@ -304,47 +274,41 @@ static const struct {
 	{"revoke", revoke_some},
 };
 
-static int run_action(struct arguments *arguments, int argc, char **argv)
-{
-	if (argc > 1 && (arguments->role || arguments->user || arguments->expires) && strcmp(argv[1], "create") != 0)
-		return command_fail(COMMAND_BAD, arguments->name, "--role, --user and --expires are for \"create\"");
-	for (gsize i = 0; argc > 1 && i < G_N_ELEMENTS(acts); i++)
-		if (strcmp(argv[1], acts[i].word) == 0)
-			return choose_directory(arguments) ? acts[i].act(arguments, argv + 2)
-							   : arguments->client.status;
-	return command_fail(COMMAND_BAD, arguments->name,
-			    "give create, list or revoke; try: virtbed token --help");
-}
-
 int cmd_token(int argc, char **argv)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new(
-		"create|list|revoke [TOKEN...] - tokens for users of a controller over TCP");
-	g_autoptr(GError) error = NULL;
-	struct arguments arguments = {.client = {.name = argv[0]}, .name = argv[0]};
-	int status;
-	const GOptionEntry entries[] = {
-		{"state", 0, 0, G_OPTION_ARG_FILENAME, &arguments.client.dir,
+	g_auto(client_t) client = {.name = argv[0]};
+	struct arguments arguments = {.name = argv[0]};
+	const struct command_option options[] = {
+		{"state", 0, COMMAND_FILE, &client.dir,
 		 "The same as --run; it need not be under way", "DIR"},
-		{"role", 0, 0, G_OPTION_ARG_STRING, &arguments.role,
-		 "viewer, user (default) or operator", "ROLE"},
-		{"user", 0, 0, G_OPTION_ARG_STRING, &arguments.user,
+		{"role", 0, COMMAND_TEXT, &arguments.role, "viewer, user (default) or operator",
+		 "ROLE"},
+		{"user", 0, COMMAND_TEXT, &arguments.user,
 		 "Account that it acts for (default: yours)", "NAME"},
-		{"expires", 0, 0, G_OPTION_ARG_STRING, &arguments.expires,
+		{"expires", 0, COMMAND_TEXT, &arguments.expires,
 		 "How long it is good (default: " LIFETIME ")", "TIME|never"},
 		{NULL},
 	};
+	g_autofree char *state = NULL;
 
-	client_add_options(&arguments.client, context, entries);
-	g_option_context_set_summary(
-		context, "create prints a new token, once: only its hash is kept. A client with it may do\n"
-			 "what the role allows, as that user. The controller need not be restarted.");
-	if (!g_option_context_parse(context, &argc, &argv, &error)) {
-		status = command_fail(COMMAND_BAD, arguments.name, "%s", error->message);
-	} else {
-		arguments.json = arguments.client.json;
-		status = run_action(&arguments, argc, argv);
+	if (!client_parse(
+		    &client, &argc, &argv,
+		    "create|list|revoke [TOKEN...] - tokens for users of a controller over TCP",
+		    "create prints a new token, once: only its hash is kept. A client with it may do\n"
+		    "what the role allows, as that user. The controller need not be restarted.",
+		    options))
+		return COMMAND_BAD;
+	if (argc > 1 && (arguments.role || arguments.user || arguments.expires) &&
+	    strcmp(argv[1], "create") != 0)
+		return command_fail(COMMAND_BAD, client.name,
+				    "--role, --user and --expires are for \"create\"");
+	for (gsize i = 0; argc > 1 && i < G_N_ELEMENTS(acts); i++) {
+		if (strcmp(argv[1], acts[i].word) != 0)
+			continue;
+		arguments.json = client.json;
+		arguments.state = state = find_directory(&client);
+		return state ? acts[i].act(&arguments, argv + 2) : client.status;
 	}
-	arguments_clear(&arguments);
-	return status;
+	return command_fail(COMMAND_BAD, client.name,
+			    "give create, list or revoke; try: virtbed token --help");
 }

@@ -2,12 +2,12 @@
 #include <glib-unix.h>
 #include <glib.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "common/json.h"
-#include "common/number_option.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
@@ -38,76 +38,62 @@
 #define DEFAULT_COLUMNS 80
 #define DEFAULT_ROWS 24
 
-/* The documents of one screen. */
-struct documents {
-	json_t *status, *clusters, *nodes, *power, *tasks, *waiting;
+/* The answers of one screen. */
+enum {
+	STATUS,
+	CLUSTERS,
+	NODES,
+	POWER,
+	/*
+	 * Two queries, so that running tasks are shown however many wait, whatever their numbers.
+	 */
+	TASKS,
+	WAITING,
+	ANSWERS
 };
 
-static void documents_clear(struct documents *documents)
-{
-	json_decref(documents->status);
-	json_decref(documents->clusters);
-	json_decref(documents->nodes);
-	json_decref(documents->power);
-	json_decref(documents->tasks);
-	json_decref(documents->waiting);
-	*documents = (struct documents){0};
-}
+static const char *const paths[ANSWERS] = {
+	"/v1/status", "/v1/clusters", "/v1/nodes", "/v1/power?after_s=1e12",
+	"/v1/tasks?state=" FIELD_STATES_PLACED,
+	"/v1/tasks?state=waiting&limit=" WAITING_SHOWN,
+};
 
-/* Appends the waiting tasks to the others. */
-static void add_waiting(struct documents *documents)
+static void answers_clear(json_t **answers)
 {
-	json_array_extend(json_object_get(documents->tasks, "tasks"),
-			  json_object_get(documents->waiting, "tasks"));
-	json_object_set_new(documents->tasks, "more",
-			    json_integer(field_integer(documents->tasks, "more") +
-					 field_integer(documents->waiting, "more")));
+	for (int i = 0; i < ANSWERS; i++)
+		g_clear_pointer(&answers[i], json_decref);
 }
 
 /*
- * Gets all documents and replaces the former ones only if none failed; false with the first
- * failure.
+ * Gets all answers and replaces the former ones only if none failed; false with the first failure.
  */
-static bool fetch(struct client *client, struct documents *documents, int *ret_status,
-		  GError **error)
+static bool fetch(struct client *client, json_t **answers, int *ret_status, GError **error)
 {
-	struct documents fresh = {0};
-	const struct {
-		const char *path;
-		json_t **ret_answer;
-	} wanted[] = {
-		{"/v1/status", &fresh.status},
-		{"/v1/clusters", &fresh.clusters},
-		{"/v1/nodes", &fresh.nodes},
-		{"/v1/power?after_s=1e12", &fresh.power},
-		/*
-		 * A query of its own, so that running tasks are shown however many wait, whatever
-		 * their numbers.
-		 */
-		{"/v1/tasks?state=" FIELD_STATES_PLACED, &fresh.tasks},
-		{"/v1/tasks?state=waiting&limit=" WAITING_SHOWN, &fresh.waiting},
-	};
+	json_t *fresh[ANSWERS] = {0};
 
-	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
-		*wanted[i].ret_answer =
-			client_ask(client, "GET", wanted[i].path, NULL, ret_status, error);
-		if (!*wanted[i].ret_answer) {
-			documents_clear(&fresh);
+	for (int i = 0; i < ANSWERS; i++) {
+		fresh[i] = client_ask(client, "GET", paths[i], NULL, ret_status, error);
+		if (!fresh[i]) {
+			answers_clear(fresh);
 			return false;
 		}
 	}
-	add_waiting(&fresh);
-	documents_clear(documents);
-	*documents = fresh;
+	/* The waiting tasks follow the others. */
+	json_array_extend(json_object_get(fresh[TASKS], "tasks"),
+			  json_object_get(fresh[WAITING], "tasks"));
+	json_object_set_new(fresh[TASKS], "more",
+			    json_integer(field_integer(fresh[TASKS], "more") +
+					 field_integer(fresh[WAITING], "more")));
+	answers_clear(answers);
+	memcpy(answers, fresh, sizeof(fresh));
 	return true;
 }
 
-static char *text_of(const struct documents *documents, const char *note, int columns, int rows)
+static char *text_of(json_t *const *answers, const char *note, int columns, int rows)
 {
 	const struct top_screen screen = {
-		.status = documents->status,	 .clusters = documents->clusters,
-		.nodes = documents->nodes,	 .power = documents->power,
-		.tasks = documents->tasks,	 .note = note,
+		.status = answers[STATUS], .clusters = answers[CLUSTERS], .nodes = answers[NODES],
+		.power = answers[POWER], .tasks = answers[TASKS], .note = note,
 	};
 
 	return top_screen_text(&screen, columns, rows);
@@ -115,34 +101,34 @@ static char *text_of(const struct documents *documents, const char *note, int co
 
 static int print_once(struct client *client)
 {
-	struct documents documents = {0};
+	json_t *answers[ANSWERS] = {0};
 	g_autoptr(GError) error = NULL;
-	g_autofree char *text = NULL;
 	int status;
 
-	if (!fetch(client, &documents, &status, &error))
+	if (!fetch(client, answers, &status, &error))
 		return client_fail(client, status, error);
 	if (client->json) {
 		g_autoptr(json_t) all = json_pack(
-			"{s:O, s:O, s:O, s:O, s:O}", "status", documents.status, "clusters",
-			json_object_get(documents.clusters, "clusters"), "nodes",
-			json_object_get(documents.nodes, "nodes"), "power", documents.power, "tasks",
-			json_object_get(documents.tasks, "tasks"));
+			"{s:O, s:O, s:O, s:O, s:O}", "status", answers[STATUS], "clusters",
+			json_object_get(answers[CLUSTERS], "clusters"), "nodes",
+			json_object_get(answers[NODES], "nodes"), "power", answers[POWER], "tasks",
+			json_object_get(answers[TASKS], "tasks"));
 
 		if (all)
-			client_print_json(all);
+			command_print_json(all);
 	} else {
-		text = text_of(&documents, NULL, 0, 0);
+		g_autofree char *text = text_of(answers, NULL, 0, 0);
+
 		fputs(text, stdout);
 	}
-	documents_clear(&documents);
+	answers_clear(answers);
 	return COMMAND_DONE;
 }
 
 /* Live. */
 
 struct live {
-	struct documents documents;
+	json_t *answers[ANSWERS];
 	struct termios before; /* settings of the terminal that keys are read from */
 	bool keys;             /* keys can be read */
 	bool quit;
@@ -183,7 +169,7 @@ static void draw_screen(const struct live *live, const char *note)
 
 	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
 	/* The last row stays free: a newline in it would scroll. */
-	text = text_of(&live->documents, note, MAX(size.ws_col, 1), MAX(size.ws_row - 1, 1));
+	text = text_of(live->answers, note, MAX(size.ws_col, 1), MAX(size.ws_row - 1, 1));
 	lines = g_strsplit(text, "\n", -1);
 	wiped = g_strjoinv(WIPE_LINE, lines);
 	fputs(HOME, stdout);
@@ -232,39 +218,34 @@ static int watch(struct client *client, guint interval_ms)
 		bool there;
 
 		live.due = false;
-		there = fetch(client, &live.documents, &status, &error);
+		there = fetch(client, live.answers, &status, &error);
 		draw_screen(&live, there ? "q quits" : error->message);
 		while (!live.quit && !live.due)
 			g_main_context_iteration(NULL, TRUE);
 	}
 	leave(&live);
-	documents_clear(&live.documents);
+	answers_clear(live.answers);
 	return COMMAND_DONE;
 }
 
 int cmd_top(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	g_autofree char *interval = NULL;
-	double interval_s = INTERVAL_S;
-	gboolean once = FALSE;
-	const GOptionEntry entries[] = {
-		{"interval", 'i', 0, G_OPTION_ARG_STRING, &interval,
-		 "Seconds between two screens (default 1)", "S"},
-		{"once", '1', 0, G_OPTION_ARG_NONE, &once, "Print it once, also on a terminal", NULL},
+	double interval_s = 0; /* not given */
+	bool once = false;
+	const struct command_option options[] = {
+		{"interval", 'i', COMMAND_NUMBER, &interval_s,
+		 "Seconds between two screens (default 1)", "S", 0.1, 3600},
+		{"once", '1', COMMAND_FLAG, &once, "Print it once, also on a terminal"},
 		{NULL},
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-	g_autoptr(GError) error = NULL;
 
-	client_add_options(&client, context, entries);
-	g_option_context_set_summary(
-		context, "Clusters and their nodes, power, and tasks on one screen, again every "
-			 "second; q quits.\nPrinted once where standard output is no terminal.");
-	if (!g_option_context_parse(context, &argc, &argv, &error) ||
-	    !number_option("--interval", interval, 0.1, 3600, &interval_s, &error))
-		return command_fail(COMMAND_BAD, client.name, "%s", error->message);
-	if (interval && (once || client.json))
+	if (!client_parse(&client, &argc, &argv, NULL,
+			  "Clusters and their nodes, power, and tasks on one screen, again every "
+			  "second; q quits.\nPrinted once where standard output is no terminal.",
+			  options))
+		return COMMAND_BAD;
+	if (interval_s > 0 && (once || client.json))
 		return command_fail(COMMAND_BAD, client.name, "--interval is for the screen: leave it out with %s",
 				    once ? "--once" : "--json");
 	if (argc > 1)
@@ -273,5 +254,5 @@ int cmd_top(int argc, char **argv)
 		return client.status;
 	if (once || client.json || !isatty(STDOUT_FILENO))
 		return print_once(&client);
-	return watch(&client, (guint)(interval_s * 1000));
+	return watch(&client, (guint)((interval_s > 0 ? interval_s : INTERVAL_S) * 1000));
 }

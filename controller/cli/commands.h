@@ -42,27 +42,20 @@ int cmd_queue(int argc, char **argv);
 int cmd_output(int argc, char **argv);
 /* `virtbed explain TASK`: prints the decisions about the task. */
 int cmd_explain(int argc, char **argv);
-/* `virtbed cancel|hold|release TASK...` */
-int cmd_cancel(int argc, char **argv);
-int cmd_hold(int argc, char **argv);
-int cmd_release(int argc, char **argv);
+/* `virtbed cancel|hold|release TASK...`, `suspend|resume [TASK...]`: argv[0] names the order. */
+int cmd_order(int argc, char **argv);
 /* `virtbed clusters`: lists the clusters and the state of their nodes. */
 int cmd_clusters(int argc, char **argv);
 /* `virtbed nodes`: lists the nodes of a controller, or of local schedulers with their caps. */
 int cmd_nodes(int argc, char **argv);
-/* `virtbed drain|undrain CLUSTER/NODE...`: takes nodes out of use, and back. */
+/* `virtbed drain|undrain CLUSTER/NODE...`: takes nodes out of use, and back, by argv[0]. */
 int cmd_drain(int argc, char **argv);
-int cmd_undrain(int argc, char **argv);
 /* `virtbed token create|list|revoke`: tokens for users of a controller over TCP. */
 int cmd_token(int argc, char **argv);
 /* `virtbed top`: a controller's state on one screen, every second. */
 int cmd_top(int argc, char **argv);
 /* `virtbed energy`: what tasks used; with --live what the hosts' meters report now. */
 int cmd_energy(int argc, char **argv);
-/* `virtbed suspend [TASK...]`: suspends running tasks. */
-int cmd_suspend(int argc, char **argv);
-/* `virtbed resume [TASK...]`: resumes suspended tasks. */
-int cmd_resume(int argc, char **argv);
 /* `virtbed migrate TASK --to HOST...`: brings the VMs of a running task to other hosts. */
 int cmd_migrate(int argc, char **argv);
 /* `virtbed show TASK`: its CPU share, and where its VMs have been. */

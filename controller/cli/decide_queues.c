@@ -6,28 +6,10 @@
 
 #include "controller/report/table.h"
 
-struct column {
-	const char *title;
-	enum table_align align;
-};
-
-static struct table *new_table(const struct column *columns, size_t count)
-{
-	struct table *table = table_new();
-
-	for (size_t i = 0; i < count; i++)
-		table_column(table, columns[i].title, columns[i].align);
-	return table;
-}
-
 void decide_queues_print(const struct sched_system *system, const struct sched_plan *plan)
 {
-	static const struct column columns[] = {
-		{ "action", TABLE_LEFT },  { "task", TABLE_RIGHT },      { "machine", TABLE_LEFT },
-		{ "start s", TABLE_RIGHT }, { "end s", TABLE_RIGHT },     { "chance", TABLE_RIGHT },
-		{ "threshold", TABLE_RIGHT }, { "why", TABLE_LEFT },
-	};
-	g_autoptr(table_t) table = new_table(columns, G_N_ELEMENTS(columns));
+	g_autoptr(table_t) table = table_with("<action", ">task", "<machine", ">start s", ">end s",
+					      ">chance", ">threshold", "<why", NULL);
 
 	for (uint32_t i = 0; i < plan->actions_count; i++) {
 		const struct sched_action *action = &plan->actions[i];
@@ -50,12 +32,9 @@ void decide_queues_print(const struct sched_system *system, const struct sched_p
 
 static void print_judged(const struct sched_system *system, const struct sched_plan *plan)
 {
-	static const struct column columns[] = {
-		{ "machine", TABLE_LEFT },   { "place", TABLE_RIGHT },  { "task", TABLE_RIGHT },
-		{ "mean end s", TABLE_RIGHT }, { "skewness", TABLE_RIGHT },
-		{ "threshold", TABLE_RIGHT }, { "chance", TABLE_RIGHT }, { "verdict", TABLE_LEFT },
-	};
-	g_autoptr(table_t) table = new_table(columns, G_N_ELEMENTS(columns));
+	g_autoptr(table_t) table =
+		table_with("<machine", ">place", ">task", ">mean end s", ">skewness", ">threshold",
+			   ">chance", "<verdict", NULL);
 
 	for (uint32_t i = 0; i < plan->judged_count; i++) {
 		const struct sched_judged *judged = &plan->judged[i];
@@ -79,11 +58,8 @@ static void print_judged(const struct sched_system *system, const struct sched_p
 
 void decide_queues_explain(const struct sched_system *system, const struct sched_plan *plan)
 {
-	static const struct column columns[] = {
-		{ "task", TABLE_RIGHT },   { "machine", TABLE_LEFT }, { "end s", TABLE_RIGHT },
-		{ "chance", TABLE_RIGHT }, { "verdict", TABLE_LEFT },
-	};
-	g_autoptr(table_t) table = new_table(columns, G_N_ELEMENTS(columns));
+	g_autoptr(table_t) table =
+		table_with(">task", "<machine", ">end s", ">chance", "<verdict", NULL);
 
 	print_judged(system, plan);
 	for (uint32_t i = 0; i < plan->considered_count; i++) {

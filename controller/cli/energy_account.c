@@ -13,15 +13,14 @@
 const char *const energy_account_keys[] = {"user", "task",   "type", "cluster",
 					   "host", "policy", "day",  NULL};
 
-/* The parts of a host's energy, and their titles in the table. */
+/* The parts of a host's energy, and their names in the table. */
 static const struct {
-	const char *key;
-	const char *title;
+	const char *key, *title, *name;
 } parts[] = {
-	{"tasks_uj", "TASKS J"},
-	{"idle_uj", "IDLE J"},
-	{"management_uj", "MANAGEMENT J"},
-	{"unattributed_uj", "UNATTRIBUTED J"},
+	{"tasks_uj", "TASKS J", "tasks"},
+	{"idle_uj", "IDLE J", "idle"},
+	{"management_uj", "MANAGEMENT J", "management"},
+	{"unattributed_uj", "UNATTRIBUTED J", "unattributed"},
 };
 
 char *energy_account_joules(json_int_t uj)
@@ -131,93 +130,71 @@ static void add_joules(struct table *table, json_int_t uj)
 	table_text(table, joules);
 }
 
-/* Adds a row with all parts. */
-static void add_row(struct table *table, const char *name, json_int_t tasks, const json_t *row)
+/* Adds all parts of a row and their sum. */
+static void add_parts(struct table *table, const json_t *row)
 {
-	table_row(table);
-	table_text(table, name);
-	if (tasks < 0)
-		table_textf(table, "%s", "");
-	else
-		table_integer(table, tasks);
 	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
 		add_joules(table, field_integer(row, parts[i].key));
 	add_joules(table, parts_of(row));
 }
 
-static json_t *total_of(const json_t *hosts)
-{
-	json_t *total = json_object();
-
-	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
-		json_object_set_new(total, parts[i].key, json_integer(sum_over(hosts, parts[i].key)));
-	return total;
-}
-
-static struct table *table_of_all(const json_t *document, const char *title)
-{
-	struct table *table = table_new();
-	g_autoptr(json_t) total = total_of(json_object_get(document, "hosts"));
-	const json_t *sum;
-	size_t i;
-
-	table_column(table, title, TABLE_LEFT);
-	table_column(table, "TASKS", TABLE_RIGHT);
-	for (size_t k = 0; k < G_N_ELEMENTS(parts); k++)
-		table_column(table, parts[k].title, TABLE_RIGHT);
-	table_column(table, "METER J", TABLE_RIGHT);
-	json_array_foreach (json_object_get(document, "sums"), i, sum) {
-		g_autofree char *name = field_line(sum, field_text(document, "by") ?: "");
-
-		add_row(table, name, field_integer(sum, "tasks"), sum);
-	}
-	table_rule(table);
-	add_row(table, "all", -1, total);
-	return table;
-}
-
-/* Adds a row at the end of a table of tasks: energy that belongs to no task. */
-static void add_total(struct table *table, const char *name, json_int_t uj)
+/* Begins a row at the end of the table: energy of any number of tasks, or of none. */
+static void begin_total(struct table *table, const char *name)
 {
 	table_row(table);
 	table_text(table, name);
 	table_textf(table, "%s", "");
-	add_joules(table, uj);
 }
 
-static struct table *table_of_tasks(const json_t *document, const char *title)
+/* All hosts' parts: beside one another as those of the sums, or below the energy of tasks. */
+static void add_totals(struct table *table, const json_t *hosts, bool of_all)
 {
-	const json_t *hosts = json_object_get(document, "hosts");
-	struct table *table = table_new();
-	const json_t *sum;
-	size_t i;
+	g_autoptr(json_t) total = json_object();
 
-	table_column(table, title, TABLE_LEFT);
-	table_column(table, "TASKS", TABLE_RIGHT);
-	table_column(table, "ENERGY J", TABLE_RIGHT);
-	json_array_foreach (json_object_get(document, "sums"), i, sum) {
-		g_autofree char *name = field_line(sum, field_text(document, "by") ?: "");
-
-		table_row(table);
-		table_text(table, name);
-		table_integer(table, field_integer(sum, "tasks"));
-		add_joules(table, field_integer(sum, "tasks_uj"));
-	}
 	table_rule(table);
-	add_total(table, "tasks", sum_over(hosts, "tasks_uj"));
-	add_total(table, "idle", sum_over(hosts, "idle_uj"));
-	add_total(table, "management", sum_over(hosts, "management_uj"));
-	add_total(table, "unattributed", sum_over(hosts, "unattributed_uj"));
-	add_total(table, "all meters", sum_over(hosts, "counted_uj"));
-	return table;
+	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
+		const json_int_t uj = sum_over(hosts, parts[i].key);
+
+		json_object_set_new(total, parts[i].key, json_integer(uj));
+		if (of_all)
+			continue;
+		begin_total(table, parts[i].name);
+		add_joules(table, uj);
+	}
+	begin_total(table, of_all ? "all" : "all meters");
+	if (of_all)
+		add_parts(table, total);
+	else
+		add_joules(table, sum_over(hosts, "counted_uj"));
 }
 
 struct table *energy_account_table(const json_t *document)
 {
 	const char *by = field_text(document, "by") ?: "";
+	const bool of_all = is_of_all(document);
 	g_autofree char *title = g_ascii_strup(by, -1);
+	struct table *table = table_new();
+	const json_t *sum;
+	size_t i;
 
-	return is_of_all(document) ? table_of_all(document, title) : table_of_tasks(document, title);
+	table_column(table, title, TABLE_LEFT);
+	table_column(table, "TASKS", TABLE_RIGHT);
+	for (size_t k = 0; of_all && k < G_N_ELEMENTS(parts); k++)
+		table_column(table, parts[k].title, TABLE_RIGHT);
+	table_column(table, of_all ? "METER J" : "ENERGY J", TABLE_RIGHT);
+	json_array_foreach (json_object_get(document, "sums"), i, sum) {
+		g_autofree char *name = field_line(sum, by);
+
+		table_row(table);
+		table_text(table, name);
+		table_integer(table, field_integer(sum, "tasks"));
+		if (of_all)
+			add_parts(table, sum);
+		else
+			add_joules(table, field_integer(sum, "tasks_uj"));
+	}
+	add_totals(table, json_object_get(document, "hosts"), of_all);
+	return table;
 }
 
 /* Adds the idle watts, and the hosts whose management energy is not known. */

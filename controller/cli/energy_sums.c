@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "controller/cli/fields.h"
+#include "controller/cli/tables.h"
 
 const char *const energy_sums_keys[] = {"task", "user", "type", "cluster", "policy", NULL};
 
@@ -119,26 +120,17 @@ static void add_total(struct table *table, const char *label, double energy_j)
 struct table *energy_sums_table(const json_t *document)
 {
 	const char *by = field_text(document, "by") ?: "";
-	g_autofree char *title = g_ascii_strup(by, -1);
-	struct table *table = table_new();
-	const json_t *sum;
-	size_t i;
+	g_autofree char *upper = g_ascii_strup(by, -1);
+	g_autofree char *title = g_strconcat("<", upper, NULL);
+	const struct tables_column columns[] = {
+		{title, by},
+		{">TASKS", "tasks"},
+		{">METERED", "metered"},
+		{">ENERGY J", "energy_j", 1},
+		{">UTILITY", "utility", 3},
+	};
+	struct table *table = table_of_rows(columns, G_N_ELEMENTS(columns), document, "sums");
 
-	table_column(table, title, TABLE_LEFT);
-	table_column(table, "TASKS", TABLE_RIGHT);
-	table_column(table, "METERED", TABLE_RIGHT);
-	table_column(table, "ENERGY J", TABLE_RIGHT);
-	table_column(table, "UTILITY", TABLE_RIGHT);
-	json_array_foreach (json_object_get(document, "sums"), i, sum) {
-		g_autofree char *name = field_line(sum, by);
-
-		table_row(table);
-		table_text(table, name);
-		table_integer(table, field_integer(sum, "tasks"));
-		table_integer(table, field_integer(sum, "metered"));
-		table_number(table, field_number(sum, "energy_j"), 1);
-		table_number(table, field_number(sum, "utility"), 3);
-	}
 	table_rule(table);
 	add_total(table, "attributed", field_number(document, "attributed_j"));
 	add_total(table, "rest", field_number(document, "rest_j"));

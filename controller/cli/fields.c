@@ -80,6 +80,21 @@ char *field_task_nodes(const json_t *task)
 	return *nodes && has ? g_strdup_printf("%s/%s", cluster, nodes) : g_strdup("");
 }
 
+double field_length_s(const json_t *task, const char *so_far, const char *since, double now_s)
+{
+	const double since_s = field_number(task, since);
+
+	return field_number(task, so_far) + (isfinite(since_s) ? now_s - since_s : 0);
+}
+
+double field_left_s(const json_t *task, double now_s)
+{
+	const bool executes = isfinite(field_number(task, "since_s"));
+
+	return executes ? field_number(task, "expected_end_s") - now_s
+			: field_number(task, "left_s");
+}
+
 char *field_utc(const json_t *object, double later_s)
 {
 	const char *text = field_text(object, "utc");

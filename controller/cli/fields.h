@@ -35,6 +35,13 @@ char *field_names(const json_t *object, const char *key);
 char *field_task_nodes(const json_t *task);
 
 /*
+ * The sum of a task's past spans, the number `so_far`, and of its present one, which began at the
+ * time `since`; and the time that it has yet to execute. NAN: unknown.
+ */
+double field_length_s(const json_t *task, const char *so_far, const char *since, double now_s);
+double field_left_s(const json_t *task, double now_s);
+
+/*
  * UTC, to the second, `later_s` seconds after the object's key "utc"; NULL: unknown. The caller
  * frees.
  */

@@ -33,34 +33,34 @@ static int report_unknown(const char *name)
 }
 
 /* Runs a command as "virtbed NAME", so that its usage line reads as typed. */
-static int run_command(const struct command *command, int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
-	g_autofree char *name = g_strconcat("virtbed ", command->name, NULL);
+	const struct command *command = commands;
+	g_autofree char *name = g_strconcat("virtbed ", argv[0], NULL);
 	/*
 	 * GOptionContext removes the options that it parses: the vector is a copy, its strings are
 	 * borrowed.
 	 */
 	g_autofree char **arguments = g_new0(char *, (gsize)argc + 1);
 
+	while (command->name && strcmp(command->name, argv[0]) != 0)
+		command++;
+	if (!command->name)
+		return report_unknown(argv[0]);
+	memcpy(arguments, argv, (gsize)argc * sizeof(char *));
 	arguments[0] = name;
-	for (int i = 1; i < argc; i++)
-		arguments[i] = argv[i];
 	g_set_prgname(name);
 	return command->main(argc, arguments);
 }
 
 static int print_help_of(int argc, char **argv)
 {
-	char *arguments[] = {NULL, (char *)"--help", NULL};
+	char *arguments[] = {argv[0], (char *)"--help", NULL};
 
-	if (argc < 1) {
-		print_usage(stdout);
-		return COMMAND_DONE;
-	}
-	for (const struct command *command = commands; command->name; command++)
-		if (strcmp(command->name, argv[0]) == 0)
-			return run_command(command, 2, arguments);
-	return report_unknown(argv[0]);
+	if (argc > 0)
+		return run_command(2, arguments);
+	print_usage(stdout);
+	return COMMAND_DONE;
 }
 
 int main(int argc, char **argv)
@@ -82,8 +82,5 @@ int main(int argc, char **argv)
 		printf("virtbed %s\n", build_version());
 		return COMMAND_DONE;
 	}
-	for (const struct command *command = commands; command->name; command++)
-		if (strcmp(command->name, name) == 0)
-			return run_command(command, argc - 1, argv + 1);
-	return report_unknown(name);
+	return run_command(argc - 1, argv + 1);
 }

@@ -110,15 +110,6 @@ static char *recorded_address(void)
 	return g_steal_pointer(&address);
 }
 
-/* Sets the error for a socket that exists, but that this user may not use. */
-static void set_closed(const char *address, GError **error)
-{
-	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-		    "which controller? there is no run of yours under way, and if there is a "
-		    "service at %s, it is not open to you: its operator can share it with a "
-		    "group that you are in (`group` of its `service:`)", address);
-}
-
 /*
  * The address of a service of this user, or of this machine. NULL where there is none: `error` is
  * left as it is, or replaced if a service exists that only others may use.
@@ -138,7 +129,10 @@ static char *service_address(GError **error)
 		if (is_there(*address, &reason))
 			return g_strdup(*address);
 		if (!closed && g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED))
-			set_closed(*address, &closed);
+			g_set_error(&closed, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+				    "which controller? there is no run of yours under way, and if there is a "
+				    "service at %s, it is not open to you: its operator can share it with a "
+				    "group that you are in (`group` of its `service:`)", *address);
 	}
 	if (closed) {
 		g_clear_error(error);

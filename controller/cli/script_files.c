@@ -2,7 +2,6 @@
 #include "controller/cli/script_files.h"
 
 #include <errno.h>
-#include <gio/gio.h>
 #include <sys/stat.h>
 
 #include "common/file_names.h"

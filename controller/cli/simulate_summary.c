@@ -21,62 +21,6 @@ static int find_reference(const struct experiment *experiment)
 	return -1;
 }
 
-/* What is averaged. */
-static double result_utility(const struct engine_result *result)
-{
-	return result->utility;
-}
-
-static double result_energy_j(const struct engine_result *result)
-{
-	return result->energy_j;
-}
-
-static double result_ended_s(const struct engine_result *result)
-{
-	return result->ended_s;
-}
-
-static double result_arrived(const struct engine_result *result)
-{
-	return result->tasks_arrived;
-}
-
-static double result_completed(const struct engine_result *result)
-{
-	return result->tasks_completed;
-}
-
-static double result_dropped(const struct engine_result *result)
-{
-	return result->tasks_dropped;
-}
-
-static double result_failed(const struct engine_result *result)
-{
-	return result->tasks_failed;
-}
-
-static double result_stretch_max(const struct engine_result *result)
-{
-	return result->stretch_max > 0 ? result->stretch_max : (double)NAN;
-}
-
-static double result_stretch_mean(const struct engine_result *result)
-{
-	return result->stretch_max > 0 ? result->stretch_mean : (double)NAN;
-}
-
-static double result_pauses(const struct engine_result *result)
-{
-	return (double)result->pauses / result->tasks_arrived;
-}
-
-static double result_migrations(const struct engine_result *result)
-{
-	return (double)result->migrations / result->tasks_arrived;
-}
-
 /* Whether hosts are shared, so that the columns about stretch count. */
 static bool shares(const struct simulate_summary *summary)
 {
@@ -92,113 +36,91 @@ static bool prunes(const struct simulate_summary *summary)
 	return study_prunes(summary->trials->experiment->config);
 }
 
-typedef double (*result_f)(const struct engine_result *result);
-
-/* Collects the values of one cell over the trials into `ret_values`. */
-static void collect(const struct trials *trials, const struct engine_result *results,
-		    const struct simulate_cell *cell, result_f value, double *ret_values)
+/* Whether a quantity says something about the experiment. */
+static bool is_shown(const struct simulate_summary *summary, enum simulate_quantity quantity)
 {
-	for (uint32_t i = 0; i < trials->trials; i++)
-		ret_values[i] = value(trials_result(trials, results, i, cell->policy, cell->limit));
+	if (quantity >= SIMULATE_ROBUSTNESS)
+		return prunes(summary);
+	if (quantity >= SIMULATE_UTILITY_RATIO)
+		return summary->reference >= 0;
+	if (quantity == SIMULATE_PERCENT)
+		return config_environment(summary->trials->experiment->config);
+	return quantity < SIMULATE_STRETCH_MAX || shares(summary);
 }
 
-/* The ratio to the reference, trial by trial; a trial whose reference is 0 is left out. */
-static struct stats_interval ratio(const struct trials *trials,
-				   const struct engine_result *results,
-				   const struct simulate_cell *cell, uint32_t reference,
-				   result_f value, double *values)
+/*
+ * Measures a run, NAN where a quantity is unknown, each into its row of `n` values. `base` is the
+ * reference policy's run, or NULL; the ratio to a reference of 0 is unknown.
+ */
+static void measure(const struct engine_result *result, const struct engine_result *base, size_t n,
+		    double *ret_values)
 {
-	size_t count = 0;
+	const double unknown = (double)NAN;
+	const bool stretched = result->stretch_max > 0;
+	const double values[SIMULATE_QUANTITIES] = {
+		[SIMULATE_UTILITY] = result->utility,
+		[SIMULATE_ENERGY_J] = result->energy_j,
+		[SIMULATE_ENDED_S] = result->ended_s,
+		[SIMULATE_ARRIVED] = result->tasks_arrived,
+		[SIMULATE_COMPLETED] = result->tasks_completed,
+		[SIMULATE_DROPPED] = result->tasks_dropped,
+		[SIMULATE_FAILED] = result->tasks_failed,
+		[SIMULATE_STRETCH_MAX] = stretched ? result->stretch_max : unknown,
+		[SIMULATE_STRETCH_MEAN] = stretched ? result->stretch_mean : unknown,
+		[SIMULATE_PAUSES] = (double)result->pauses / result->tasks_arrived,
+		[SIMULATE_MIGRATIONS] = (double)result->migrations / result->tasks_arrived,
+		[SIMULATE_PERCENT] = result->utility_max > 0
+					     ? 100 * result->utility / result->utility_max
+					     : unknown,
+		[SIMULATE_UTILITY_RATIO] =
+			base && base->utility > 0 ? result->utility / base->utility : unknown,
+		[SIMULATE_ENERGY_RATIO] =
+			base && base->energy_j > 0 ? result->energy_j / base->energy_j : unknown,
+		[SIMULATE_ROBUSTNESS] = study_pruning_value(result, STUDY_PRUNING_ROBUSTNESS),
+		[SIMULATE_VARIANCE] = study_pruning_value(result, STUDY_PRUNING_VARIANCE),
+		[SIMULATE_COST] = study_pruning_value(result, STUDY_PRUNING_COST),
+	};
 
-	for (uint32_t i = 0; i < trials->trials; i++) {
-		const double base =
-			value(trials_result(trials, results, i, reference, cell->limit));
-
-		if (base > 0)
-			values[count++] = value(trials_result(trials, results, i, cell->policy,
-							      cell->limit)) /
-					  base;
-	}
-	return stats_t_interval(values, count, LEVEL);
+	for (int q = 0; q < SIMULATE_QUANTITIES; q++)
+		ret_values[(size_t)q * n] = values[q];
 }
 
-static double mean(const struct trials *trials, const struct engine_result *results,
-		   const struct simulate_cell *cell, result_f value, double *values)
-{
-	collect(trials, results, cell, value, values);
-	return stats_mean(values, trials->trials);
-}
-
-/* The percentage of the highest possible utility in each trial; none where that is unknown. */
-static struct stats_interval percent(const struct trials *trials,
-				     const struct engine_result *results,
-				     const struct simulate_cell *cell, double *values)
-{
-	size_t count = 0;
-
-	for (uint32_t i = 0; i < trials->trials; i++) {
-		const struct engine_result *result =
-			trials_result(trials, results, i, cell->policy, cell->limit);
-
-		if (result->utility_max > 0)
-			values[count++] = 100 * result->utility / result->utility_max;
-	}
-	return stats_t_interval(values, count, LEVEL);
-}
-
-/* The known values of a metric of tasks with deadlines, over the trials. */
-static struct stats_interval pruning(const struct trials *trials,
-				     const struct engine_result *results,
-				     const struct simulate_cell *cell, enum study_pruning quantity,
-				     double *values)
+/* The interval of the known ones of `n` values, whose order changes. */
+static struct stats_interval interval_of_known(double *values, size_t n)
 {
 	size_t count = 0;
 
-	for (uint32_t i = 0; i < trials->trials; i++) {
-		const double value = study_pruning_value(
-			trials_result(trials, results, i, cell->policy, cell->limit), quantity);
-
-		if (isfinite(value))
-			values[count++] = value;
-	}
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(values[i]))
+			values[count++] = values[i];
 	return stats_t_interval(values, count, LEVEL);
 }
 
+/* `values` has room for all quantities of all trials. */
 static void fill_cell(const struct simulate_summary *summary, const struct engine_result *results,
 		      struct simulate_cell *cell, double *values)
 {
 	const struct trials *trials = summary->trials;
-	const uint32_t n = trials->trials;
+	const size_t n = trials->trials;
 
-	cell->utility_mean = mean(trials, results, cell, result_utility, values);
-	cell->utility_sd = stats_sd(values, n);
-	cell->energy_j_mean = mean(trials, results, cell, result_energy_j, values);
-	cell->energy_j_sd = stats_sd(values, n);
-	cell->ended_s_mean = mean(trials, results, cell, result_ended_s, values);
-	cell->arrived_mean = mean(trials, results, cell, result_arrived, values);
-	cell->completed_mean = mean(trials, results, cell, result_completed, values);
-	cell->dropped_mean = mean(trials, results, cell, result_dropped, values);
-	cell->failed_mean = mean(trials, results, cell, result_failed, values);
-	cell->stretch_max_mean = mean(trials, results, cell, result_stretch_max, values);
-	cell->stretch_mean_mean = mean(trials, results, cell, result_stretch_mean, values);
-	cell->pauses_mean = mean(trials, results, cell, result_pauses, values);
-	cell->migrations_mean = mean(trials, results, cell, result_migrations, values);
-	cell->percent = percent(trials, results, cell, values);
-	for (int q = 0; q <= STUDY_PRUNING_COST; q++)
-		cell->pruning[q] =
-			pruning(trials, results, cell, (enum study_pruning)q, values);
-	for (uint32_t i = 0; i < n; i++)
-		cell->ended[trials_result(trials, results, i, cell->policy, cell->limit)
-				    ->ended_by]++;
-	if (summary->reference < 0) {
-		cell->utility_ratio = stats_t_interval(values, 0, LEVEL);
-		cell->energy_ratio = cell->utility_ratio;
-		return;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct engine_result *result =
+			trials_result(trials, results, i, cell->policy, cell->limit);
+		const struct engine_result *base =
+			summary->reference < 0
+				? NULL
+				: trials_result(trials, results, i, (uint32_t)summary->reference,
+						cell->limit);
+
+		measure(result, base, n, values + i);
+		cell->ended[result->ended_by]++;
 	}
-	cell->utility_ratio = ratio(trials, results, cell, (uint32_t)summary->reference,
-				    result_utility, values);
-	cell->energy_ratio = ratio(trials, results, cell, (uint32_t)summary->reference,
-				   result_energy_j, values);
+	for (size_t q = 0; q < SIMULATE_PERCENT; q++) {
+		cell->mean[q] = stats_mean(values + q * n, n);
+		cell->sd[q] = stats_sd(values + q * n, n);
+	}
+	for (size_t q = SIMULATE_PERCENT; q < SIMULATE_QUANTITIES; q++)
+		cell->interval[q] = interval_of_known(values + q * n, n);
 }
 
 struct simulate_summary *simulate_summary_new(const struct trials *trials, const double *limits,
@@ -206,7 +128,7 @@ struct simulate_summary *simulate_summary_new(const struct trials *trials, const
 {
 	struct simulate_summary *summary = g_new0(struct simulate_summary, 1);
 	const struct experiment *experiment = trials->experiment;
-	g_autofree double *values = g_new(double, trials->trials);
+	g_autofree double *values = g_new(double, (gsize)SIMULATE_QUANTITIES * trials->trials);
 
 	summary->trials = trials;
 	summary->limits = limits;
@@ -216,9 +138,11 @@ struct simulate_summary *simulate_summary_new(const struct trials *trials, const
 	summary->cells_count = trials->limits_count * experiment->policies_count;
 	summary->cells = g_new0(struct simulate_cell, summary->cells_count);
 	for (uint32_t i = 0; i < summary->cells_count; i++) {
-		summary->cells[i].limit = i / experiment->policies_count;
-		summary->cells[i].policy = i % experiment->policies_count;
-		fill_cell(summary, results, &summary->cells[i], values);
+		struct simulate_cell *cell = &summary->cells[i];
+
+		cell->limit = i / experiment->policies_count;
+		cell->policy = i % experiment->policies_count;
+		fill_cell(summary, results, cell, values);
 	}
 	return summary;
 }
@@ -253,9 +177,6 @@ static json_t *ended_json(const struct simulate_cell *cell)
 	return object;
 }
 
-static const char *const pruning_keys[] = { "robustness_percent", "type_variance_percent",
-					    "cost_per_percent" };
-
 static json_t *cell_json(const struct simulate_summary *summary, const struct simulate_cell *cell)
 {
 	const struct trials *trials = summary->trials;
@@ -263,41 +184,38 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 		"{s:s, s:f, s:f, s:i, s:o}", "policy", cell_policy(summary, cell)->name, "limit",
 		summary->limits[cell->limit], "limit_j", trials->limits_j[cell->limit], "trials",
 		(int)trials->trials, "ended_by", ended_json(cell));
-	const struct {
-		const char *key;
-		double value;
-	} numbers[] = {
-		{ "utility_mean", cell->utility_mean },
-		{ "utility_sd", cell->utility_sd },
-		{ "energy_j_mean", cell->energy_j_mean },
-		{ "energy_j_sd", cell->energy_j_sd },
-		{ "ended_s_mean", cell->ended_s_mean },
-		{ "tasks_arrived_mean", cell->arrived_mean },
-		{ "tasks_completed_mean", cell->completed_mean },
-		{ "tasks_dropped_mean", cell->dropped_mean },
-		{ "tasks_failed_mean", cell->failed_mean },
+	static const char *const keys[SIMULATE_QUANTITIES] = {
+		[SIMULATE_UTILITY] = "utility_mean",
+		[SIMULATE_ENERGY_J] = "energy_j_mean",
+		[SIMULATE_ENDED_S] = "ended_s_mean",
+		[SIMULATE_ARRIVED] = "tasks_arrived_mean",
+		[SIMULATE_COMPLETED] = "tasks_completed_mean",
+		[SIMULATE_DROPPED] = "tasks_dropped_mean",
+		[SIMULATE_FAILED] = "tasks_failed_mean",
+		[SIMULATE_STRETCH_MAX] = "stretch_max_mean",
+		[SIMULATE_STRETCH_MEAN] = "stretch_mean_mean",
+		[SIMULATE_PAUSES] = "pauses_per_task",
+		[SIMULATE_MIGRATIONS] = "migrations_per_task",
+		[SIMULATE_PERCENT] = "utility_percent",
+		[SIMULATE_UTILITY_RATIO] = "utility_ratio",
+		[SIMULATE_ENERGY_RATIO] = "energy_ratio",
+		[SIMULATE_ROBUSTNESS] = "robustness_percent",
+		[SIMULATE_VARIANCE] = "type_variance_percent",
+		[SIMULATE_COST] = "cost_per_percent",
 	};
 
-	if (shares(summary)) {
-		json_object_set_new(object, "stretch_max_mean", json_number_or_null(cell->stretch_max_mean));
-		json_object_set_new(object, "stretch_mean_mean", json_number_or_null(cell->stretch_mean_mean));
-		json_object_set_new(object, "pauses_per_task", json_number_or_null(cell->pauses_mean));
-		json_object_set_new(object, "migrations_per_task", json_number_or_null(cell->migrations_mean));
-	}
-	for (int q = 0; prunes(summary) && q <= STUDY_PRUNING_COST; q++)
-		json_object_set_new(object, pruning_keys[q], interval_json(&cell->pruning[q]));
+	for (int q = 0; q < SIMULATE_QUANTITIES; q++)
+		if (is_shown(summary, (enum simulate_quantity)q))
+			json_object_set_new(object, keys[q],
+					    q < SIMULATE_PERCENT ? json_number_or_null(cell->mean[q])
+								 : interval_json(&cell->interval[q]));
+	json_object_set_new(object, "utility_sd", json_number_or_null(cell->sd[SIMULATE_UTILITY]));
+	json_object_set_new(object, "energy_j_sd", json_number_or_null(cell->sd[SIMULATE_ENERGY_J]));
 	json_object_set_new(object, "seed", json_integer((json_int_t)summary->seed));
-	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
-		json_object_set_new(object, numbers[i].key, json_number_or_null(numbers[i].value));
-	if (config_environment(trials->experiment->config))
-		json_object_set_new(object, "utility_percent", interval_json(&cell->percent));
-	if (summary->reference < 0)
-		return object;
-	json_object_set_new(
-		object, "ratio_to",
-		json_string(trials->experiment->policies[summary->reference].name));
-	json_object_set_new(object, "utility_ratio", interval_json(&cell->utility_ratio));
-	json_object_set_new(object, "energy_ratio", interval_json(&cell->energy_ratio));
+	if (summary->reference >= 0)
+		json_object_set_new(
+			object, "ratio_to",
+			json_string(trials->experiment->policies[summary->reference].name));
 	return object;
 }
 
@@ -345,7 +263,7 @@ static struct energy_format find_energy_format(const struct simulate_summary *su
 	double most_j = 0;
 
 	for (uint32_t i = 0; i < summary->cells_count; i++)
-		most_j = fmax(most_j, summary->cells[i].energy_j_mean);
+		most_j = fmax(most_j, summary->cells[i].mean[SIMULATE_ENERGY_J]);
 	format.unit = chart_energy_unit(most_j, &format.scale);
 	most_j *= format.scale;
 	format.decimals = most_j >= 100 ? 1 : most_j >= 10 ? 2 : 3;
@@ -377,17 +295,6 @@ static void print_heading(const struct simulate_summary *summary, FILE *file)
 			trials->experiment->policies[summary->reference].name);
 }
 
-/* The unit is appended to "energy". */
-static const char *const columns[] = { "limit", "policy", "utility", "sd", "utility ratio",
-				       "energy", "energy ratio", "arrived", "completed",
-				       "dropped", "ended by" };
-
-/* Inserted before the last column where hosts are shared. */
-static const char *const sharing_columns[] = { "max stretch", "mean stretch", "pauses/task",
-					       "migrations/task" };
-
-static const char *const pruning_columns[] = { "on time %", "variance %", "cost/%" };
-
 static void add_row(const struct simulate_summary *summary, const struct simulate_cell *cell,
 		    const struct energy_format *energy, struct table *table)
 {
@@ -396,24 +303,19 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 	table_row(table);
 	table_textf(table, "%g %%", 100 * summary->limits[cell->limit]);
 	table_text(table, cell_policy(summary, cell)->name);
-	table_number(table, cell->utility_mean, 2);
-	table_number(table, cell->utility_sd, 2);
+	table_number(table, cell->mean[SIMULATE_UTILITY], 2);
+	table_number(table, cell->sd[SIMULATE_UTILITY], 2);
 	if (config_environment(summary->trials->experiment->config))
-		ratio_cell(table, &cell->percent);
-	ratio_cell(table, &cell->utility_ratio);
-	table_number(table, cell->energy_j_mean * energy->scale, energy->decimals);
-	ratio_cell(table, &cell->energy_ratio);
-	table_number(table, cell->arrived_mean, 1);
-	table_number(table, cell->completed_mean, 1);
-	table_number(table, cell->dropped_mean, 1);
-	if (shares(summary)) {
-		table_number(table, cell->stretch_max_mean, 2);
-		table_number(table, cell->stretch_mean_mean, 2);
-		table_number(table, cell->pauses_mean, 2);
-		table_number(table, cell->migrations_mean, 2);
-	}
-	for (int q = 0; prunes(summary) && q <= STUDY_PRUNING_COST; q++)
-		ratio_cell(table, &cell->pruning[q]);
+		ratio_cell(table, &cell->interval[SIMULATE_PERCENT]);
+	ratio_cell(table, &cell->interval[SIMULATE_UTILITY_RATIO]);
+	table_number(table, cell->mean[SIMULATE_ENERGY_J] * energy->scale, energy->decimals);
+	ratio_cell(table, &cell->interval[SIMULATE_ENERGY_RATIO]);
+	for (int q = SIMULATE_ARRIVED; q <= SIMULATE_DROPPED; q++)
+		table_number(table, cell->mean[q], 1);
+	for (int q = SIMULATE_STRETCH_MAX; shares(summary) && q <= SIMULATE_MIGRATIONS; q++)
+		table_number(table, cell->mean[q], 2);
+	for (int q = SIMULATE_ROBUSTNESS; prunes(summary) && q <= SIMULATE_COST; q++)
+		ratio_cell(table, &cell->interval[q]);
 	table_text(table, ended);
 }
 
@@ -421,21 +323,32 @@ void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 {
 	const struct energy_format energy = find_energy_format(summary);
 	g_autofree char *energy_title = g_strconcat("energy ", energy.unit, NULL);
-	g_autoptr(table_t) table = table_new();
+	const struct {
+		const char *title;
+		enum simulate_quantity quantity;
+	} columns[] = {
+		{"% of most", SIMULATE_PERCENT},
+		{"utility ratio", SIMULATE_UTILITY},
+		{energy_title, SIMULATE_ENERGY_J},
+		{"energy ratio", SIMULATE_ENERGY_J},
+		{"arrived", SIMULATE_ARRIVED},
+		{"completed", SIMULATE_COMPLETED},
+		{"dropped", SIMULATE_DROPPED},
+		{"max stretch", SIMULATE_STRETCH_MAX},
+		{"mean stretch", SIMULATE_STRETCH_MEAN},
+		{"pauses/task", SIMULATE_PAUSES},
+		{"migrations/task", SIMULATE_MIGRATIONS},
+		{"on time %", SIMULATE_ROBUSTNESS},
+		{"variance %", SIMULATE_VARIANCE},
+		{"cost/%", SIMULATE_COST},
+	};
+	g_autoptr(table_t) table = table_with(">limit", "<policy", ">utility", ">sd", NULL);
 
 	print_heading(summary, file);
-	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
-		if (i + 1 == G_N_ELEMENTS(columns) && shares(summary))
-			for (size_t j = 0; j < G_N_ELEMENTS(sharing_columns); j++)
-				table_column(table, sharing_columns[j], TABLE_RIGHT);
-		for (size_t j = 0; i + 1 == G_N_ELEMENTS(columns) && prunes(summary) &&
-				   j < G_N_ELEMENTS(pruning_columns); j++)
-			table_column(table, pruning_columns[j], TABLE_RIGHT);
-		if (i == 4 && config_environment(summary->trials->experiment->config))
-			table_column(table, "% of most", TABLE_RIGHT);
-		table_column(table, g_str_equal(columns[i], "energy") ? energy_title : columns[i],
-			     i == 1 || i + 1 == G_N_ELEMENTS(columns) ? TABLE_LEFT : TABLE_RIGHT);
-	}
+	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+		if (is_shown(summary, columns[i].quantity))
+			table_column(table, columns[i].title, TABLE_RIGHT);
+	table_column(table, "ended by", TABLE_LEFT);
 	for (uint32_t i = 0; i < summary->cells_count; i++) {
 		add_row(summary, &summary->cells[i], &energy, table);
 		if (i + 1 == summary->cells_count ||

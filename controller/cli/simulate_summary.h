@@ -15,26 +15,39 @@
  * intervals (Student's t), so that what all policies share in a workload cancels out.
  */
 
+/*
+ * The quantities of a run. First those that are averaged over the trials: of shared hosts the
+ * largest and the mean bounded stretch (NAN: a run left jobs unfinished), and pauses and migrations
+ * per task. Then those that have an interval over the trials in which they are known.
+ */
+enum simulate_quantity {
+	SIMULATE_UTILITY,
+	SIMULATE_ENERGY_J,
+	SIMULATE_ENDED_S,
+	SIMULATE_ARRIVED, /* tasks */
+	SIMULATE_COMPLETED,
+	SIMULATE_DROPPED,
+	SIMULATE_FAILED,
+	SIMULATE_STRETCH_MAX,
+	SIMULATE_STRETCH_MEAN,
+	SIMULATE_PAUSES,
+	SIMULATE_MIGRATIONS,
+	SIMULATE_PERCENT,       /* of the highest possible utility; environments only */
+	SIMULATE_UTILITY_RATIO, /* to the reference policy under the same limit */
+	SIMULATE_ENERGY_RATIO,
+	SIMULATE_ROBUSTNESS,    /* of tasks with deadlines (study_pruning.h), as the next two */
+	SIMULATE_VARIANCE,
+	SIMULATE_COST,
+	SIMULATE_QUANTITIES
+};
+
 /* One policy under one limit. */
 struct simulate_cell {
-	uint32_t policy;       /* index in the experiment */
-	uint32_t limit;        /* index of the limit */
-	double utility_mean, utility_sd;
-	double energy_j_mean, energy_j_sd;
-	double ended_s_mean;
-	double arrived_mean, completed_mean, dropped_mean, failed_mean; /* tasks */
-	/*
-	 * On shared hosts, of the largest and the mean bounded stretch; NAN: a run left jobs
-	 * unfinished.
-	 */
-	double stretch_max_mean, stretch_mean_mean;
-	double pauses_mean, migrations_mean; /* per task */
-	/* Of tasks with deadlines: robustness, variance over types, cost (study_pruning.h). */
-	struct stats_interval pruning[STUDY_PRUNING_COST + 1];
-	uint32_t ended[ENGINE_END_ABORTED + 1]; /* runs by what ended them */
-	struct stats_interval utility_ratio; /* to the reference policy under the same limit */
-	struct stats_interval energy_ratio;
-	struct stats_interval percent; /* of the highest possible utility; environments only */
+	uint32_t policy; /* index in the experiment */
+	uint32_t limit;  /* index of the limit */
+	double mean[SIMULATE_PERCENT], sd[SIMULATE_PERCENT];
+	struct stats_interval interval[SIMULATE_QUANTITIES]; /* from SIMULATE_PERCENT on */
+	uint32_t ended[ENGINE_END_ABORTED + 1];              /* runs by what ended them */
 };
 
 /* The cells of all policies and limits. */

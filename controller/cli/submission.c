@@ -143,27 +143,6 @@ static bool set_work(json_t *body, const struct submission *submission, GError *
 	return script != NULL;
 }
 
-void submission_clear(struct submission *submission)
-{
-	g_free(submission->count);
-	g_free(submission->array);
-	g_free(submission->utility);
-	g_free(submission->priority);
-	g_free(submission->name);
-	g_free(submission->key);
-	g_free(submission->constant);
-	g_free(submission->zero_at);
-	g_free(submission->deadline);
-	g_free(submission->type);
-	g_free(submission->cores);
-	g_free(submission->nodes);
-	g_free(submission->time);
-	g_free(submission->script);
-	g_strfreev(submission->arguments);
-	g_strfreev(submission->stage_in);
-	g_strfreev(submission->stage_out);
-}
-
 json_t *submission_body(const struct submission *submission, GError **error)
 {
 	g_autoptr(json_t) body = json_object();

@@ -5,18 +5,18 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* The options of `virtbed submit`, and the body of POST /v1/tasks made of them. */
+/* The options of `virtbed submit`, and the body of POST /v1/tasks made of them. Borrowed. */
 struct submission {
-	char *name, *key;                   /* NULL: none */
-	char *count, *array;                /* numbers as typed, at most one of them; NULL: 1 */
-	char *utility;                      /* a number as typed; NULL: the controller's default */
-	char *constant, *zero_at, *deadline; /* durations as typed; NULL: none */
-	gboolean held;
-	char *priority;      /* a number as typed; NULL: the controller's default, 0 */
-	char *type;          /* NULL: chosen for the script by `cores` and `nodes` */
-	char *cores, *nodes; /* numbers as typed, at most one of them; NULL: not given */
-	char *time;          /* a duration as typed; NULL: not given */
-	char *script;        /* path of a script to run; NULL: a benchmark */
+	const char *name, *key;                   /* NULL: none */
+	const char *count, *array; /* numbers as typed, at most one of them; NULL: 1 */
+	const char *utility;       /* a number as typed; NULL: the controller's default */
+	const char *constant, *zero_at, *deadline; /* durations as typed; NULL: none */
+	bool held;
+	const char *priority;      /* a number as typed; NULL: the controller's default, 0 */
+	const char *type;          /* NULL: chosen for the script by `cores` and `nodes` */
+	const char *cores, *nodes; /* numbers as typed, at most one of them; NULL: not given */
+	const char *time;          /* a duration as typed; NULL: not given */
+	const char *script;        /* path of a script to run; NULL: a benchmark */
 	char **arguments;    /* its arguments, NULL-terminated; NULL: none */
 	char **stage_in;     /* paths of files that go in with it, NULL-terminated; NULL: none */
 	char **stage_out;    /* names of its output files, NULL-terminated; NULL: none */
@@ -27,9 +27,6 @@ struct submission {
  * allowed values (SUBMISSION_ERROR, or G_OPTION_ERROR for a number).
  */
 json_t *submission_body(const struct submission *submission, GError **error);
-
-/* Frees the texts. */
-void submission_clear(struct submission *submission);
 
 #define SUBMISSION_ERROR (submission_error_quark())
 GQuark submission_error_quark(void);

@@ -2,23 +2,11 @@
 #include "controller/cli/tables.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "common/duration.h"
 #include "controller/cli/fields.h"
 
-/*
- * A column: its title, and the function that fills its cell from a row's object and the document.
- * With `unless_0` the column is shown only if this number is not 0 in some row.
- */
-struct column {
-	const char *title;
-	enum table_align align;
-	void (*fill)(struct table *table, const json_t *object, const json_t *document);
-	const char *unless_0;
-};
-
-static bool is_shown(const struct column *column, const json_t *rows)
+static bool is_shown(const struct tables_column *column, const json_t *rows)
 {
 	const json_t *object;
 	size_t i;
@@ -26,35 +14,10 @@ static bool is_shown(const struct column *column, const json_t *rows)
 	if (!column->unless_0)
 		return true;
 	json_array_foreach (rows, i, object)
-		if (json_number_value(json_object_get(object, column->unless_0)) != 0)
+		if (json_number_value(json_object_get(object, column->key)) != 0)
 			return true;
 	return false;
 }
-
-static struct table *table_of(const struct column *columns, size_t count, const json_t *document,
-			      const char *key)
-{
-	g_autofree const struct column **shown = g_new(const struct column *, count);
-	const json_t *rows = json_object_get(document, key);
-	struct table *table = table_new();
-	const json_t *object;
-	size_t shown_count = 0;
-	size_t i;
-
-	for (size_t c = 0; c < count; c++)
-		if (is_shown(&columns[c], rows))
-			shown[shown_count++] = &columns[c];
-	for (size_t c = 0; c < shown_count; c++)
-		table_column(table, shown[c]->title, shown[c]->align);
-	json_array_foreach (rows, i, object) {
-		table_row(table);
-		for (size_t c = 0; c < shown_count; c++)
-			shown[c]->fill(table, object, document);
-	}
-	return table;
-}
-
-/* Cells. */
 
 static void add_line(struct table *table, const json_t *object, const char *key)
 {
@@ -63,9 +26,36 @@ static void add_line(struct table *table, const json_t *object, const char *key)
 	table_text(table, line);
 }
 
-static void add_integer(struct table *table, const json_t *object, const char *key)
+struct table *table_of_rows(const struct tables_column *columns, size_t count,
+			    const json_t *document, const char *key)
 {
-	table_number(table, field_number(object, key), 0);
+	g_autofree const struct tables_column **shown = g_new(const struct tables_column *, count);
+	const json_t *rows = json_object_get(document, key);
+	struct table *table = table_new();
+	const json_t *object;
+	size_t shown_count = 0;
+	size_t i;
+
+	for (const struct tables_column *column = columns; column < columns + count; column++) {
+		if (!is_shown(column, rows))
+			continue;
+		shown[shown_count++] = column;
+		table_column(table, column->title + 1,
+			     *column->title == '>' ? TABLE_RIGHT : TABLE_LEFT);
+	}
+	json_array_foreach (rows, i, object) {
+		table_row(table);
+		for (size_t c = 0; c < shown_count; c++) {
+			if (shown[c]->fill)
+				shown[c]->fill(table, object, document);
+			else if (*shown[c]->title == '>')
+				table_number(table, field_number(object, shown[c]->key),
+					     shown[c]->decimals);
+			else
+				add_line(table, object, shown[c]->key);
+		}
+	}
+	return table;
 }
 
 static void add_duration(struct table *table, double seconds)
@@ -75,78 +65,29 @@ static void add_duration(struct table *table, double seconds)
 	table_text(table, text);
 }
 
-#define LINE(name, key)                                                                            \
-	static void name(struct table *table, const json_t *object, const json_t *document)        \
-	{                                                                                          \
-		add_line(table, object, key);                                                      \
-	}
-#define INTEGER(name, key)                                                                         \
-	static void name(struct table *table, const json_t *object, const json_t *document)        \
-	{                                                                                          \
-		add_integer(table, object, key);                                                   \
-	}
-#define NUMBER(name, key, decimals)                                                                \
-	static void name(struct table *table, const json_t *object, const json_t *document)        \
-	{                                                                                          \
-		table_number(table, field_number(object, key), decimals);                          \
-	}
-
-LINE(fill_name, "name")
-LINE(fill_type, "type")
-LINE(fill_user, "user")
-LINE(fill_state, "state")
-LINE(fill_cluster, "cluster")
-LINE(fill_host, "host")
-LINE(fill_reason, "reason")
-LINE(fill_virt_type, "virt_type")
-INTEGER(fill_task, "task")
-INTEGER(fill_priority, "priority")
-INTEGER(fill_suspensions, "suspensions")
-INTEGER(fill_nodes, "nodes")
-INTEGER(fill_idle, "idle")
-INTEGER(fill_busy, "busy")
-INTEGER(fill_down, "down")
-INTEGER(fill_drained, "drained")
-INTEGER(fill_draining, "draining")
-INTEGER(fill_cores, "cores")
-INTEGER(fill_memory, "memory_mib")
-NUMBER(fill_watts, "watts", 1)
-NUMBER(fill_idle_w, "idle_w", 1)
-NUMBER(fill_cap_w, "cap_w", 1)
-
 /* Tasks. */
-
-/* The time from `key` until now; 0 where the task has no such time. */
-static double since(const json_t *task, const json_t *document, const char *key)
-{
-	const double from_s = field_number(task, key);
-
-	return isfinite(from_s) ? field_number(document, "now_s") - from_s : 0;
-}
 
 /*
  * Waiting time over all attempts: the spans in which the task should have had nodes and had none.
  */
 static void fill_waited(struct table *table, const json_t *task, const json_t *document)
 {
-	add_duration(table, field_number(task, "waited_s") + since(task, document, "waits_since_s"));
+	add_duration(table, field_length_s(task, "waited_s", "waits_since_s",
+					   field_number(document, "now_s")));
 }
 
 /* Execution time; it stops while the task is suspended. */
 static void fill_ran(struct table *table, const json_t *task, const json_t *document)
 {
-	const double ran_s = field_number(task, "executed_s") + since(task, document, "since_s");
+	const double ran_s =
+		field_length_s(task, "executed_s", "since_s", field_number(document, "now_s"));
 
 	add_duration(table, ran_s > 0 ? ran_s : (double)NAN);
 }
 
 static void fill_left(struct table *table, const json_t *task, const json_t *document)
 {
-	const bool executes = isfinite(field_number(task, "since_s"));
-
-	add_duration(table, executes ? field_number(task, "expected_end_s") -
-					       field_number(document, "now_s")
-				     : field_number(task, "left_s"));
+	add_duration(table, field_left_s(task, field_number(document, "now_s")));
 }
 
 /* The nodes of the task, "c1/0-1", and why it does not run there, "(no idle nodes)". */
@@ -166,16 +107,16 @@ static void fill_where(struct table *table, const json_t *task, const json_t *do
 
 struct table *table_of_tasks(const json_t *document)
 {
-	static const struct column columns[] = {
-		{"TASK", TABLE_RIGHT, fill_task},     {"NAME", TABLE_LEFT, fill_name},
-		{"TYPE", TABLE_LEFT, fill_type},      {"USER", TABLE_LEFT, fill_user},
-		{"PRIO", TABLE_RIGHT, fill_priority, "priority"},
-		{"STATE", TABLE_LEFT, fill_state},    {"WAITED", TABLE_RIGHT, fill_waited},
-		{"TIME", TABLE_RIGHT, fill_ran},      {"LEFT", TABLE_RIGHT, fill_left},
-		{"NODES (WHY)", TABLE_LEFT, fill_where},
+	static const struct tables_column columns[] = {
+		{">TASK", "task"}, {"<NAME", "name"},
+		{"<TYPE", "type"}, {"<USER", "user"},
+		{">PRIO", "priority", .unless_0 = true},
+		{"<STATE", "state"}, {">WAITED", .fill = fill_waited},
+		{">TIME", .fill = fill_ran}, {">LEFT", .fill = fill_left},
+		{"<NODES (WHY)", .fill = fill_where},
 	};
 
-	return table_of(columns, G_N_ELEMENTS(columns), document, "tasks");
+	return table_of_rows(columns, G_N_ELEMENTS(columns), document, "tasks");
 }
 
 static void fill_held(struct table *table, const json_t *task, const json_t *document)
@@ -185,16 +126,16 @@ static void fill_held(struct table *table, const json_t *task, const json_t *doc
 
 struct table *table_of_suspensions(const json_t *document)
 {
-	static const struct column columns[] = {
-		{"TASK", TABLE_RIGHT, fill_task},
-		{"TYPE", TABLE_LEFT, fill_type},
-		{"STATE", TABLE_LEFT, fill_state},
-		{"CLUSTER", TABLE_LEFT, fill_cluster},
-		{"SUSPENSIONS", TABLE_RIGHT, fill_suspensions},
-		{"HELD", TABLE_LEFT, fill_held},
+	static const struct tables_column columns[] = {
+		{">TASK", "task"},
+		{"<TYPE", "type"},
+		{"<STATE", "state"},
+		{"<CLUSTER", "cluster"},
+		{">SUSPENSIONS", "suspensions"},
+		{"<HELD", .fill = fill_held},
 	};
 
-	return table_of(columns, G_N_ELEMENTS(columns), document, "tasks");
+	return table_of_rows(columns, G_N_ELEMENTS(columns), document, "tasks");
 }
 
 /* Clusters, nodes, hosts. */
@@ -217,17 +158,17 @@ static void fill_meter(struct table *table, const json_t *cluster, const json_t 
 
 struct table *table_of_clusters(const json_t *document)
 {
-	static const struct column columns[] = {
-		{"CLUSTER", TABLE_LEFT, fill_cluster}, {"NODES", TABLE_RIGHT, fill_nodes},
-		{"IDLE", TABLE_RIGHT, fill_idle},      {"BUSY", TABLE_RIGHT, fill_busy},
-		{"DOWN", TABLE_RIGHT, fill_down},      {"DRAINED", TABLE_RIGHT, fill_drained},
-		{"DRAINING", TABLE_RIGHT, fill_draining, "draining"},
-		{"CORES", TABLE_RIGHT, fill_cores},    {"MIB", TABLE_RIGHT, fill_memory},
-		{"VMS", TABLE_LEFT, fill_virt_type},   {"METER", TABLE_LEFT, fill_meter},
-		{"TYPES", TABLE_LEFT, fill_types},
+	static const struct tables_column columns[] = {
+		{"<CLUSTER", "cluster"}, {">NODES", "nodes"},
+		{">IDLE", "idle"}, {">BUSY", "busy"},
+		{">DOWN", "down"}, {">DRAINED", "drained"},
+		{">DRAINING", "draining", .unless_0 = true},
+		{">CORES", "cores"}, {">MIB", "memory_mib"},
+		{"<VMS", "virt_type"}, {"<METER", .fill = fill_meter},
+		{"<TYPES", .fill = fill_types},
 	};
 
-	return table_of(columns, G_N_ELEMENTS(columns), document, "clusters");
+	return table_of_rows(columns, G_N_ELEMENTS(columns), document, "clusters");
 }
 
 static void fill_node(struct table *table, const json_t *node, const json_t *document)
@@ -239,25 +180,13 @@ static void fill_node(struct table *table, const json_t *node, const json_t *doc
 
 struct table *table_of_nodes(const json_t *document)
 {
-	static const struct column columns[] = {
-		{"NODE", TABLE_LEFT, fill_node},   {"NAME", TABLE_LEFT, fill_name},
-		{"HOST", TABLE_LEFT, fill_host},   {"STATE", TABLE_LEFT, fill_state},
-		{"TASK", TABLE_RIGHT, fill_task},  {"REASON", TABLE_LEFT, fill_reason},
+	static const struct tables_column columns[] = {
+		{"<NODE", .fill = fill_node}, {"<NAME", "name"},
+		{"<HOST", "host"}, {"<STATE", "state"},
+		{">TASK", "task"}, {"<REASON", "reason"},
 	};
 
-	return table_of(columns, G_N_ELEMENTS(columns), document, "nodes");
-}
-
-struct table *table_of_power(const json_t *document)
-{
-	static const struct column columns[] = {
-		{"HOST", TABLE_LEFT, fill_host},
-		{"WATTS", TABLE_RIGHT, fill_watts},
-		{"IDLE W", TABLE_RIGHT, fill_idle_w},
-		{"CAP W", TABLE_RIGHT, fill_cap_w},
-	};
-
-	return table_of(columns, G_N_ELEMENTS(columns), document, "hosts");
+	return table_of_rows(columns, G_N_ELEMENTS(columns), document, "nodes");
 }
 
 /* Decisions. */
@@ -342,15 +271,10 @@ static void add_decision(struct table *table, const json_t *decision, json_int_t
 struct table *table_of_decisions(const json_t *document)
 {
 	const json_t *decisions = json_object_get(document, "decisions");
-	struct table *table = table_new();
+	struct table *table = table_with(">TIME S", "<UTC", ">TIMES", "<DECISION", "<NODES", NULL);
 	bool shown[G_N_ELEMENTS(numbers)];
 	size_t count = json_array_size(decisions);
 
-	table_column(table, "TIME S", TABLE_RIGHT);
-	table_column(table, "UTC", TABLE_LEFT);
-	table_column(table, "TIMES", TABLE_RIGHT);
-	table_column(table, "DECISION", TABLE_LEFT);
-	table_column(table, "NODES", TABLE_LEFT);
 	for (size_t n = 0; n < G_N_ELEMENTS(numbers); n++) {
 		shown[n] = any_has(decisions, numbers[n].key);
 		if (shown[n])

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "controller/report/table.h"
 
@@ -9,6 +10,20 @@
  * The controller's documents as tables for people. The caller frees each. Names and reasons, which
  * others wrote, are shown without control characters; unknown values are "-".
  */
+
+/* A column of table_of_rows(). */
+struct tables_column {
+	const char *title; /* after '<' for text or '>' for a number, as of table_with() */
+	const char *key;   /* of the row's object */
+	int decimals;      /* of a number */
+	bool unless_0;     /* the column is shown only if its number is not 0 in some row */
+	/* Fills the cell of a row; NULL: with the text or the number of the key. */
+	void (*fill)(struct table *table, const json_t *object, const json_t *document);
+};
+
+/* A row for each object of the document's list `key`. */
+struct table *table_of_rows(const struct tables_column *columns, size_t count,
+			    const json_t *document, const char *key);
 
 /*
  * Of GET /v1/tasks: a row per task with its nodes, and in brackets why it waits or how it ended.
@@ -27,9 +42,6 @@ struct table *table_of_clusters(const json_t *document);
 
 /* Of GET /v1/nodes: named CLUSTER/NODE, as `virtbed drain` takes them. */
 struct table *table_of_nodes(const json_t *document);
-
-/* Of GET /v1/power: a row per host. */
-struct table *table_of_power(const json_t *document);
 
 /*
  * Of GET /v1/tasks/N/decisions. Successive decisions that differ only in their numbers share a row,

@@ -65,69 +65,55 @@ static void keep_wanted(json_t *tasks, const GArray *numbers)
 	}
 }
 
-/* The query of a page of tasks. */
-struct query {
-	const char *states, *user;
-	gint64 after, last; /* tasks above `after` (-1: all), up to `last` */
-};
-
-static json_t *ask_page(struct client *client, const struct query *query, int *ret_status,
-			GError **error)
-{
-	g_autoptr(GString) path = g_string_new("/v1/tasks");
-	g_autofree char *after = g_strdup_printf("%" PRId64, query->after);
-	g_autofree char *limit =
-		g_strdup_printf("%" PRId64, MIN(query->last - query->after, (gint64)PAGE));
-
-	add_query(path, "state", query->states);
-	add_query(path, "user", query->user);
-	/* Numbers begin at 0. */
-	add_query(path, "after", query->after >= 0 ? after : NULL);
-	add_query(path, "limit", limit);
-	return client_ask(client, "GET", path->str, NULL, ret_status, error);
-}
-
-/* The number of the last task in the list; `otherwise` for an empty list. */
-static gint64 last_number(const json_t *tasks, gint64 otherwise)
-{
-	const json_t *last = json_array_get(tasks, json_array_size(tasks) - 1);
-
-	return last ? field_integer(last, "task") : otherwise;
-}
-
-/* Gets all pages as one document, which has the other fields of the last page. */
-static json_t *ask_pages(struct client *client, struct query *query, int *ret_status,
-			 GError **error)
+/*
+ * Gets the tasks above `after` (-1: all), up to `last`, page by page as one document, which has the
+ * other fields of the last page.
+ */
+static json_t *ask_pages(struct client *client, const char *states, const char *user, gint64 after,
+			 gint64 last, int *ret_status, GError **error)
 {
 	g_autoptr(json_t) all = json_array();
 
 	for (;;) {
-		g_autoptr(json_t) page = ask_page(client, query, ret_status, error);
-		json_t *tasks = json_object_get(page, "tasks");
-		gint64 last = last_number(tasks, query->after);
-		bool more = json_array_size(tasks) >= PAGE && last > query->after &&
-			    last < query->last;
+		g_autoptr(GString) path = g_string_new("/v1/tasks");
+		g_autofree char *from = g_strdup_printf("%" PRId64, after);
+		g_autofree char *limit =
+			g_strdup_printf("%" PRId64, MIN(last - after, (gint64)PAGE));
+		g_autoptr(json_t) page = NULL;
+		json_t *tasks;
+		gint64 reached;
 
+		add_query(path, "state", states);
+		add_query(path, "user", user);
+		/* Numbers begin at 0. */
+		add_query(path, "after", after >= 0 ? from : NULL);
+		add_query(path, "limit", limit);
+		page = client_ask(client, "GET", path->str, NULL, ret_status, error);
 		if (!page)
 			return NULL;
+		tasks = json_object_get(page, "tasks");
 		json_array_extend(all, tasks);
-		query->after = last;
-		if (more)
-			continue;
-		json_object_set(page, "tasks", all);
-		return g_steal_pointer(&page);
+		reached = json_array_size(tasks) > 0
+				  ? field_integer(json_array_get(tasks, json_array_size(tasks) - 1),
+						  "task")
+				  : after;
+		if (json_array_size(tasks) < PAGE || reached <= after || reached >= last) {
+			json_object_set(page, "tasks", all);
+			return g_steal_pointer(&page);
+		}
+		after = reached;
 	}
 }
 
 json_t *task_list_ask(struct client *client, const char *states, const char *user,
 		      const GArray *numbers, int *ret_status, GError **error)
 {
-	struct query query = {.states = states, .user = user, .last = G_MAXUINT32};
+	gint64 first = 0;
+	gint64 last = G_MAXUINT32;
 	json_t *document;
 
-	find_range(numbers, &query.after, &query.last);
-	query.after--;
-	document = ask_pages(client, &query, ret_status, error);
+	find_range(numbers, &first, &last);
+	document = ask_pages(client, states, user, first - 1, last, ret_status, error);
 	if (document && states)
 		keep_states(json_object_get(document, "tasks"), states);
 	if (document && numbers)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/cli/task_wait.h"
 
-#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -12,9 +13,6 @@
 
 #define FIRST_PAUSE_MS 100
 #define LONGEST_PAUSE_MS 1000
-
-/* Between two requests about a task that is being suspended, resumed or migrated. */
-#define STEP_PAUSE_MS 200
 
 /*
  * A controller that does not answer is given up after so many timeouts for an answer, ten minutes
@@ -83,9 +81,7 @@ static bool ask_once(struct waiting *waiting)
 		waiting->reported = false;
 		return true;
 	}
-	if ((status != 0 && status != 503) ||
-	    clock_elapsed_s(waiting->answered_ns, clock_now_ns()) >
-		    client_patience_s(waiting->client, PATIENCE_TIMES)) {
+	if (!client_asks_again(waiting->client, status, waiting->answered_ns, PATIENCE_TIMES)) {
 		show_progress("%s", "");
 		client_fail(waiting->client, status, error);
 		return false;
@@ -120,18 +116,4 @@ json_t *task_wait(struct client *client, const GArray *numbers)
 	}
 	json_decref(waiting.document);
 	return NULL;
-}
-
-json_t *task_wait_while(struct client *client, guint64 number, json_t *task,
-			task_pending_f is_pending, const void *data, int64_t from_ns, double wait_s)
-{
-	g_autofree char *path = g_strdup_printf("/v1/tasks/%" PRIu64, number);
-
-	while (task && is_pending(task, data) &&
-	       clock_elapsed_s(from_ns, clock_now_ns()) < wait_s) {
-		json_decref(task);
-		client_pause(STEP_PAUSE_MS);
-		task = client_get(client, path);
-	}
-	return task;
 }

@@ -60,8 +60,10 @@ static void append_head(GString *text, const struct top_screen *screen)
 		g_string_append_printf(text, "%s\n", window);
 }
 
-static void append_table(GString *text, struct table *table)
+/* `table` is taken over. */
+static void append_table(GString *text, table_t *of)
 {
+	g_autoptr(table_t) table = of;
 	g_autofree char *lines = table_format(table, 0);
 
 	g_string_append_printf(text, "\n%s", lines);
@@ -96,44 +98,30 @@ static char *draw_nodes(const json_t *nodes, const char *cluster)
 	return text->len <= NODES_DRAWN ? g_strdup(text->str) : g_strdup("");
 }
 
-/* Whether any cluster has nodes that drain. */
-static bool any_draining(const json_t *clusters)
+static void fill_drawn(struct table *table, const json_t *cluster, const json_t *document)
 {
-	const json_t *cluster;
-	size_t i;
+	g_autofree char *drawn = draw_nodes(document, field_text(cluster, "cluster"));
 
-	json_array_foreach (json_object_get(clusters, "clusters"), i, cluster)
-		if (field_integer(cluster, "draining") > 0)
-			return true;
-	return false;
+	table_text(table, drawn);
 }
 
 static void append_clusters(GString *text, const struct top_screen *screen)
 {
-	static const char *const counts[] = {"nodes", "idle", "busy", "down", "drained", "draining"};
-	const size_t count = G_N_ELEMENTS(counts) - !any_draining(screen->clusters);
-	g_autoptr(table_t) table = table_new();
-	const json_t *cluster;
-	size_t i;
+	static const struct tables_column columns[] = {
+		{"<CLUSTER", "cluster"},
+		{">NODES", "nodes"},
+		{">IDLE", "idle"},
+		{">BUSY", "busy"},
+		{">DOWN", "down"},
+		{">DRAINED", "drained"},
+		{">DRAINING", "draining", .unless_0 = true},
+		{"<# busy  . idle  d drained  D draining  x down", .fill = fill_drawn},
+	};
+	g_autoptr(json_t) document =
+		json_pack("{s:O?, s:O?}", "clusters", json_object_get(screen->clusters, "clusters"),
+			  "nodes", json_object_get(screen->nodes, "nodes"));
 
-	table_column(table, "CLUSTER", TABLE_LEFT);
-	for (size_t c = 0; c < count; c++) {
-		g_autofree char *title = g_ascii_strup(counts[c], -1);
-
-		table_column(table, title, TABLE_RIGHT);
-	}
-	table_column(table, "# busy  . idle  d drained  D draining  x down", TABLE_LEFT);
-	json_array_foreach (json_object_get(screen->clusters, "clusters"), i, cluster) {
-		g_autofree char *name = field_line(cluster, "cluster");
-		g_autofree char *drawn = draw_nodes(screen->nodes, field_text(cluster, "cluster"));
-
-		table_row(table);
-		table_text(table, name);
-		for (size_t c = 0; c < count; c++)
-			table_number(table, field_number(cluster, counts[c]), 0);
-		table_text(table, drawn);
-	}
-	append_table(text, table);
+	append_table(text, table_of_rows(columns, G_N_ELEMENTS(columns), document, "clusters"));
 }
 
 /* Power. */
@@ -151,10 +139,11 @@ static double largest_w(const json_t *power)
 	return largest;
 }
 
-/* "=====####": idle watts, and the watts above them. */
-static char *draw_bar(const json_t *host, double full_w)
+/* "=====####": idle watts, and the watts above them; the document's "full_w" is the whole width. */
+static void fill_bar(struct table *table, const json_t *host, const json_t *document)
 {
-	GString *bar = g_string_new(NULL);
+	g_autoptr(GString) bar = g_string_new(NULL);
+	double full_w = field_number(document, "full_w");
 	double now_w = field_number(host, "watts");
 	double idle_w = field_number(host, "idle_w");
 	long cells = full_w > 0 && now_w > 0 ? lround(now_w / full_w * BAR_WIDTH) : 0;
@@ -162,33 +151,23 @@ static char *draw_bar(const json_t *host, double full_w)
 
 	for (long i = 0; i < cells; i++)
 		g_string_append_c(bar, i < idle ? '=' : '#');
-	return g_string_free(bar, FALSE);
+	table_text(table, bar->str);
 }
 
 static void append_power(GString *text, const struct top_screen *screen)
 {
-	g_autoptr(table_t) table = table_new();
-	double full_w = largest_w(screen->power);
-	const json_t *host;
-	size_t i;
+	static const struct tables_column columns[] = {
+		{"<HOST", "host"},
+		{">WATTS", "watts", 1},
+		{">IDLE W", "idle_w", 1},
+		{">CAP W", "cap_w", 1},
+		{"<= idle  # above", .fill = fill_bar},
+	};
+	g_autoptr(json_t) document =
+		json_pack("{s:O?, s:f}", "hosts", json_object_get(screen->power, "hosts"), "full_w",
+			  largest_w(screen->power));
 
-	table_column(table, "HOST", TABLE_LEFT);
-	table_column(table, "WATTS", TABLE_RIGHT);
-	table_column(table, "IDLE W", TABLE_RIGHT);
-	table_column(table, "CAP W", TABLE_RIGHT);
-	table_column(table, "= idle  # above", TABLE_LEFT);
-	json_array_foreach (json_object_get(screen->power, "hosts"), i, host) {
-		g_autofree char *name = field_line(host, "host");
-		g_autofree char *bar = draw_bar(host, full_w);
-
-		table_row(table);
-		table_text(table, name);
-		table_number(table, field_number(host, "watts"), 1);
-		table_number(table, field_number(host, "idle_w"), 1);
-		table_number(table, field_number(host, "cap_w"), 1);
-		table_text(table, bar);
-	}
-	append_table(text, table);
+	append_table(text, table_of_rows(columns, G_N_ELEMENTS(columns), document, "hosts"));
 }
 
 /*
@@ -200,7 +179,6 @@ static void append_tasks(GString *text, const struct top_screen *screen)
 	g_autoptr(json_t) on_nodes = json_array();
 	g_autoptr(json_t) others = json_array();
 	g_autoptr(json_t) document = json_deep_copy(screen->tasks);
-	g_autoptr(table_t) table = NULL;
 	const json_int_t more = field_integer(screen->tasks, "more");
 	json_t *task;
 	size_t i;
@@ -214,8 +192,7 @@ static void append_tasks(GString *text, const struct top_screen *screen)
 					  task);
 	json_array_extend(on_nodes, others);
 	json_object_set(document, "tasks", on_nodes);
-	table = table_of_tasks(document);
-	append_table(text, table);
+	append_table(text, table_of_tasks(document));
 	if (more > 0)
 		g_string_append_printf(text, "+ %" JSON_INTEGER_FORMAT " more tasks; virtbed queue lists all\n",
 				       more);

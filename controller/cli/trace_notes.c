@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "controller/workload/environment.h"
+
 static const char *plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
@@ -40,4 +42,14 @@ void trace_notes_print(const char *name, const char *path, const struct swf_trac
 		fprintf(stderr,
 			"%s: warning: %s: %" G_GUINT64_FORMAT " job%s submitted before the one above; sorted\n",
 			name, path, trace->unsorted, plural(trace->unsorted));
+}
+
+bool trace_notes_print_days(const char *name, const struct experiment *experiment, uint32_t trials)
+{
+	g_autofree char *days = environment_days_text(experiment->config, experiment->trace, trials);
+
+	trace_notes_print(name, "environment.trace", experiment->trace);
+	if (days)
+		fprintf(stderr, "%s: environment.trace: %s\n", name, days);
+	return days;
 }

@@ -62,16 +62,32 @@ void table_column(struct table *table, const char *title, enum table_align align
 	g_array_append_val(table->columns, column);
 }
 
-void table_columns(struct table *table, ...)
+/* Adds columns with these titles: '<' before text, '>' or nothing before numbers. */
+static void add_columns(struct table *table, const char *title, va_list titles)
 {
-	const char *title;
+	for (; title; title = va_arg(titles, const char *))
+		table_column(table, title + (*title == '<' || *title == '>'),
+			     *title == '<' ? TABLE_LEFT : TABLE_RIGHT);
+}
+
+void table_columns(struct table *table, const char *title, ...)
+{
 	va_list titles;
 
-	va_start(titles, table);
-	while ((title = va_arg(titles, const char *)))
-		table_column(table, title + (*title == '<'),
-			     *title == '<' ? TABLE_LEFT : TABLE_RIGHT);
+	va_start(titles, title);
+	add_columns(table, title, titles);
 	va_end(titles);
+}
+
+struct table *table_with(const char *title, ...)
+{
+	struct table *table = table_new();
+	va_list titles;
+
+	va_start(titles, title);
+	add_columns(table, title, titles);
+	va_end(titles);
+	return table;
 }
 
 void table_row(struct table *table)

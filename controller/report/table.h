@@ -18,6 +18,11 @@ enum table_align { TABLE_LEFT = 0, TABLE_RIGHT };
 
 /* A table without columns. */
 struct table *table_new(void);
+/*
+ * A table with columns, up to NULL: each title follows '<' for text or '>' for numbers, such as
+ * table_with("<host", ">watts", NULL). Further columns can be added.
+ */
+struct table *table_with(const char *title, ...) G_GNUC_NULL_TERMINATED;
 /* NULL is allowed. */
 void table_free(struct table *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(table_t, table_free)
@@ -26,7 +31,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(table_t, table_free)
 void table_column(struct table *table, const char *title, enum table_align align);
 
 /* Adds columns with these titles, NULL-terminated; a "<" before a title marks a column of text. */
-void table_columns(struct table *table, ...) G_GNUC_NULL_TERMINATED;
+void table_columns(struct table *table, const char *title, ...) G_GNUC_NULL_TERMINATED;
 
 /* Begins a row. */
 void table_row(struct table *table);
