@@ -179,8 +179,7 @@ static void guard_attempt(struct remote_attempt *entry, int64_t now_ns)
 		remote_attempt_delete(entry);
 	} else {
 		remote_step_guard(entry, now_ns);
-		if (remote_slots_shared(entry) && entry->started &&
-		    remote_step_is_up(entry) && entry->step != REMOTE_STEP_SUSPENDING)
+		if (remote_slots_shared(entry) && entry->started && remote_step_executes(entry))
 			remote_attempt_check(entry); /* for the CPU that it gets of its share */
 	}
 }

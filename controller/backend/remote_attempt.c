@@ -127,8 +127,7 @@ static void note_doubts(struct remote_attempt *entry, const struct remote_task *
  */
 static void take_nodes(struct remote_attempt *entry, const struct remote_task *task)
 {
-	if (entry->adopted && !entry->described && task->nodes &&
-	    entry->step != REMOTE_STEP_SUSPENDING && remote_step_is_up(entry) &&
+	if (entry->adopted && !entry->described && task->nodes && remote_step_executes(entry) &&
 	    task->nodes_count == entry->nodes_count)
 		memcpy(entry->nodes, task->nodes, sizeof(*entry->nodes) * entry->nodes_count);
 }

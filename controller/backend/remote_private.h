@@ -242,6 +242,12 @@ void remote_attempt_free(void *entry);
 
 /* remote_step.c */
 
+/* Whether the task executes, once it has started: it may be migrating. */
+static inline bool remote_step_executes(const struct remote_attempt *entry)
+{
+	return entry->step == REMOTE_STEP_NONE || entry->step == REMOTE_STEP_MIGRATING;
+}
+
 /* Whether the VMs are on the attempt's nodes, or are being moved from there. */
 static inline bool remote_step_is_up(const struct remote_attempt *entry)
 {

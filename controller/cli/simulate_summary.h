@@ -16,9 +16,9 @@
  */
 
 /*
- * The quantities of a run. First those that are averaged over the trials: of shared hosts the
+ * The quantities of a run. The first group is averaged over all trials. On shared hosts it has the
  * largest and the mean bounded stretch (NAN: a run left jobs unfinished), and pauses and migrations
- * per task. Then those that have an interval over the trials in which they are known.
+ * per task. The second group has an interval over the trials in which the quantity is known.
  */
 enum simulate_quantity {
 	SIMULATE_UTILITY,
