@@ -17,7 +17,6 @@
  *
  * Needs root (CVE-2020-8694: the kernel hides the counters from other users).
  */
-extern const struct power_meter_ops meter_rapl_ops;
 
 /* The most that a package draws, in watts; a higher value is an error. */
 #define METER_RAPL_PACKAGE_MAX_W 1000.0
