@@ -4,7 +4,6 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "local-sched/core/scheduler_private.h"
-#include "local-sched/hypervisor/domain_xml.h"
 
 #define LOG_SUBSYSTEM "scheduler"
 #include "common/log.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/clock.h"
-#include "common/json.h"
 #include "common/version/build_version.h"
 #include "local-sched/core/scheduler_private.h"
 

@@ -4,7 +4,6 @@
  * shares.
  */
 #include "common/clock.h"
-#include "common/json.h"
 #include "local-sched/core/scheduler_private.h"
 
 #define LOG_SUBSYSTEM "scheduler"

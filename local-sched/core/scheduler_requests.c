@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "common/clock.h"
-#include "common/json.h"
 #include "local-sched/core/scheduler_private.h"
 
 #define LOG_SUBSYSTEM "scheduler"

@@ -2,11 +2,9 @@
 #include "local-sched/lab/lab_cgroup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"

@@ -6,7 +6,6 @@
 #include <libvirt/virterror.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

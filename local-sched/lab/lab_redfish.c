@@ -3,7 +3,6 @@
 
 #include <glib-unix.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/log.h"
 #include "common/read_number.h"

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <fcntl.h>
-#include <gio/gio.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/random.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/power/live.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "common/clock.h"

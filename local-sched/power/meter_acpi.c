@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <gio/gio.h>
-#include <inttypes.h>
-#include <string.h>
 
-#include "common/clock.h"
 #include "common/handoff.h"
 #include "local-sched/cpu/sysfs.h"
 #include "local-sched/power/power_meter.h"

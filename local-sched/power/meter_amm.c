@@ -2,7 +2,6 @@
 #include "local-sched/power/meter_amm.h"
 
 #include <errno.h>
-#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "local-sched/cpu/sysfs.h"

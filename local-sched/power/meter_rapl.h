@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
-
-#include "local-sched/power/power_meter.h"
 
 /*
  * RAPL: the energy counters of this machine's CPU packages, by the kernel's powercap files. They

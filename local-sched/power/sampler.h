@@ -3,7 +3,6 @@
 
 #include <glib.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "common/config/config.h"
 #include "local-sched/power/energy_counter.h"
