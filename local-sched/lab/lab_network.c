@@ -12,6 +12,7 @@
 #include "common/subprocess.h"
 #include "local-sched/lab/lab_cgroup.h"
 #include "local-sched/lab/lab_channel.h"
+#include "local-sched/lab/lab_error.h"
 #include "local-sched/lab/lab_paths.h"
 #include "local-sched/lab/lab_process.h"
 #include "local-sched/lab/lab_roles.h"
@@ -93,7 +94,7 @@ static bool await_blade(const struct lab_spec_blade *blade, const struct port *p
 
 	if (result == LAB_CHANNEL_MESSAGE && g_str_has_prefix(text, "started "))
 		return lab_channel_send(LAB_CHANNEL_PARENT, "%s", text);
-	g_set_error(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_BROKEN, "blade \"%s\" did not start: %s",
+	g_set_error(error, LAB_ERROR, LAB_ERROR_BROKEN, "blade \"%s\" did not start: %s",
 		    blade->name,
 		    result == LAB_CHANNEL_MESSAGE ? text :
 		    result == LAB_CHANNEL_END	  ? "its first process ended" :

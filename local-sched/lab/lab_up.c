@@ -30,10 +30,8 @@ struct up {
 	const struct machine_probe *probe; /* NULL: not fitted */
 	const struct lab_observer *observer;
 	int channel; /* to the supervisor; -1: not started */
-	struct lab_record record;
+	struct lab_state state;
 };
-
-G_DEFINE_QUARK(virtbed-lab, lab_error)
 
 static void G_GNUC_PRINTF(2, 3) report(const struct up *up, const char *format, ...)
 {
@@ -123,11 +121,11 @@ static bool write_probe(const struct up *up, GError **error)
 
 static bool write_down(struct up *up, GError **error)
 {
-	up->record.state = LAB_RECORD_STARTING;
+	up->state.phase = LAB_STATE_STARTING;
 	return write_groups(up->spec->name, error) && write_probe(up, error) &&
 	       choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
 	       write_certificate(up->spec, error) && lab_spec_save(up->spec, error) &&
-	       lab_record_save(up->spec, &up->record, error);
+	       lab_record_save(up->spec, &up->state, error);
 }
 
 /* The supervisor does nothing before "go", and by then its pid is recorded. */
@@ -140,9 +138,8 @@ static bool start_supervisor(struct up *up, GError **error)
 
 	if (pid < 0)
 		return false;
-	up->record.supervisor =
-		(struct lab_state_process){ pid, lab_state_start_ticks(pid) };
-	if (!lab_record_save(up->spec, &up->record, error))
+	up->state.supervisor = (struct lab_state_process){ pid, lab_state_start_ticks(pid) };
+	if (!lab_record_save(up->spec, &up->state, error))
 		return false;
 	lab_channel_send(up->channel, "go");
 	return true;
@@ -243,9 +240,10 @@ static bool await_libvirts(struct up *up, double timeout_s, GError **error)
 
 static bool bmc_answers(const struct lab_spec_blade *blade, double timeout_s)
 {
-	return blade->bmc == CONFIG_BMC_REDFISH ?
-		       lab_peers_reach_redfish(blade->bmc_port, timeout_s) :
-		       lab_peers_ping_bmc(blade->bmc_port, timeout_s);
+	const uint16_t port = (uint16_t)blade->bmc_port;
+
+	return blade->bmc == CONFIG_BMC_REDFISH ? lab_peers_reach_redfish(port, timeout_s) :
+						  lab_peers_ping_bmc(port, timeout_s);
 }
 
 static bool await_bmcs(const struct up *up, double timeout_s, GError **error)
@@ -272,8 +270,8 @@ static bool start(struct up *up, GError **error)
 	    !await_libvirts(up, ANSWER_TIMEOUT_S * up->spec->patience, error) ||
 	    !await_bmcs(up, AGAIN_TIMEOUT_S * up->spec->patience, error))
 		return false;
-	up->record.state = LAB_RECORD_UP;
-	if (!lab_record_save(up->spec, &up->record, error))
+	up->state.phase = LAB_STATE_UP;
+	if (!lab_record_save(up->spec, &up->state, error))
 		return false;
 	return lab_channel_send(up->channel, "keep");
 }
@@ -314,7 +312,7 @@ static bool join(struct up *up, GError **error)
 {
 	g_autoptr(lab_spec_t) running = lab_spec_load(up->spec->name, NULL);
 
-	if (!running || lab_record_load(up->spec->name).state != LAB_RECORD_UP ||
+	if (!running || lab_state_load(up->spec->name).phase != LAB_STATE_UP ||
 	    !lab_spec_same(running, up->spec)) {
 		g_set_error(error, LAB_ERROR, LAB_ERROR_OTHER,
 			    "a lab \"%s\" with other blades, budgets or coefficients is up; take "
