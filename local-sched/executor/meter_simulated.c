@@ -33,9 +33,8 @@ static void simulated_read(struct power_meter *meter)
 	meter->timer_id = g_idle_add(answer, meter);
 }
 
-/* Its name is its source: neither a meter's watts nor those of the model from CPU time. */
+/* The name of its kind is its source: neither a meter's watts nor those of the model from CPU time. */
 static const struct power_meter_ops meter_simulated_ops = {
-	.name = "simulated",
 	.kind = CONFIG_METER_SIMULATED,
 	.read = simulated_read,
 };

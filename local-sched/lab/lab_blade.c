@@ -29,7 +29,7 @@
  * then runs libvirtd without end and reaps its children.
  */
 
-enum { IP_TIMEOUT_S = 30, RESTARTS_MAX = 5 };
+enum { RESTARTS_MAX = 5 };
 
 /* A directory that the blade has in a version of its own. */
 struct blade_dir {
@@ -124,11 +124,6 @@ static bool write_files(const struct lab_spec *spec, const struct lab_spec_blade
 	       g_file_set_contents("/etc/libvirt/qemu.conf", qemu, -1, error);
 }
 
-static bool run_ip(const char *const *argv, GError **error)
-{
-	return subprocess_run(argv, NULL, IP_TIMEOUT_S, NULL, error);
-}
-
 /*
  * The link to the lab's network exists already, as eth0: the role fabric creates it before it sends
  * "go". The bridge gets an Ethernet address of its own. Otherwise it takes the lowest address of
@@ -141,7 +136,7 @@ static bool set_up_network(const struct lab_spec_blade *blade, GError **error)
 	g_autofree char *subnet = g_strconcat(address, "/16", NULL);
 	g_autofree char *mac = g_strdup_printf(LAB_ROLES_MAC_PREFIX "%02x", blade->number);
 	const char *bridge = LAB_ROLES_BLADE_BRIDGE;
-	const char *const commands[][12] = {
+	const char *const commands[][LAB_NETWORK_IP_WORDS] = {
 		{ "ip", "link", "set", "lo", "up" },
 		{ "ip", "link", "add", bridge, "address", mac, "type", "bridge" },
 		{ "ip", "link", "set", "eth0", "master", bridge, "up" },
@@ -149,10 +144,7 @@ static bool set_up_network(const struct lab_spec_blade *blade, GError **error)
 		{ "ip", "link", "set", bridge, "up" },
 	};
 
-	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
-		if (!run_ip(commands[i], error))
-			return false;
-	return true;
+	return lab_network_run_ip(commands, G_N_ELEMENTS(commands), error);
 }
 
 static bool set_up(const struct lab_spec *spec, const struct lab_spec_blade *blade, GError **error)

@@ -414,11 +414,10 @@ static bool remove_until(const char *group, int64_t until_ns, GError **error)
 		if (clock_now_ns() > until_ns) {
 			int code = errno;
 
-			g_set_error(error, LAB_ERROR, LAB_ERROR_BUSY,
-				    "cannot remove the group \"%s\": %s; see the files "
-				    "cgroup.procs in it for the processes that it holds",
-				    group, g_strerror(code));
-			return false;
+			return lab_error_set(error, LAB_ERROR_BUSY,
+					     "cannot remove the group \"%s\": %s; see the files "
+					     "cgroup.procs in it for the processes that it holds",
+					     group, g_strerror(code));
 		}
 		/* The kernel has no notification for an empty group of version 1. */
 		g_usleep(5000);

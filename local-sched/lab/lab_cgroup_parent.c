@@ -116,11 +116,11 @@ static bool move_processes(const char *group, GError **error)
 			lab_cgroup_write(rest, "cgroup.procs", pids[i], &ended);
 		}
 	}
-	g_set_error(error, LAB_ERROR, LAB_ERROR_BUSY,
-		    "cannot move the processes of the group \"%s\" to \"%s\", which would let the "
-		    "group have the groups of a lab; start this from another group",
-		    group, rest);
-	return false;
+	return lab_error_set(
+		error, LAB_ERROR_BUSY,
+		"cannot move the processes of the group \"%s\" to \"%s\", which would let the "
+		"group have the groups of a lab; start this from another group",
+		group, rest);
 }
 
 /*

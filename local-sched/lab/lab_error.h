@@ -20,3 +20,7 @@ enum lab_error {
 
 /* Sets LAB_ERROR_START, 'cannot DOING "WHAT": REASON' by errno, which is kept. Returns false. */
 bool lab_error_set_errno(GError **error, const char *doing, const char *what);
+
+/* Sets an error. Returns false. */
+bool lab_error_set(GError **error, enum lab_error code, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);

@@ -114,28 +114,6 @@ static char **clean_environment(void)
 	return environment;
 }
 
-static pid_t start(const char *role, struct launch *launch, int namespaces, int *ret_channel,
-		   GError **error)
-{
-	int channel[2];
-	pid_t pid;
-
-	if (!lab_channel_open(channel, error))
-		return -1;
-	launch->channel = channel[1];
-	pid = fork_into(namespaces);
-	if (pid == 0)
-		become(launch);
-	if (pid < 0) {
-		set_errno_error(error, "clone into new namespaces", role);
-		close(channel[0]);
-	} else {
-		*ret_channel = channel[0];
-	}
-	close(channel[1]);
-	return pid;
-}
-
 pid_t lab_process_start(const char *role, const char *const *arguments, int namespaces,
 			enum lab_process_life life, const char *log_path, int *ret_channel,
 			GError **error)
@@ -143,14 +121,27 @@ pid_t lab_process_start(const char *role, const char *const *arguments, int name
 	g_auto(GStrv) argv = role_argv(role, arguments);
 	g_auto(GStrv) environment = clean_environment();
 	struct launch launch = { .argv = argv, .environment = environment, .life = life };
-	pid_t pid;
+	int channel[2];
+	pid_t pid = -1;
 
 	launch.log_fd = open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (launch.log_fd < 0) {
 		set_errno_error(error, log_path, role);
 		return -1;
 	}
-	pid = start(role, &launch, namespaces, ret_channel, error);
+	if (lab_channel_open(channel, error)) {
+		launch.channel = channel[1];
+		pid = fork_into(namespaces);
+		if (pid == 0)
+			become(&launch);
+		if (pid < 0) {
+			set_errno_error(error, "clone into new namespaces", role);
+			close(channel[0]);
+		} else {
+			*ret_channel = channel[0];
+		}
+		close(channel[1]);
+	}
 	close(launch.log_fd);
 	return pid;
 }

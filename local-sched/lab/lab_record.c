@@ -89,11 +89,11 @@ static bool kill_one(const char *lab, struct lab_state_process supervisor, GErro
 {
 	if (lab_process_kill(supervisor, KILL_TIMEOUT_S))
 		return true;
-	g_set_error(error, LAB_ERROR, LAB_ERROR_LEFT,
-		    "process %d, the supervisor of the lab \"%s\", is still there %d s after it "
-		    "was killed",
-		    (int)supervisor.pid, lab, KILL_TIMEOUT_S);
-	return false;
+	return lab_error_set(
+		error, LAB_ERROR_LEFT,
+		"process %d, the supervisor of the lab \"%s\", is still there %d s after it "
+		"was killed",
+		(int)supervisor.pid, lab, KILL_TIMEOUT_S);
 }
 
 bool lab_record_kill(const char *lab, GError **error)

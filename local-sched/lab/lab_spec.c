@@ -74,26 +74,22 @@ static bool check_blade(const struct config_lab *lab, uint32_t index, GError **e
 
 static bool check(const struct config *config, const char *name, GError **error)
 {
-	if (!lab_state_name_ok(name)) {
-		g_set_error(error, LAB_ERROR, LAB_ERROR_INPUT,
-			    "\"%s\" cannot name a lab: 1 to 40 letters, digits, dashes and "
-			    "underscores, the first not a dash; give another with --name",
-			    name);
-		return false;
-	}
+	if (!lab_state_name_ok(name))
+		return lab_error_set(
+			error, LAB_ERROR_INPUT,
+			"\"%s\" cannot name a lab: 1 to 40 letters, digits, dashes and "
+			"underscores, the first not a dash; give another with --name",
+			name);
 	if (!config->lab || config->lab->blades_count == 0 ||
-	    config->lab->blades_count > LAB_SPEC_BLADES_MAX) {
-		g_set_error(error, LAB_ERROR, LAB_ERROR_INPUT,
-			    "the configuration has no lab of 1 to %d blades (key \"lab\"): nothing "
-			    "to emulate",
-			    LAB_SPEC_BLADES_MAX);
-		return false;
-	}
-	if (config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME)) {
-		g_set_error_literal(error, LAB_ERROR, LAB_ERROR_INPUT,
-				    config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME));
-		return false;
-	}
+	    config->lab->blades_count > LAB_SPEC_BLADES_MAX)
+		return lab_error_set(
+			error, LAB_ERROR_INPUT,
+			"the configuration has no lab of 1 to %d blades (key \"lab\"): nothing "
+			"to emulate",
+			LAB_SPEC_BLADES_MAX);
+	if (config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME))
+		return lab_error_set(error, LAB_ERROR_INPUT, "%s",
+				     config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME));
 	for (uint32_t i = 0; i < config->lab->blades_count; i++)
 		if (!check_blade(config->lab, i, error))
 			return false;

@@ -29,29 +29,11 @@ struct meter_acpi {
 	struct call *call; /* on its thread, or NULL */
 };
 
-/* Ends the read with the microwatts, or with the failure. */
-static void end_read(struct power_meter *meter, const uint64_t *uw, const GError *error)
-{
-	if (error)
-		power_meter_fail(meter,
-				 g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_INVAL)
-					 ? POWER_METER_ERROR_GARBAGE
-					 : POWER_METER_ERROR_REJECTED,
-				 "ACPI power meter: %s", error->message);
-	else if (*uw == 0)
-		power_meter_fail(meter, POWER_METER_ERROR_NOT_ACTIVE,
-				 "ACPI power meter: it reads 0 W");
-	else if (*uw / UW_PER_MW / 1000 > WATTS_TOP)
-		power_meter_fail(meter, POWER_METER_ERROR_GARBAGE,
-				 "ACPI power meter: it reads more than a megawatt");
-	else
-		power_meter_end(meter, (int64_t)(*uw / UW_PER_MW));
-}
-
 static void on_ended(GObject *source, GAsyncResult *result, gpointer data)
 {
 	struct call *call = data;
 	struct meter_acpi *meter = call->meter;
+	struct power_meter *base = (struct power_meter *)meter;
 	g_autoptr(GError) error = NULL;
 	g_autofree uint64_t *uw = g_task_propagate_pointer(G_TASK(result), &error);
 
@@ -61,8 +43,22 @@ static void on_ended(GObject *source, GAsyncResult *result, gpointer data)
 	if (!meter)
 		return;
 	meter->call = NULL;
-	if (meter->base.timer_id) /* otherwise the deadline has reported its failure already */
-		end_read(&meter->base, uw, error);
+	if (!base->timer_id)
+		return; /* the deadline has reported its failure already */
+	if (error)
+		power_meter_fail(base,
+				 g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_INVAL)
+					 ? POWER_METER_ERROR_GARBAGE
+					 : POWER_METER_ERROR_REJECTED,
+				 "ACPI power meter: %s", error->message);
+	else if (*uw == 0)
+		power_meter_fail(base, POWER_METER_ERROR_NOT_ACTIVE,
+				 "ACPI power meter: it reads 0 W");
+	else if (*uw / UW_PER_MW / 1000 > WATTS_TOP)
+		power_meter_fail(base, POWER_METER_ERROR_GARBAGE,
+				 "ACPI power meter: it reads more than a megawatt");
+	else
+		power_meter_end(base, (int64_t)(*uw / UW_PER_MW));
 }
 
 static void read_file(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
@@ -162,7 +158,6 @@ static void acpi_close(struct power_meter *base)
 }
 
 const struct power_meter_ops meter_acpi_ops = {
-	.name = "acpi",
 	.kind = CONFIG_METER_ACPI,
 	.size = sizeof(struct meter_acpi),
 	.open = acpi_open,

@@ -262,7 +262,6 @@ static void amm_close(struct power_meter *base)
 }
 
 const struct power_meter_ops meter_amm_ops = {
-	.name = "amm",
 	.kind = CONFIG_METER_AMM,
 	.size = sizeof(struct meter_amm),
 	.read = amm_read,

@@ -23,7 +23,8 @@ char *meter_amm_object(uint32_t bay);
 
 /*
  * The meaning of `text`, standard output and error of `snmpget -Ov`. *ret_mw is set only for
- * POWER_METER_OK. NO_ANSWER may also be a wrong community (SNMP 1 and 2); REJECTED: there is no such
- * object: not such a chassis, or no such bay; NOT_ACTIVE: "Not Readable" and the like, or 0 W. Pure.
+ * POWER_METER_OK. NO_ANSWER may also be a wrong community (SNMP 1 and 2); REJECTED: there is no
+ * such object: not such a chassis, or no such bay; NOT_ACTIVE: "Not Readable" and the like, or 0 W.
+ * Pure.
  */
 enum power_meter_error meter_amm_parse(const char *text, int64_t *ret_mw);

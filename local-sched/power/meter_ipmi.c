@@ -214,7 +214,6 @@ static void ipmi_close(struct power_meter *base)
 }
 
 const struct power_meter_ops meter_ipmi_ops = {
-	.name = "ipmi",
 	.kind = CONFIG_METER_IPMI,
 	.size = sizeof(struct meter_ipmi),
 	.open = ipmi_open,

@@ -105,7 +105,6 @@ static void model_close(struct power_meter *base)
 }
 
 const struct power_meter_ops meter_model_ops = {
-	.name = "model",
 	.kind = CONFIG_METER_MODEL,
 	.size = sizeof(struct meter_model),
 	.open = model_open,

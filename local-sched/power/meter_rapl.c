@@ -204,7 +204,6 @@ static void rapl_close(struct power_meter *base)
 }
 
 const struct power_meter_ops meter_rapl_ops = {
-	.name = "rapl",
 	.kind = CONFIG_METER_RAPL,
 	.size = sizeof(struct meter_rapl),
 	.open = rapl_open,

@@ -420,7 +420,6 @@ static void redfish_close(struct power_meter *base)
 }
 
 const struct power_meter_ops meter_redfish_ops = {
-	.name = "redfish",
 	.kind = CONFIG_METER_REDFISH,
 	.size = sizeof(struct meter_redfish),
 	.open = redfish_open,

@@ -26,8 +26,8 @@ GPtrArray *meter_redfish_parse_members(const json_t *collection);
 const char *meter_redfish_parse_link(const json_t *chassis, enum meter_redfish_place place);
 
 /*
- * The watts of a place. *ret_mw (milliwatts) is set only for POWER_METER_OK. NOT_ACTIVE: the property
- * is null or missing, no reading now; GARBAGE: not a number of watts.
+ * The watts of a place. *ret_mw (milliwatts) is set only for POWER_METER_OK. NOT_ACTIVE: the
+ * property is null or missing, no reading now; GARBAGE: not a number of watts.
  */
 enum power_meter_error meter_redfish_parse_watts(const json_t *resource,
 						 enum meter_redfish_place place,

@@ -159,7 +159,8 @@ void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *
 
 const char *power_meter_source(const struct power_meter *meter)
 {
-	return meter->ops->source ? meter->ops->source(meter) : meter->ops->name;
+	return meter->ops->source ? meter->ops->source(meter)
+				  : config_meter_kind_name(meter->ops->kind);
 }
 
 void power_meter_close(struct power_meter *meter)

@@ -44,7 +44,6 @@ typedef void (*power_meter_done_f)(const struct power_reading *reading, const GE
 
 /* The operations of a kind of meter. A kind has either `read` or `sample`; others may be NULL. */
 struct power_meter_ops {
-	const char *name; /* as in configuration files */
 	enum config_meter_kind kind;
 	size_t size; /* of the driver's own struct */
 	/*
@@ -65,7 +64,7 @@ struct power_meter_ops {
 	 * with `error` (POWER_METER_ERROR). Has to return at once.
 	 */
 	bool (*sample)(struct power_meter *meter, int64_t *ret_mw, GError **error);
-	/* The current source of the watts; NULL: the name. */
+	/* The current source of the watts; NULL: the name of the kind. */
 	const char *(*source)(const struct power_meter *meter);
 	/*
 	 * Drops a read under way and frees what the driver's struct owns, also after a failed
