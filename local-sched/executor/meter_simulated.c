@@ -33,7 +33,7 @@ static void simulated_read(struct power_meter *meter)
 	meter->timer_id = g_idle_add(answer, meter);
 }
 
-/* The name of its kind is its source: neither a meter's watts nor those of the model from CPU time. */
+/* Its source is its kind: neither a meter's watts nor those of the model from CPU time. */
 static const struct power_meter_ops meter_simulated_ops = {
 	.kind = CONFIG_METER_SIMULATED,
 	.read = simulated_read,

@@ -62,8 +62,8 @@ bool lab_record_save(const struct lab_spec *spec, const struct lab_state *state,
 	for (uint32_t i = 0; i < spec->blades_count; i++)
 		json_array_append_new(blades, blade_json(spec, &spec->blades[i]));
 	document = json_pack("{s:s, s:s, s:s, s:n, s:n, s:O}", "name", spec->name, "state",
-			     lab_state_phase_names[state->phase], "boot_id", boot_id, "pid", "start_ticks",
-			     "blades", blades);
+			     lab_state_phase_names[state->phase], "boot_id", boot_id, "pid",
+			     "start_ticks", "blades", blades);
 	if (state->supervisor.pid > 0) {
 		json_object_set_new(document, "pid", json_integer(state->supervisor.pid));
 		json_object_set_new(document, "start_ticks",

@@ -105,7 +105,8 @@ static void handle_dcmi(struct meter_ipmi *meter, const char *output)
 		log_warning_of(LOG_HOST(meter->base.host),
 			       "BMC %s:%u has no DCMI power reading; reading sensor "
 			       "\"%s\" from now on",
-			       meter->base.config->address, meter->base.config->port, meter->base.config->sensor);
+			       meter->base.config->address, meter->base.config->port,
+			       meter->base.config->sensor);
 		meter->use_sensor = true;
 		send_step(meter, STEP_SENSOR_NUMBER);
 	} else {

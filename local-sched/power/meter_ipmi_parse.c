@@ -166,7 +166,8 @@ enum power_meter_error meter_ipmi_parse_sensor_number(const char *text, const ch
 	if (says_not_found(text))
 		return POWER_METER_ERROR_REJECTED;
 	if (!id)
-		return strstr(text, "Unable to") ? POWER_METER_ERROR_NO_ANSWER : POWER_METER_ERROR_GARBAGE;
+		return strstr(text, "Unable to") ? POWER_METER_ERROR_NO_ANSWER
+						 : POWER_METER_ERROR_GARBAGE;
 	if (*id != ':' || !parse_sensor_id(g_strchug((char *)id + 1), name, &number))
 		return POWER_METER_ERROR_GARBAGE;
 	/* A silent sensor shows no unit; another unit means the wrong sensor. */
