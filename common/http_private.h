@@ -27,6 +27,7 @@ struct http_server {
 
 struct http_request {
 	struct http_server *server;
+	const struct http_route *route;
 	SoupServerMessage *message;
 	GHashTable *query; /* or NULL */
 	char **arguments;

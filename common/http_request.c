@@ -99,6 +99,7 @@ void http_request_handle(struct http_server *server, SoupServerMessage *message,
 	struct http_request *request = g_new0(struct http_request, 1);
 
 	request->server = server;
+	request->route = route;
 	request->message = g_object_ref(message);
 	request->query = query ? g_hash_table_ref(query) : NULL;
 	request->arguments = arguments;
@@ -116,6 +117,11 @@ void http_request_on_cancel(struct http_request *request,
 {
 	request->cancelled = cancelled;
 	request->cancelled_data = data;
+}
+
+int http_request_what(const struct http_request *request)
+{
+	return request->route->what;
 }
 
 /* Headers. */

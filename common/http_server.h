@@ -65,6 +65,7 @@ struct http_route {
 	http_authorize_f keep_out; /* further check; NULL: the role is enough */
 	const char *query; /* names of its parameters, separated by spaces; NULL: none */
 	bool takes_body; /* false: a request with a body other than {} is answered 400 */
+	int what; /* for a handler of several routes: http_request_what() */
 };
 
 /* The identity that a guard gives to a peer. */
@@ -156,6 +157,9 @@ bool http_request_query_integer(struct http_request *request, const char *key, u
 /* As http_request_query_integer(), for a decimal number, which may have an exponent. */
 bool http_request_query_real(struct http_request *request, const char *key, double least,
 			     double most, double otherwise, double *ret_value);
+
+/* The `what` of the request's route. */
+int http_request_what(const struct http_request *request);
 
 /* A header of the request (borrowed), or NULL. */
 const char *http_request_header(struct http_request *request, const char *name);

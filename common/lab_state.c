@@ -275,34 +275,45 @@ bool lab_state_resolve_file(struct config *config, const char *path, GError **er
 	return document && resolve(config, document, path, error);
 }
 
-static bool is_up(const json_t *document, const char *path, GError **error)
+const char *const lab_state_phase_names[] = { "none", "starting", "up", NULL };
+
+static struct lab_state parse_state(const json_t *document)
 {
 	g_autofree char *boot_id = clock_boot_id();
-	const char *state;
-	const char *booted;
+	const char *booted = json_string_value(json_object_get(document, "boot_id"));
+	struct lab_state state = { .phase = LAB_STATE_NONE };
+	const char *phase;
 	int64_t pid;
 	int64_t ticks;
 
-	if (json_get_string(document, "state", path, &state, NULL) && strcmp(state, "up") == 0 &&
-	    json_get_string(document, "boot_id", path, &booted, NULL) &&
-	    g_strcmp0(booted, boot_id) == 0 &&
-	    json_get_integer(document, "pid", path, 1, G_MAXINT, &pid, NULL) &&
-	    json_get_integer(document, "start_ticks", path, 1, G_MAXINT64, &ticks, NULL) &&
-	    lab_state_process_alive((struct lab_state_process){ (pid_t)pid, (uint64_t)ticks }))
-		return true;
-	g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
-		    "%s: the lab is not up (it is half started, or it died); start it with "
-		    "`virtbed lab up`",
-		    path);
-	return false;
+	if (!booted || !json_get_string(document, "state", "", &phase, NULL))
+		return state;
+	for (int i = LAB_STATE_STARTING; i <= LAB_STATE_UP; i++)
+		if (strcmp(phase, lab_state_phase_names[i]) == 0)
+			state.phase = (enum lab_state_phase)i;
+	if (g_strcmp0(booted, boot_id) == 0 &&
+	    json_get_integer(document, "pid", "", 1, G_MAXINT, &pid, NULL) &&
+	    json_get_integer(document, "start_ticks", "", 1, G_MAXINT64, &ticks, NULL))
+		state.supervisor = (struct lab_state_process){ (pid_t)pid, (uint64_t)ticks };
+	return state;
 }
 
-bool lab_state_is_up(const char *lab)
+struct lab_state lab_state_load(const char *lab)
 {
 	g_autofree char *path = lab_state_file(lab);
 	g_autoptr(json_t) document = read_document(path, NULL);
 
-	return document && is_up(document, path, NULL);
+	return parse_state(document);
+}
+
+static bool is_up(struct lab_state state)
+{
+	return state.phase == LAB_STATE_UP && lab_state_process_alive(state.supervisor);
+}
+
+bool lab_state_is_up(const char *lab)
+{
+	return is_up(lab_state_load(lab));
 }
 
 bool lab_state_resolve(struct config *config, const char *lab_name, GError **error)
@@ -322,5 +333,12 @@ bool lab_state_resolve(struct config *config, const char *lab_name, GError **err
 	}
 	path = lab_state_file(name);
 	document = read_document(path, error);
-	return document && is_up(document, path, error) && resolve(config, document, path, error);
+	if (document && !is_up(parse_state(document))) {
+		g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
+			    "%s: the lab is not up (it is half started, or it died); start it with "
+			    "`virtbed lab up`",
+			    path);
+		return false;
+	}
+	return document && resolve(config, document, path, error);
 }

@@ -44,6 +44,23 @@ struct lab_state_process {
 	uint64_t start_ticks; /* field 22 of /proc/PID/stat: differs for a reused pid */
 };
 
+/* The words of "state". */
+enum lab_state_phase {
+	LAB_STATE_NONE = 0, /* no lab.json, or an unreadable one */
+	LAB_STATE_STARTING,
+	LAB_STATE_UP,
+};
+extern const char *const lab_state_phase_names[];
+
+/* What lab.json says about the lab itself. */
+struct lab_state {
+	enum lab_state_phase phase;
+	struct lab_state_process supervisor; /* of this boot of the machine; pid 0: none */
+};
+
+/* Reads lab.json. */
+struct lab_state lab_state_load(const char *lab);
+
 /*
  * The counters of a steady lab's metronome (local-sched/lab/lab_metronome.h) as the lab last wrote
  * them.

@@ -52,28 +52,20 @@ static void reply_error(struct http_request *request, const GError *error)
 	http_request_fail(request, status, "%s", error->message);
 }
 
-static void get_capabilities(struct http_request *request, const char *const *arguments,
-			     json_t *body, void *data)
+/* Documents that depend on nothing but the scheduler. */
+enum { CAPABILITIES = 0, NODES, ENERGY };
+
+static void get_document(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
 {
-	struct api *api = data;
+	static json_t *(*const documents[])(const struct scheduler *scheduler) = {
+		[CAPABILITIES] = scheduler_capabilities,
+		[NODES] = scheduler_nodes,
+		[ENERGY] = scheduler_energy,
+	};
+	const struct api *api = data;
 
-	reply(request, 200, scheduler_capabilities(api->scheduler));
-}
-
-static void get_nodes(struct http_request *request, const char *const *arguments, json_t *body,
-		      void *data)
-{
-	struct api *api = data;
-
-	reply(request, 200, scheduler_nodes(api->scheduler));
-}
-
-static void get_energy(struct http_request *request, const char *const *arguments, json_t *body,
-		       void *data)
-{
-	struct api *api = data;
-
-	reply(request, 200, scheduler_energy(api->scheduler));
+	reply(request, 200, documents[http_request_what(request)](api->scheduler));
 }
 
 static void get_samples(struct http_request *request, const char *const *arguments, json_t *body,
@@ -109,6 +101,16 @@ static json_t *task_with_output(struct api *api, const struct task *task)
 	return object;
 }
 
+/* Replies with a task that was put, or changed by a request. */
+static void reply_task(struct api *api, struct http_request *request, const struct task *task,
+		       bool is_new, const GError *error)
+{
+	if (task)
+		reply(request, is_new ? 201 : 200, task_with_output(api, task));
+	else
+		reply_error(request, error);
+}
+
 static void put_task(struct http_request *request, const char *const *arguments, json_t *body,
 		     void *data)
 {
@@ -118,52 +120,30 @@ static void put_task(struct http_request *request, const char *const *arguments,
 	const struct task *task =
 		scheduler_put_task(api->scheduler, arguments[0], body, &is_new, &error);
 
-	if (task)
-		reply(request, is_new ? 201 : 200, task_with_output(api, task));
-	else
-		reply_error(request, error);
+	reply_task(api, request, task, is_new, error);
 }
 
-/* Suspend, resume, migrate, share. Arguments: the task's id, and the number of the operation. */
+/* What is done to a task. Arguments: the task's id, and the number of the operation. */
+enum { SUSPEND = 0, RESUME, MIGRATE, SHARE };
+
 static void put_step(struct http_request *request, const char *const *arguments, json_t *body,
-		     struct api *api,
-		     const struct task *(*step)(struct scheduler *scheduler, const char *id,
-						const char *n, const json_t *body, bool *ret_new,
-						GError **error))
+		     void *data)
 {
+	static const struct task *(*const steps[])(struct scheduler *scheduler, const char *id,
+						   const char *n, const json_t *body,
+						   bool *ret_new, GError **error) = {
+		[SUSPEND] = scheduler_suspend_task,
+		[RESUME] = scheduler_resume_task,
+		[MIGRATE] = scheduler_migrate_task,
+		[SHARE] = scheduler_share_task,
+	};
+	struct api *api = data;
 	g_autoptr(GError) error = NULL;
 	bool is_new;
-	const struct task *task =
-		step(api->scheduler, arguments[0], arguments[1], body, &is_new, &error);
+	const struct task *task = steps[http_request_what(request)](
+		api->scheduler, arguments[0], arguments[1], body, &is_new, &error);
 
-	if (task)
-		reply(request, is_new ? 201 : 200, task_with_output(api, task));
-	else
-		reply_error(request, error);
-}
-
-static void put_suspension(struct http_request *request, const char *const *arguments, json_t *body,
-			   void *data)
-{
-	put_step(request, arguments, body, data, scheduler_suspend_task);
-}
-
-static void put_resumption(struct http_request *request, const char *const *arguments, json_t *body,
-			   void *data)
-{
-	put_step(request, arguments, body, data, scheduler_resume_task);
-}
-
-static void put_migration(struct http_request *request, const char *const *arguments, json_t *body,
-			  void *data)
-{
-	put_step(request, arguments, body, data, scheduler_migrate_task);
-}
-
-static void put_share(struct http_request *request, const char *const *arguments, json_t *body,
-		      void *data)
-{
-	put_step(request, arguments, body, data, scheduler_share_task);
+	reply_task(api, request, task, is_new, error);
 }
 
 static void answer_task(struct api *api, struct http_request *request, const char *id,
@@ -330,18 +310,18 @@ static void on_change(void *data)
 }
 
 static const struct http_route routes[] = {
-	{"GET", "/v1/capabilities", get_capabilities},
-	{"GET", "/v1/nodes", get_nodes},
-	{"GET", "/v1/energy", get_energy},
+	{"GET", "/v1/capabilities", get_document, .what = CAPABILITIES},
+	{"GET", "/v1/nodes", get_document, .what = NODES},
+	{"GET", "/v1/energy", get_document, .what = ENERGY},
 	{"GET", "/v1/samples", get_samples, .query = "after"},
 	{"GET", "/v1/usage", get_usage, .query = "after"},
 	{"GET", "/v1/events", get_events, .query = "after wait_s taken"},
 	{"GET", "/v1/tasks", get_tasks},
 	{"PUT", "/v1/tasks/*", put_task, .takes_body = true},
-	{"PUT", "/v1/tasks/*/suspensions/*", put_suspension, .takes_body = true},
-	{"PUT", "/v1/tasks/*/resumptions/*", put_resumption, .takes_body = true},
-	{"PUT", "/v1/tasks/*/migrations/*", put_migration, .takes_body = true},
-	{"PUT", "/v1/tasks/*/shares/*", put_share, .takes_body = true},
+	{"PUT", "/v1/tasks/*/suspensions/*", put_step, .takes_body = true, .what = SUSPEND},
+	{"PUT", "/v1/tasks/*/resumptions/*", put_step, .takes_body = true, .what = RESUME},
+	{"PUT", "/v1/tasks/*/migrations/*", put_step, .takes_body = true, .what = MIGRATE},
+	{"PUT", "/v1/tasks/*/shares/*", put_step, .takes_body = true, .what = SHARE},
 	{"GET", "/v1/tasks/*", get_task},
 	{"GET", "/v1/tasks/*/output", get_output, .query = "from wait_s"},
 	{"GET", "/v1/tasks/*/files", get_files},

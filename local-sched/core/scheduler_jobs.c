@@ -139,16 +139,6 @@ void scheduler_task_shared(struct task *task, const char *reason, void *data)
 		scheduler_record_task(data, task, "task-shared");
 }
 
-void scheduler_start_task(struct scheduler *scheduler, struct task *task)
-{
-	scheduler->executor->ops->start(scheduler->executor, task);
-}
-
-bool scheduler_may_step(const struct scheduler *scheduler, const struct task *task)
-{
-	return scheduler->executor->ops->may_step(scheduler->executor, task);
-}
-
 /* Turns. */
 
 static bool node_is_free(uint32_t node, void *data)
@@ -169,7 +159,7 @@ static void take_turn(struct scheduler *scheduler, struct task *task)
 	log_info_of(LOG_LOCAL(task->id), "its turn has come after %.3f s",
 		    clock_elapsed_s(task->queued_ns, task->requested_ns));
 	scheduler_record_task(scheduler, task, "task-begun");
-	scheduler_start_task(scheduler, task);
+	scheduler->executor->ops->start(scheduler->executor, task);
 }
 
 bool scheduler_vms_suit(struct scheduler *scheduler, const struct task *task, bool renew)

@@ -65,12 +65,6 @@ void scheduler_task_moved(struct task *task, const char *reason, void *data);
 void scheduler_task_printed(void *data);
 void scheduler_task_shared(struct task *task, const char *reason, void *data);
 
-/* Starts a task, which is stored, on its nodes, which are ready. */
-void scheduler_start_task(struct scheduler *scheduler, struct task *task);
-
-/* Whether the task runs as far as known, so that it may be suspended, migrated or given a share. */
-bool scheduler_may_step(const struct scheduler *scheduler, const struct task *task);
-
 /*
  * Whether the VMs on the task's nodes, which are ready, may be used by the task's user as they are.
  * With `renew`, VMs that may not are replaced by freshly booted ones.

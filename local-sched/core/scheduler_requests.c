@@ -51,17 +51,12 @@ static bool same_request(const struct task *a, const struct task *b)
 	return g_str_equal(text_a, text_b);
 }
 
-static struct task *parse(struct scheduler *scheduler, const char *id, const json_t *body,
-			  GError **error)
+/* Translates errors of the parsers. */
+static const struct task *bad_body(GError **error, GError *cause)
 {
-	g_autoptr(GError) cause = NULL;
-	struct task *task = task_parse_request(id, body, scheduler->cluster->nodes,
-					       scheduler->cluster->cores, &cause);
-
-	if (!task)
-		g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_REQUEST,
-				    cause->message);
-	return task;
+	g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_REQUEST, cause->message);
+	g_error_free(cause);
+	return NULL;
 }
 
 static bool store_task(struct scheduler *scheduler, const struct task *task, GError **error)
@@ -79,11 +74,13 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 				      const json_t *body, bool *ret_new, GError **error)
 {
 	int64_t now_ns = clock_now_ns();
-	g_autoptr(task_t) task = parse(scheduler, id, body, error);
+	GError *cause = NULL;
+	g_autoptr(task_t) task = task_parse_request(id, body, scheduler->cluster->nodes,
+						    scheduler->cluster->cores, &cause);
 	struct task *known;
 
 	if (!task)
-		return NULL;
+		return bad_body(error, cause);
 	known = g_hash_table_lookup(scheduler->by_id, id);
 	if (known && same_request(known, task)) {
 		*ret_new = false;
@@ -120,7 +117,7 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 		task_queue_push(scheduler->queue, known);
 		scheduler_take_turns(scheduler);
 	} else {
-		scheduler_start_task(scheduler, known);
+		scheduler->executor->ops->start(scheduler->executor, known);
 	}
 	return known;
 }
@@ -160,14 +157,6 @@ static struct task *find_task(struct scheduler *scheduler, const char *id, GErro
 	return NULL;
 }
 
-/* Translates errors of the parsers. */
-static const struct task *bad_body(GError **error, GError *cause)
-{
-	g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_REQUEST, cause->message);
-	g_error_free(cause);
-	return NULL;
-}
-
 /*
  * Reads a request that puts a task on other nodes. Returns the task; the caller frees the request's
  * nodes. NULL with `error`: an invalid request.
@@ -197,6 +186,18 @@ static bool store_intent(struct scheduler *scheduler, const struct task *task, G
 	return false;
 }
 
+/* Whether a running task can be changed; `only` and `moving` say why not. */
+static bool may_change(const struct scheduler *scheduler, const struct task *task, const char *only,
+		       const char *moving, GError **error)
+{
+	if (task->state != TASK_RUNNING)
+		return conflict(error, task, only);
+	if (task_is_migrating(task))
+		return conflict(error, task, moving);
+	return scheduler->executor->ops->may_step(scheduler->executor, task) ||
+	       conflict(error, task, "it is coming to its end");
+}
+
 static bool was_asked_to_suspend(const struct task *task,
 				 const struct task_suspend_request *request)
 {
@@ -218,12 +219,9 @@ static bool may_suspend(struct scheduler *scheduler, const struct task *task,
 	uint32_t next = task->suspensions->len + 1;
 	g_autofree char *what = NULL;
 
-	if (task->state != TASK_RUNNING)
-		return conflict(error, task, "only a running task can be suspended");
-	if (task_is_migrating(task))
-		return conflict(error, task, "its VMs are being moved to other nodes");
-	if (!scheduler_may_step(scheduler, task))
-		return conflict(error, task, "it is coming to its end");
+	if (!may_change(scheduler, task, "only a running task can be suspended",
+			"its VMs are being moved to other nodes", error))
+		return false;
 	if (request->n == next)
 		return true;
 	what = g_strdup_printf("its next suspension is number %u, not %u", next, request->n);
@@ -362,12 +360,9 @@ static bool may_migrate(struct scheduler *scheduler, const struct task *task,
 	g_autofree char *what = NULL;
 	g_autoptr(GError) cause = NULL;
 
-	if (task->state != TASK_RUNNING)
-		return conflict(error, task, "only VMs of a running task can be moved");
-	if (task_is_migrating(task))
-		return conflict(error, task, "its VMs are being moved already");
-	if (!scheduler_may_step(scheduler, task))
-		return conflict(error, task, "it is coming to its end");
+	if (!may_change(scheduler, task, "only VMs of a running task can be moved",
+			"its VMs are being moved already", error))
+		return false;
 	what = g_strdup_printf("its next migration is number %u, not %u", next, request->n);
 	if (request->n != next)
 		return conflict(error, task, what);
@@ -418,16 +413,6 @@ const struct task *scheduler_migrate_task(struct scheduler *scheduler, const cha
 
 /* Sharing. */
 
-static bool may_share(struct scheduler *scheduler, const struct task *task, GError **error)
-{
-	if (task->state != TASK_RUNNING)
-		return conflict(error, task, "only a running task can be given a share");
-	if (task_is_migrating(task))
-		return conflict(error, task, "its VMs are being moved to other nodes");
-	return scheduler_may_step(scheduler, task) ||
-	       conflict(error, task, "it is coming to its end");
-}
-
 const struct task *scheduler_share_task(struct scheduler *scheduler, const char *id, const char *n,
 					const json_t *body, bool *ret_new, GError **error)
 {
@@ -444,7 +429,8 @@ const struct task *scheduler_share_task(struct scheduler *scheduler, const char 
 	*ret_new = false;
 	if (number <= task->share.n)
 		return task;
-	if (!may_share(scheduler, task, error))
+	if (!may_change(scheduler, task, "only a running task can be given a share",
+			"its VMs are being moved to other nodes", error))
 		return NULL;
 	before = *task;
 	task->share.n = number;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/cpu/cpu_account.h"
 
+#include <stdbool.h>
+
 struct entry {
 	uint64_t last_ns; /* the last reading */
 	uint64_t total_ns;

@@ -39,14 +39,9 @@ static void state_clear(gpointer data)
 	g_free(((struct state *)data)->path);
 }
 
-static char *state_file(const char *path, const char *name)
-{
-	return g_build_filename(path, name, NULL);
-}
-
 static bool read_number(const char *path, const char *name, uint64_t *ret_value)
 {
-	g_autofree char *file = state_file(path, name);
+	g_autofree char *file = g_build_filename(path, name, NULL);
 
 	return sysfs_read_number(file, ret_value, NULL);
 }
@@ -82,7 +77,7 @@ static bool find_latency(const struct cpu_idle *idle, char *const *paths, uint64
 			 GString *names)
 {
 	for (gsize i = 0; paths[i]; i++) {
-		g_autofree char *file = state_file(paths[i], "name");
+		g_autofree char *file = g_build_filename(paths[i], "name", NULL);
 		g_autofree char *name = sysfs_read(file, NULL);
 
 		if (!name)
@@ -158,7 +153,7 @@ static bool disable_all(struct cpu_idle *idle, GError **error)
 {
 	for (guint i = 0; i < idle->states->len; i++) {
 		const struct state *state = &g_array_index(idle->states, struct state, i);
-		g_autofree char *file = state_file(state->path, "disable");
+		g_autofree char *file = g_build_filename(state->path, "disable", NULL);
 
 		if (!state->banned)
 			continue;

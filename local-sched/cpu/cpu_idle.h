@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
-#include <stdbool.h>
-
 #include "local-sched/cpu/cap_originals.h"
 #include "local-sched/cpu/host_knob.h"
 

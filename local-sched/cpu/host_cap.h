@@ -3,7 +3,6 @@
 
 #include <glib.h>
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "local-sched/cpu/host_knob.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
-#include <stdbool.h>
-
 /* A knob of a machine's CPUs for people and the API: four columns and a reason. */
 
 /*

@@ -10,9 +10,6 @@ struct meter_simulated {
 	const struct simulated_host *host;
 	double before_j;
 	int64_t before_ns; /* 0: not read yet */
-	power_meter_done_f done;
-	void *data;
-	guint source;
 };
 
 static gboolean answer(gpointer user_data)
@@ -24,44 +21,22 @@ static gboolean answer(gpointer user_data)
 				     ? (energy_j - meter->before_j) /
 					       clock_elapsed_s(meter->before_ns, now_ns)
 				     : meter->host->watts;
-	const struct power_reading reading = {.mw = llround(fmax(watts, 0) * 1e3), .t_ns = now_ns};
 
-	meter->source = 0;
 	meter->before_j = energy_j;
 	meter->before_ns = now_ns;
-	meter->done(&reading, NULL, meter->data);
+	power_meter_end(&meter->base, llround(fmax(watts, 0) * 1e3));
 	return G_SOURCE_REMOVE;
 }
 
-static void simulated_read(struct power_meter *base, power_meter_done_f done, void *data)
+static void simulated_read(struct power_meter *meter)
 {
-	struct meter_simulated *meter = (struct meter_simulated *)base;
-
-	meter->done = done;
-	meter->data = data;
-	meter->source = g_idle_add(answer, meter);
+	meter->timer_id = g_idle_add(answer, meter);
 }
 
-/* Neither a meter's watts nor those of the model from CPU time. */
-static const char *simulated_source(const struct power_meter *base)
-{
-	return "simulated";
-}
-
-static void simulated_close(struct power_meter *base)
-{
-	struct meter_simulated *meter = (struct meter_simulated *)base;
-
-	g_clear_handle_id(&meter->source, g_source_remove);
-	g_free(meter);
-}
-
+/* Its source is its kind: neither a meter's watts nor those of the model from CPU time. */
 static const struct power_meter_ops meter_simulated_ops = {
-	.name = "simulated",
 	.kind = CONFIG_METER_SIMULATED,
 	.read = simulated_read,
-	.source = simulated_source,
-	.close = simulated_close,
 };
 
 struct power_meter *meter_simulated_new(const struct simulated_host *host)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "common/machine_probe.h"
+#include "local-sched/lab/lab_error.h"
 #include "local-sched/lab/lab_spec.h"
 
 /*
@@ -26,16 +27,6 @@
 /* The certificate of all BMCs that speak Redfish. */
 #define LAB_CERTIFICATE_FILE "bmc-certificate.pem"
 #define LAB_KEY_FILE "bmc-key.pem"
-
-#define LAB_ERROR (lab_error_quark())
-GQuark lab_error_quark(void);
-enum lab_error {
-	LAB_ERROR_START = 1, /* a part of the lab did not start */
-	LAB_ERROR_OTHER,     /* a lab of this name is up, with different blades or budgets */
-	LAB_ERROR_BUSY,      /* another `up` or `down` of this lab is under way */
-	LAB_ERROR_CANCELLED,
-	LAB_ERROR_LEFT,      /* something could not be removed */
-};
 
 /* The observer of `up`, which may also cancel it. */
 struct lab_observer {

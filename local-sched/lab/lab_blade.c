@@ -19,6 +19,7 @@
 #include "local-sched/lab/lab_blade_files.h"
 #include "local-sched/lab/lab_cgroup.h"
 #include "local-sched/lab/lab_channel.h"
+#include "local-sched/lab/lab_error.h"
 #include "local-sched/lab/lab_paths.h"
 #include "local-sched/lab/lab_roles.h"
 
@@ -28,7 +29,7 @@
  * then runs libvirtd without end and reaps its children.
  */
 
-enum { IP_TIMEOUT_S = 30, RESTARTS_MAX = 5 };
+enum { RESTARTS_MAX = 5 };
 
 /* A directory that the blade has in a version of its own. */
 struct blade_dir {
@@ -43,31 +44,23 @@ static const struct blade_dir blade_dirs[] = {
 	{ "cache", "/var/cache/libvirt" },
 };
 
-static bool set_errno_error(GError **error, const char *doing, const char *what)
-{
-	int code = errno;
-
-	g_set_error(error, G_IO_ERROR, (int)g_io_error_from_errno(code), "cannot %s \"%s\": %s",
-		    doing, what, g_strerror(code));
-	return false;
-}
-
 static bool make_dir(const char *path, mode_t mode, GError **error)
 {
-	return g_mkdir_with_parents(path, (int)mode) == 0 || set_errno_error(error, "make", path);
+	return g_mkdir_with_parents(path, (int)mode) == 0 ||
+	       lab_error_set_errno(error, "make", path);
 }
 
 static bool mount_fresh(const char *type, const char *path, const char *options, GError **error)
 {
 	if (mount(type, path, type, MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0)
 		return true;
-	return set_errno_error(error, "mount a fresh file system on", path);
+	return lab_error_set_errno(error, "mount a fresh file system on", path);
 }
 
 static bool mount_bind(const char *from, const char *path, GError **error)
 {
 	return mount(from, path, NULL, MS_BIND, NULL) == 0 ||
-	       set_errno_error(error, "mount the blade's own version of", path);
+	       lab_error_set_errno(error, "mount the blade's own version of", path);
 }
 
 /*
@@ -97,7 +90,7 @@ static bool mount_run(const char *sockets, GError **error)
 	bool done;
 
 	if (fd < 0)
-		return set_errno_error(error, "open", sockets);
+		return lab_error_set_errno(error, "open", sockets);
 	done = mount_fresh("tmpfs", "/run", "mode=755", error) &&
 	       make_dir("/run/lock", 0755, error) && /* libvirt locks guests' ports there */
 	       make_dir("/run/libvirt", 0755, error) && mount_bind(held, "/run/libvirt", error);
@@ -131,11 +124,6 @@ static bool write_files(const struct lab_spec *spec, const struct lab_spec_blade
 	       g_file_set_contents("/etc/libvirt/qemu.conf", qemu, -1, error);
 }
 
-static bool run_ip(const char *const *argv, GError **error)
-{
-	return subprocess_run(argv, NULL, IP_TIMEOUT_S, NULL, error);
-}
-
 /*
  * The link to the lab's network exists already, as eth0: the role fabric creates it before it sends
  * "go". The bridge gets an Ethernet address of its own. Otherwise it takes the lowest address of
@@ -148,7 +136,7 @@ static bool set_up_network(const struct lab_spec_blade *blade, GError **error)
 	g_autofree char *subnet = g_strconcat(address, "/16", NULL);
 	g_autofree char *mac = g_strdup_printf(LAB_ROLES_MAC_PREFIX "%02x", blade->number);
 	const char *bridge = LAB_ROLES_BLADE_BRIDGE;
-	const char *const commands[][12] = {
+	const char *const commands[][LAB_NETWORK_IP_WORDS] = {
 		{ "ip", "link", "set", "lo", "up" },
 		{ "ip", "link", "add", bridge, "address", mac, "type", "bridge" },
 		{ "ip", "link", "set", "eth0", "master", bridge, "up" },
@@ -156,10 +144,7 @@ static bool set_up_network(const struct lab_spec_blade *blade, GError **error)
 		{ "ip", "link", "set", bridge, "up" },
 	};
 
-	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
-		if (!run_ip(commands[i], error))
-			return false;
-	return true;
+	return lab_network_run_ip(commands, G_N_ELEMENTS(commands), error);
 }
 
 static bool set_up(const struct lab_spec *spec, const struct lab_spec_blade *blade, GError **error)
@@ -174,9 +159,10 @@ static bool set_up(const struct lab_spec *spec, const struct lab_spec_blade *bla
 	 * the root here.
 	 */
 	if (unshare(CLONE_NEWCGROUP) < 0)
-		return set_errno_error(error, "unshare the cgroup namespace of", blade->name);
+		return lab_error_set_errno(error, "unshare the cgroup namespace of",
+					   blade->name);
 	if (sethostname(blade->name, strlen(blade->name)) < 0)
-		return set_errno_error(error, "set the host name", blade->name);
+		return lab_error_set_errno(error, "set the host name", blade->name);
 	return mount_fresh("proc", "/proc", NULL, error) &&
 	       mount_dirs(spec->name, blade->number, error) && write_files(spec, blade, error) &&
 	       mount_run(sockets, error) && mount_sys(cgroup, error) &&

@@ -2,20 +2,17 @@
 #include "local-sched/lab/lab_cgroup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/own_cgroup.h"
 #include "common/read_number.h"
 #include "local-sched/lab/lab_cgroup_parent.h"
+#include "local-sched/lab/lab_error.h"
 #include "local-sched/lab/lab_paths.h"
-
-G_DEFINE_QUARK(virtbed-lab-cgroup, lab_cgroup_error)
 
 /* Below a blade's group; libvirt's name for what holds its VMs. */
 #define MACHINE "machine"
@@ -23,15 +20,6 @@ G_DEFINE_QUARK(virtbed-lab-cgroup, lab_cgroup_error)
 #define RECORD_FILE "groups"
 
 static const char *const controllers[] = { "cpu", "cpuacct", "cpuset" };
-
-static bool set_file_error(GError **error, const char *doing, const char *path)
-{
-	int code = errno;
-
-	g_set_error(error, LAB_CGROUP_ERROR, LAB_CGROUP_ERROR_WRITE, "cannot %s \"%s\": %s", doing,
-		    path, g_strerror(code));
-	return false;
-}
 
 static bool has_word(const char *list, const char *word)
 {
@@ -136,7 +124,7 @@ struct lab_cgroup *lab_cgroup_parse(const char *mountinfo, const char *cgroups, 
 	own_cgroup_mount_clear(&v2);
 	if (good)
 		return g_steal_pointer(&cgroup);
-	g_set_error(error, LAB_CGROUP_ERROR, LAB_CGROUP_ERROR_MISSING,
+	g_set_error(error, LAB_ERROR, LAB_ERROR_MISSING,
 		    "no cgroup controllers cpu, cpuacct and cpuset (version 1) and no cgroup2 "
 		    "mount on this machine");
 	return NULL;
@@ -426,11 +414,10 @@ static bool remove_until(const char *group, int64_t until_ns, GError **error)
 		if (clock_now_ns() > until_ns) {
 			int code = errno;
 
-			g_set_error(error, LAB_CGROUP_ERROR, LAB_CGROUP_ERROR_BUSY,
-				    "cannot remove the group \"%s\": %s; see the files "
-				    "cgroup.procs in it for the processes that it holds",
-				    group, g_strerror(code));
-			return false;
+			return lab_error_set(error, LAB_ERROR_BUSY,
+					     "cannot remove the group \"%s\": %s; see the files "
+					     "cgroup.procs in it for the processes that it holds",
+					     group, g_strerror(code));
 		}
 		/* The kernel has no notification for an empty group of version 1. */
 		g_usleep(5000);
@@ -498,7 +485,7 @@ static bool link_controllers(const char *options, GError **error)
 		g_autofree char *path = g_build_filename("/sys/fs/cgroup", names[i], NULL);
 
 		if (symlink(options, path) < 0)
-			return set_file_error(error, "link", path);
+			return lab_error_set_errno(error, "link", path);
 	}
 	return true;
 }
@@ -512,7 +499,7 @@ static bool mount_v1(const struct lab_cgroup *cgroup, GError **error)
 		if (!lab_cgroup_make(path, error))
 			return false;
 		if (mount("cgroup", path, "cgroup", 0, options) < 0)
-			return set_file_error(error, "mount the blade's cgroups on", path);
+			return lab_error_set_errno(error, "mount the blade's cgroups on", path);
 		if (!link_controllers(options, error))
 			return false;
 	}
@@ -525,7 +512,7 @@ static bool mount_v2(GError **error)
 	static const char host[] = "/sys/fs/cgroup/host";
 
 	if (mount("cgroup2", root, "cgroup2", 0, NULL) < 0)
-		return set_file_error(error, "mount the blade's cgroups on", root);
+		return lab_error_set_errno(error, "mount the blade's cgroups on", root);
 	return lab_cgroup_make(host, error) && lab_cgroup_write(host, "cgroup.procs", "0", error) &&
 	       lab_cgroup_write(root, "cgroup.subtree_control", LAB_CGROUP_CONTROLLERS, error);
 }

@@ -46,14 +46,6 @@ struct lab_cgroup {
 };
 typedef struct lab_cgroup lab_cgroup_t;
 
-#define LAB_CGROUP_ERROR (lab_cgroup_error_quark())
-GQuark lab_cgroup_error_quark(void);
-enum lab_cgroup_error {
-	LAB_CGROUP_ERROR_MISSING = 1, /* cpu, cpuacct and cpuset are not all there */
-	LAB_CGROUP_ERROR_WRITE,       /* a group could not be created, changed or removed */
-	LAB_CGROUP_ERROR_BUSY,        /* a group still holds processes */
-};
-
 /*
  * Finds the controllers of this machine, with the caller's groups as parents, by
  * /proc/self/{mountinfo,cgroup}.

@@ -9,19 +9,10 @@
 #include <unistd.h>
 
 #include "common/own_cgroup.h"
-#include "local-sched/lab/lab_cgroup.h"
+#include "local-sched/lab/lab_error.h"
 
 /* A process may have forked while it was moved. */
 enum { MOVES_MAX = 100 };
-
-static bool set_file_error(GError **error, const char *doing, const char *path)
-{
-	int code = errno;
-
-	g_set_error(error, LAB_CGROUP_ERROR, LAB_CGROUP_ERROR_WRITE, "cannot %s \"%s\": %s", doing,
-		    path, g_strerror(code));
-	return false;
-}
 
 bool lab_cgroup_write(const char *group, const char *file, const char *text, GError **error)
 {
@@ -30,10 +21,10 @@ bool lab_cgroup_write(const char *group, const char *file, const char *text, GEr
 	bool done;
 
 	if (fd < 0)
-		return set_file_error(error, "open", path);
+		return lab_error_set_errno(error, "open", path);
 	done = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 	if (!done)
-		set_file_error(error, "write to", path);
+		lab_error_set_errno(error, "write to", path);
 	close(fd);
 	return done;
 }
@@ -41,7 +32,7 @@ bool lab_cgroup_write(const char *group, const char *file, const char *text, GEr
 bool lab_cgroup_make(const char *path, GError **error)
 {
 	return mkdir(path, 0755) == 0 || errno == EEXIST ||
-	       set_file_error(error, "make the group", path);
+	       lab_error_set_errno(error, "make the group", path);
 }
 
 /* The words of a control file; none if it is not there. */
@@ -125,11 +116,11 @@ static bool move_processes(const char *group, GError **error)
 			lab_cgroup_write(rest, "cgroup.procs", pids[i], &ended);
 		}
 	}
-	g_set_error(error, LAB_CGROUP_ERROR, LAB_CGROUP_ERROR_BUSY,
-		    "cannot move the processes of the group \"%s\" to \"%s\", which would let the "
-		    "group have the groups of a lab; start this from another group",
-		    group, rest);
-	return false;
+	return lab_error_set(
+		error, LAB_ERROR_BUSY,
+		"cannot move the processes of the group \"%s\" to \"%s\", which would let the "
+		"group have the groups of a lab; start this from another group",
+		group, rest);
 }
 
 /*

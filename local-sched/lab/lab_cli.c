@@ -160,7 +160,7 @@ static char *lab_name(const struct arguments *arguments, GError **error)
 	}
 	if (name && lab_state_name_ok(name))
 		return name;
-	g_set_error(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_INPUT, "%s",
+	g_set_error(error, LAB_ERROR, LAB_ERROR_INPUT, "%s",
 		    name ? "this cannot name a lab: 1 to 40 letters, digits, dashes and "
 			   "underscores, the first not a dash" :
 			   "which lab? give a configuration or --name NAME");

@@ -4,12 +4,10 @@
 #include "local-sched/lab/lab_metronome.h"
 
 #include <fcntl.h>
-#include <gio/gio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/config/config.h"
 #include "common/log.h"
 #include "common/subprocess.h"
 #include "local-sched/lab/lab_paths.h"

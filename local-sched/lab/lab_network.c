@@ -12,6 +12,7 @@
 #include "common/subprocess.h"
 #include "local-sched/lab/lab_cgroup.h"
 #include "local-sched/lab/lab_channel.h"
+#include "local-sched/lab/lab_error.h"
 #include "local-sched/lab/lab_paths.h"
 #include "local-sched/lab/lab_process.h"
 #include "local-sched/lab/lab_roles.h"
@@ -33,37 +34,39 @@ struct port {
 	int channel;
 };
 
-static bool run_ip(const char *const *argv, GError **error)
+bool lab_network_run_ip(const char *const (*commands)[LAB_NETWORK_IP_WORDS], gsize count,
+			GError **error)
 {
-	return subprocess_run(argv, NULL, IP_TIMEOUT_S, NULL, error);
+	for (gsize i = 0; i < count; i++)
+		if (!subprocess_run(commands[i], NULL, IP_TIMEOUT_S, NULL, error))
+			return false;
+	return true;
 }
 
 static bool set_up_bridge(GError **error)
 {
 	const char *bridge = LAB_ROLES_FABRIC_BRIDGE;
-	const char *const commands[][12] = {
+	const char *const commands[][LAB_NETWORK_IP_WORDS] = {
 		{ "ip", "link", "set", "lo", "up" },
 		{ "ip", "link", "add", bridge, "address", LAB_ROLES_FABRIC_MAC, "type", "bridge" },
 		{ "ip", "address", "add", LAB_ROLES_FABRIC_ADDRESS, "dev", bridge },
 		{ "ip", "link", "set", bridge, "up" },
 	};
 
-	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
-		if (!run_ip(commands[i], error))
-			return false;
-	return true;
+	return lab_network_run_ip(commands, G_N_ELEMENTS(commands), error);
 }
 
 static bool link_blade(uint32_t number, pid_t pid, GError **error)
 {
 	g_autofree char *name = g_strdup_printf("b%u", number);
 	g_autofree char *target = g_strdup_printf("%d", (int)pid);
-	const char *const pair[] = { "ip",   "link", "add",   name,    "type", "veth",
-				     "peer", "name", "eth0", "netns", target, NULL };
-	const char *const join[] = { "ip",     "link", "set", name,
-				     "master", LAB_ROLES_FABRIC_BRIDGE, "up", NULL };
+	const char *const commands[][LAB_NETWORK_IP_WORDS] = {
+		{ "ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns",
+		  target },
+		{ "ip", "link", "set", name, "master", LAB_ROLES_FABRIC_BRIDGE, "up" },
+	};
 
-	return run_ip(pair, error) && run_ip(join, error);
+	return lab_network_run_ip(commands, G_N_ELEMENTS(commands), error);
 }
 
 static bool start_blade(const struct lab_spec *spec, uint32_t number,
@@ -93,12 +96,10 @@ static bool await_blade(const struct lab_spec_blade *blade, const struct port *p
 
 	if (result == LAB_CHANNEL_MESSAGE && g_str_has_prefix(text, "started "))
 		return lab_channel_send(LAB_CHANNEL_PARENT, "%s", text);
-	g_set_error(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_BROKEN, "blade \"%s\" did not start: %s",
-		    blade->name,
-		    result == LAB_CHANNEL_MESSAGE ? text :
-		    result == LAB_CHANNEL_END	  ? "its first process ended" :
-						    "no word from it for long");
-	return false;
+	return lab_error_set(error, LAB_ERROR_BROKEN, "blade \"%s\" did not start: %s", blade->name,
+			     result == LAB_CHANNEL_MESSAGE ? text
+			     : result == LAB_CHANNEL_END   ? "its first process ended"
+							   : "no word from it for long");
 }
 
 static bool start_all(const struct lab_spec *spec, struct port *ports, GError **error)

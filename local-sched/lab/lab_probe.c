@@ -59,11 +59,9 @@ static bool start_spinner(struct probe *probe, GError **error)
 
 	if (pid == 0)
 		spin();
-	if (pid < 0) {
-		g_set_error(error, LAB_ERROR, LAB_ERROR_START, "cannot start a process: %s",
-			    g_strerror(errno));
-		return false;
-	}
+	if (pid < 0)
+		return lab_error_set(error, LAB_ERROR_START, "cannot start a process: %s",
+				     g_strerror(errno));
 	probe->spinners[probe->spinners_count++] = pid;
 	return lab_cgroup_join(probe->cgroup, probe->name, BLADE, pid, error);
 }
@@ -121,10 +119,9 @@ static bool measure_cores(struct probe *probe, double seconds, double *ret_cores
 		*ret_cores = fmin(rounded(*ret_cores), own_cgroup_cores());
 		return true;
 	}
-	g_set_error_literal(error, LAB_ERROR, LAB_ERROR_START,
-			    "busy processes got no CPU time; see the quotas of the control groups "
-			    "that this process is in");
-	return false;
+	return lab_error_set(error, LAB_ERROR_START,
+			     "busy processes got no CPU time; see the quotas of the control groups "
+			     "that this process is in");
 }
 
 static int compare(const void *a, const void *b)
@@ -185,10 +182,10 @@ static bool measure_speed(struct probe *probe, double seconds, double *ret_speed
 		*ret_speed = rounded(*ret_speed);
 		return true;
 	}
-	g_set_error(error, LAB_ERROR, LAB_ERROR_START,
-		    "an emulated guest did no work within %.0f s; give this process more CPU time",
-		    seconds * LATE_MOST);
-	return false;
+	return lab_error_set(
+		error, LAB_ERROR_START,
+		"an emulated guest did no work within %.0f s; give this process more CPU time",
+		seconds * LATE_MOST);
 }
 
 /* Another lab that goes down may remove a parent directory meanwhile. */
@@ -197,9 +194,8 @@ static bool make_dir(const char *path, GError **error)
 	for (int i = 0; i < DIR_TRIES; i++)
 		if (g_mkdir_with_parents(path, 0700) == 0)
 			return true;
-	g_set_error(error, LAB_ERROR, LAB_ERROR_START, "cannot make the directory \"%s\": %s", path,
-		    g_strerror(errno));
-	return false;
+	return lab_error_set(error, LAB_ERROR_START, "cannot make the directory \"%s\": %s", path,
+			     g_strerror(errno));
 }
 
 static bool measure(struct probe *probe, double seconds, struct machine_probe *found,

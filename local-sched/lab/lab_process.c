@@ -114,28 +114,6 @@ static char **clean_environment(void)
 	return environment;
 }
 
-static pid_t start(const char *role, struct launch *launch, int namespaces, int *ret_channel,
-		   GError **error)
-{
-	int channel[2];
-	pid_t pid;
-
-	if (!lab_channel_open(channel, error))
-		return -1;
-	launch->channel = channel[1];
-	pid = fork_into(namespaces);
-	if (pid == 0)
-		become(launch);
-	if (pid < 0) {
-		set_errno_error(error, "clone into new namespaces", role);
-		close(channel[0]);
-	} else {
-		*ret_channel = channel[0];
-	}
-	close(channel[1]);
-	return pid;
-}
-
 pid_t lab_process_start(const char *role, const char *const *arguments, int namespaces,
 			enum lab_process_life life, const char *log_path, int *ret_channel,
 			GError **error)
@@ -143,14 +121,27 @@ pid_t lab_process_start(const char *role, const char *const *arguments, int name
 	g_auto(GStrv) argv = role_argv(role, arguments);
 	g_auto(GStrv) environment = clean_environment();
 	struct launch launch = { .argv = argv, .environment = environment, .life = life };
-	pid_t pid;
+	int channel[2];
+	pid_t pid = -1;
 
 	launch.log_fd = open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (launch.log_fd < 0) {
 		set_errno_error(error, log_path, role);
 		return -1;
 	}
-	pid = start(role, &launch, namespaces, ret_channel, error);
+	if (lab_channel_open(channel, error)) {
+		launch.channel = channel[1];
+		pid = fork_into(namespaces);
+		if (pid == 0)
+			become(&launch);
+		if (pid < 0) {
+			set_errno_error(error, "clone into new namespaces", role);
+			close(channel[0]);
+		} else {
+			*ret_channel = channel[0];
+		}
+		close(channel[1]);
+	}
 	close(launch.log_fd);
 	return pid;
 }
@@ -197,36 +188,19 @@ bool lab_process_kill(struct lab_state_process process, double timeout_s)
 	return ended;
 }
 
-/* A process's argument `index`, or NULL if it has none. */
-static char *argument(pid_t pid, guint index)
+/* Whether the command line of a process begins with `arguments`. */
+static bool begins_with(pid_t pid, const char *const *arguments)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/cmdline", (int)pid);
 	g_autofree char *text = NULL;
 	gsize length;
+	gsize at = 0;
 
 	if (!g_file_get_contents(path, &text, &length, NULL))
-		return NULL;
-	for (gsize at = 0; at < length; at += strlen(text + at) + 1)
-		if (index-- == 0)
-			return g_strdup(text + at);
-	return NULL;
-}
-
-static bool argument_is(pid_t pid, guint index, const char *text)
-{
-	g_autofree char *is = argument(pid, index);
-
-	return g_strcmp0(is, text) == 0;
-}
-
-static bool has_argument(pid_t pid, const char *text)
-{
-	for (guint i = 0;; i++) {
-		g_autofree char *one = argument(pid, i);
-
-		if (!one || strstr(one, text))
-			return one != NULL;
-	}
+		return false;
+	for (; *arguments && at < length && strcmp(text + at, *arguments) == 0; arguments++)
+		at += strlen(text + at) + 1;
+	return !*arguments;
 }
 
 static pid_t parent_of(pid_t pid)
@@ -244,67 +218,25 @@ static pid_t parent_of(pid_t pid)
 	return read_number_front_integer(after + 4, &parent) ? (pid_t)parent : 0; /* ") S PPID" */
 }
 
-/* Calls `matches` for every process; returns the first pid for which it is true, or 0. */
-static pid_t first_process(bool (*matches)(pid_t pid, const void *data), const void *data)
+pid_t lab_process_find(pid_t parent, const char *const *arguments)
 {
 	g_autoptr(GDir) processes = g_dir_open("/proc", 0, NULL);
 	const char *name;
+	int64_t pid;
 
-	while (processes && (name = g_dir_read_name(processes))) {
-		int64_t pid;
-
-		if (read_number_integer(name, 1, INT32_MAX, &pid) && matches((pid_t)pid, data))
+	while (processes && (name = g_dir_read_name(processes)))
+		if (read_number_integer(name, 1, INT32_MAX, &pid) &&
+		    (parent == 0 || parent_of((pid_t)pid) == parent) &&
+		    begins_with((pid_t)pid, arguments))
 			return (pid_t)pid;
-	}
 	return 0;
 }
 
-struct child {
-	pid_t parent;
-	guint index;
-	const char *text;
-};
-
-static bool is_child(pid_t pid, const void *data)
+pid_t lab_process_in_role(pid_t parent, const char *role, const char *lab, uint32_t number)
 {
-	const struct child *child = data;
+	g_autofree char *text = g_strdup_printf("%u", number);
+	const char *const arguments[] = { lab, number > 0 ? text : NULL, NULL };
+	g_auto(GStrv) argv = role_argv(role, arguments);
 
-	return parent_of(pid) == child->parent && has_argument(pid, child->text);
-}
-
-pid_t lab_process_child(pid_t parent, const char *text)
-{
-	return first_process(is_child, &(struct child){ parent, 0, text });
-}
-
-static bool is_child_with(pid_t pid, const void *data)
-{
-	const struct child *child = data;
-
-	return parent_of(pid) == child->parent && argument_is(pid, child->index, child->text);
-}
-
-pid_t lab_process_child_with(pid_t parent, guint index, const char *text)
-{
-	return first_process(is_child_with, &(struct child){ parent, index, text });
-}
-
-struct actor {
-	const char *role;
-	const char *lab;
-};
-
-static bool is_actor(pid_t pid, const void *data)
-{
-	const struct actor *actor = data;
-
-	return argument_is(pid, 0, "virtbed-lab") && argument_is(pid, 1, actor->role) &&
-	       argument_is(pid, 2, actor->lab) && lab_state_start_ticks(pid) > 0;
-}
-
-pid_t lab_process_find(const char *role, const char *lab)
-{
-	g_autofree char *option = g_strconcat("--role=", role, NULL);
-
-	return first_process(is_actor, &(struct actor){ option, lab });
+	return lab_process_find(parent, (const char *const *)argv);
 }

@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/lab_state.h"
@@ -36,11 +37,8 @@ pid_t lab_process_start(const char *role, const char *const *arguments, int name
  */
 bool lab_process_kill(struct lab_state_process process, double timeout_s);
 
-/* The child of `parent` whose command line has an argument that contains `text`; 0: none. */
-pid_t lab_process_child(pid_t parent, const char *text);
+/* The first process, child of `parent` (0: of any), whose command line begins so; 0: none. */
+pid_t lab_process_find(pid_t parent, const char *const *arguments);
 
-/* The child of `parent` whose argument `index` (0: the program) is `text`; 0: none. */
-pid_t lab_process_child_with(pid_t parent, guint index, const char *text);
-
-/* The first process that runs as `role` of lab `lab`, whatever its parent; 0: none. */
-pid_t lab_process_find(const char *role, const char *lab);
+/* The process that runs as `role` of lab `lab` and its blade `number` (0: no blade's); 0: none. */
+pid_t lab_process_in_role(pid_t parent, const char *role, const char *lab, uint32_t number);

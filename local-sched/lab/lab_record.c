@@ -22,12 +22,6 @@
 
 enum { KILL_TIMEOUT_S = 30 };
 
-static const char *const state_names[] = {
-	[LAB_RECORD_NONE] = "none",
-	[LAB_RECORD_STARTING] = "starting",
-	[LAB_RECORD_UP] = "up",
-};
-
 static json_t *bmc_json(const struct lab_spec *spec, const struct lab_spec_blade *blade)
 {
 	g_autofree char *password = lab_paths_run(spec->name, LAB_PASSWORD_FILE);
@@ -57,7 +51,7 @@ static json_t *blade_json(const struct lab_spec *spec, const struct lab_spec_bla
 			 peer_uri, "bridge", LAB_ROLES_BLADE_BRIDGE, "bmc", bmc_json(spec, blade));
 }
 
-bool lab_record_save(const struct lab_spec *spec, const struct lab_record *record, GError **error)
+bool lab_record_save(const struct lab_spec *spec, const struct lab_state *state, GError **error)
 {
 	g_autofree char *path = lab_state_file(spec->name);
 	g_autofree char *boot_id = clock_boot_id();
@@ -68,55 +62,26 @@ bool lab_record_save(const struct lab_spec *spec, const struct lab_record *recor
 	for (uint32_t i = 0; i < spec->blades_count; i++)
 		json_array_append_new(blades, blade_json(spec, &spec->blades[i]));
 	document = json_pack("{s:s, s:s, s:s, s:n, s:n, s:O}", "name", spec->name, "state",
-			     state_names[record->state], "boot_id", boot_id, "pid", "start_ticks",
-			     "blades", blades);
-	if (record->supervisor.pid > 0) {
-		json_object_set_new(document, "pid", json_integer(record->supervisor.pid));
+			     lab_state_phase_names[state->phase], "boot_id", boot_id, "pid",
+			     "start_ticks", "blades", blades);
+	if (state->supervisor.pid > 0) {
+		json_object_set_new(document, "pid", json_integer(state->supervisor.pid));
 		json_object_set_new(document, "start_ticks",
-				    json_integer((json_int_t)record->supervisor.start_ticks));
+				    json_integer((json_int_t)state->supervisor.start_ticks));
 	}
 	text = json_pretty(document);
 	return g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
 					error);
 }
 
-struct lab_record lab_record_load(const char *lab)
-{
-	struct lab_record record = { .state = LAB_RECORD_NONE };
-	g_autofree char *path = lab_state_file(lab);
-	g_autofree char *boot_id = clock_boot_id();
-	g_autofree char *text = NULL;
-	g_autoptr(json_t) document = NULL;
-	const char *state;
-	const char *booted;
-	int64_t pid;
-	int64_t ticks;
-	gsize length;
-
-	if (!g_file_get_contents(path, &text, &length, NULL))
-		return record;
-	document = json_parse(text, length, path, NULL);
-	if (!document || !json_get_string(document, "state", path, &state, NULL) ||
-	    !json_get_string(document, "boot_id", path, &booted, NULL))
-		return record;
-	for (gsize i = 0; i < G_N_ELEMENTS(state_names); i++)
-		if (strcmp(state, state_names[i]) == 0)
-			record.state = (enum lab_record_state)i;
-	if (strcmp(booted, boot_id) == 0 &&
-	    json_get_integer(document, "pid", path, 1, G_MAXINT, &pid, NULL) &&
-	    json_get_integer(document, "start_ticks", path, 1, G_MAXINT64, &ticks, NULL))
-		record.supervisor = (struct lab_state_process){ (pid_t)pid, (uint64_t)ticks };
-	return record;
-}
-
 struct lab_state_process lab_record_supervisor(const char *lab)
 {
-	struct lab_state_process process = lab_record_load(lab).supervisor;
+	struct lab_state_process process = lab_state_load(lab).supervisor;
 	pid_t pid;
 
 	if (lab_state_process_alive(process))
 		return process;
-	pid = lab_process_find("supervisor", lab);
+	pid = lab_process_in_role(0, "supervisor", lab, 0);
 	return (struct lab_state_process){ pid, lab_state_start_ticks(pid) };
 }
 
@@ -124,28 +89,18 @@ static bool kill_one(const char *lab, struct lab_state_process supervisor, GErro
 {
 	if (lab_process_kill(supervisor, KILL_TIMEOUT_S))
 		return true;
-	g_set_error(error, LAB_ERROR, LAB_ERROR_LEFT,
-		    "process %d, the supervisor of the lab \"%s\", is still there %d s after it "
-		    "was killed",
-		    (int)supervisor.pid, lab, KILL_TIMEOUT_S);
-	return false;
+	return lab_error_set(
+		error, LAB_ERROR_LEFT,
+		"process %d, the supervisor of the lab \"%s\", is still there %d s after it "
+		"was killed",
+		(int)supervisor.pid, lab, KILL_TIMEOUT_S);
 }
 
 bool lab_record_kill(const char *lab, GError **error)
 {
 	/* The recorded supervisor too, even if it does not seem alive: it may not be gone yet. */
-	return kill_one(lab, lab_record_load(lab).supervisor, error) &&
+	return kill_one(lab, lab_state_load(lab).supervisor, error) &&
 	       kill_one(lab, lab_record_supervisor(lab), error);
-}
-
-static bool set_lab_error(GError **error, enum lab_error code, const char *doing, const char *what)
-{
-	int number = errno;
-
-	g_set_error(error, LAB_ERROR, (int)code, "cannot %s \"%s\": %s", doing, what,
-		    g_strerror(number));
-	errno = number;
-	return false;
 }
 
 /* On failure errno says why. */
@@ -155,9 +110,9 @@ static bool make_dirs(const char *lab, GError **error)
 	g_autofree char *data = lab_paths_data(lab, NULL);
 
 	return (g_mkdir_with_parents(run, 0700) == 0 ||
-		set_lab_error(error, LAB_ERROR_START, "make the directory", run)) &&
+		lab_error_set_errno(error, "make the directory", run)) &&
 	       (g_mkdir_with_parents(data, 0700) == 0 ||
-		set_lab_error(error, LAB_ERROR_START, "make the directory", data));
+		lab_error_set_errno(error, "make the directory", data));
 }
 
 /* Whether `fd` is still the directory at `path`: a `down` may have removed it during the wait. */
@@ -211,7 +166,7 @@ static bool remove_dir(const char *path, GError **error)
 {
 	if (nftw(path, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0 || errno == ENOENT)
 		return true;
-	return set_lab_error(error, LAB_ERROR_LEFT, "remove", path);
+	return lab_error_set_errno(error, "remove", path);
 }
 
 /* The directories that labs share are removed with the last lab. */

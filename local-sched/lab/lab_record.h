@@ -12,22 +12,8 @@
  * command at a time on a lab.
  */
 
-enum lab_record_state {
-	LAB_RECORD_NONE = 0, /* no record, or an unreadable one */
-	LAB_RECORD_STARTING,
-	LAB_RECORD_UP,
-};
-
-struct lab_record {
-	enum lab_record_state state;
-	struct lab_state_process supervisor; /* of this boot; pid 0: none */
-};
-
 /* Writes the record atomically. */
-bool lab_record_save(const struct lab_spec *spec, const struct lab_record *record, GError **error);
-
-/* Reads the record. A supervisor of an earlier boot of the machine reads as none. */
-struct lab_record lab_record_load(const char *lab);
+bool lab_record_save(const struct lab_spec *spec, const struct lab_state *state, GError **error);
 
 /*
  * The lab's supervisor: the process in the record, or else any process that runs as such (if the

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <glib.h>
+#include <stdbool.h>
+
 /*
  * The processes of a lab. Each is this program in a role, and the child of the one before:
  *
@@ -26,6 +29,14 @@
 /* Ethernet addresses of the bridges: locally administered, the last byte the blade's number. */
 #define LAB_ROLES_MAC_PREFIX "02:76:62:00:00:"
 #define LAB_ROLES_FABRIC_MAC LAB_ROLES_MAC_PREFIX "fe"
+
+/*
+ * Runs commands of ip(8), each ended by a NULL, in the caller's network namespace. False with
+ * `error`: one failed.
+ */
+enum { LAB_NETWORK_IP_WORDS = 12 };
+bool lab_network_run_ip(const char *const (*commands)[LAB_NETWORK_IP_WORDS], gsize count,
+			GError **error);
 
 /* The role `supervisor` of lab `lab`. */
 int lab_supervisor_main(const char *lab);

@@ -6,9 +6,36 @@
 
 #include "common/json.h"
 #include "common/lab_state.h"
+#include "common/record/record.h"
+#include "local-sched/lab/lab_error.h"
 #include "local-sched/lab/lab_paths.h"
 
-G_DEFINE_QUARK(virtbed-lab-spec, lab_spec_error)
+/* spec.json. */
+static const struct record_field blade_fields[] = {
+	{ RECORD_FIELD_TEXT(lab_spec_blade, name) },
+	{ RECORD_AT(lab_spec_blade, cpu_cores), .type = RECORD_REAL },
+	{ RECORD_AT(lab_spec_blade, idle_w), .type = RECORD_REAL },
+	{ RECORD_AT(lab_spec_blade, core_w), .type = RECORD_REAL },
+	{ RECORD_FIELD_TEXT(lab_spec_blade, uuid) },
+	{ RECORD_FIELD_U32(lab_spec_blade, bmc), .max = CONFIG_BMC_REDFISH },
+	{ RECORD_FIELD_U32(lab_spec_blade, bmc_port), .max = UINT16_MAX },
+	{ NULL },
+};
+static const struct record blade_record = { .size = sizeof(struct lab_spec_blade),
+					    .fields = blade_fields,
+					    .open = true };
+
+static const struct record_field fields[] = {
+	{ RECORD_FIELD_TEXT(lab_spec, name) },
+	{ RECORD_FIELD_BOOL(lab_spec, steady), .flags = RECORD_OPTIONAL },
+	{ RECORD_AT(lab_spec, patience), .type = RECORD_REAL },
+	{ RECORD_FIELD_ARRAY(lab_spec, blades, blades_count, blade_record) },
+	{ NULL },
+};
+static const struct record record = { .size = sizeof(struct lab_spec),
+				      .fields = fields,
+				      .open = true };
+RECORD_DEFINE_FREE(lab_spec, record)
 
 /* A host name: lower-case letters, digits and inner dashes. */
 static bool blade_name_ok(const char *name)
@@ -39,7 +66,7 @@ static bool check_blade(const struct config_lab *lab, uint32_t index, GError **e
 		if (strcmp(lab->blades[i].name, blade->name) == 0)
 			wrong = "name is used twice";
 	if (wrong)
-		g_set_error(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_INPUT,
+		g_set_error(error, LAB_ERROR, LAB_ERROR_INPUT,
 			    "lab.blades[%u] (\"%s\"): %s", index, blade->name ? blade->name : "",
 			    wrong);
 	return wrong == NULL;
@@ -47,26 +74,22 @@ static bool check_blade(const struct config_lab *lab, uint32_t index, GError **e
 
 static bool check(const struct config *config, const char *name, GError **error)
 {
-	if (!lab_state_name_ok(name)) {
-		g_set_error(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_INPUT,
-			    "\"%s\" cannot name a lab: 1 to 40 letters, digits, dashes and "
-			    "underscores, the first not a dash; give another with --name",
-			    name);
-		return false;
-	}
+	if (!lab_state_name_ok(name))
+		return lab_error_set(
+			error, LAB_ERROR_INPUT,
+			"\"%s\" cannot name a lab: 1 to 40 letters, digits, dashes and "
+			"underscores, the first not a dash; give another with --name",
+			name);
 	if (!config->lab || config->lab->blades_count == 0 ||
-	    config->lab->blades_count > LAB_SPEC_BLADES_MAX) {
-		g_set_error(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_INPUT,
-			    "the configuration has no lab of 1 to %d blades (key \"lab\"): nothing "
-			    "to emulate",
-			    LAB_SPEC_BLADES_MAX);
-		return false;
-	}
-	if (config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME)) {
-		g_set_error_literal(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_INPUT,
-				    config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME));
-		return false;
-	}
+	    config->lab->blades_count > LAB_SPEC_BLADES_MAX)
+		return lab_error_set(
+			error, LAB_ERROR_INPUT,
+			"the configuration has no lab of 1 to %d blades (key \"lab\"): nothing "
+			"to emulate",
+			LAB_SPEC_BLADES_MAX);
+	if (config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME))
+		return lab_error_set(error, LAB_ERROR_INPUT, "%s",
+				     config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME));
 	for (uint32_t i = 0; i < config->lab->blades_count; i++)
 		if (!check_blade(config->lab, i, error))
 			return false;
@@ -102,115 +125,39 @@ struct lab_spec *lab_spec_new(const struct config *config, const char *name, GEr
 	return spec;
 }
 
-void lab_spec_free(struct lab_spec *spec)
-{
-	if (!spec)
-		return;
-	for (uint32_t i = 0; i < spec->blades_count; i++) {
-		g_free(spec->blades[i].name);
-		g_free(spec->blades[i].uuid);
-	}
-	g_free(spec->blades);
-	g_free(spec->name);
-	g_free(spec);
-}
-
-static bool same_double(double a, double b)
-{
-	return !(a < b) && !(a > b);
-}
-
 bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b)
 {
-	if (strcmp(a->name, b->name) != 0 || a->blades_count != b->blades_count ||
-	    a->steady != b->steady)
-		return false;
-	for (uint32_t i = 0; i < a->blades_count; i++) {
-		const struct lab_spec_blade *x = &a->blades[i];
-		const struct lab_spec_blade *y = &b->blades[i];
+	g_autoptr(lab_spec_t) drawn = record_copy(&record, b);
 
-		if (strcmp(x->name, y->name) != 0 || !same_double(x->cpu_cores, y->cpu_cores) ||
-		    !same_double(x->idle_w, y->idle_w) || !same_double(x->core_w, y->core_w) ||
-		    x->bmc != y->bmc)
-			return false;
+	drawn->patience = a->patience;
+	for (uint32_t i = 0; i < MIN(a->blades_count, b->blades_count); i++) {
+		g_free(drawn->blades[i].uuid);
+		drawn->blades[i].uuid = g_strdup(a->blades[i].uuid);
+		drawn->blades[i].bmc_port = a->blades[i].bmc_port;
 	}
-	return true;
+	return record_equal(&record, a, drawn);
 }
 
 char *lab_spec_text(const struct lab_spec *spec)
 {
-	g_autoptr(json_t) blades = json_array();
-	g_autoptr(json_t) document = NULL;
+	g_autoptr(json_t) document = record_to_json(&record, spec);
 
-	for (uint32_t i = 0; i < spec->blades_count; i++) {
-		const struct lab_spec_blade *blade = &spec->blades[i];
-
-		json_array_append_new(blades,
-				      json_pack("{s:s, s:f, s:f, s:f, s:s, s:i, s:i}", "name",
-						blade->name, "cpu_cores", blade->cpu_cores,
-						"idle_w", blade->idle_w, "core_w", blade->core_w,
-						"uuid", blade->uuid, "bmc", (int)blade->bmc,
-						"bmc_port", blade->bmc_port));
-	}
-	document = json_pack("{s:s, s:b, s:f, s:O}", "name", spec->name, "steady", spec->steady,
-			     "patience", spec->patience, "blades", blades);
 	return json_pretty(document);
-}
-
-static bool parse_blade(const json_t *object, const char *what, struct lab_spec_blade *blade,
-			GError **error)
-{
-	const char *name;
-	const char *uuid;
-	int64_t port;
-	int64_t bmc;
-
-	if (!json_get_string(object, "name", what, &name, error) ||
-	    !json_get_string(object, "uuid", what, &uuid, error) ||
-	    !json_get_number(object, "cpu_cores", what, &blade->cpu_cores, error) ||
-	    !json_get_number(object, "idle_w", what, &blade->idle_w, error) ||
-	    !json_get_number(object, "core_w", what, &blade->core_w, error) ||
-	    !json_get_integer(object, "bmc", what, CONFIG_BMC_IPMI, CONFIG_BMC_REDFISH, &bmc,
-			      error) ||
-	    !json_get_integer(object, "bmc_port", what, 0, UINT16_MAX, &port, error))
-		return false;
-	blade->name = g_strdup(name);
-	blade->uuid = g_strdup(uuid);
-	blade->bmc = (enum config_bmc)bmc;
-	blade->bmc_port = (uint16_t)port;
-	return true;
-}
-
-static bool parse(const json_t *document, const char *what, struct lab_spec *spec, GError **error)
-{
-	const char *name;
-	json_t *blades;
-
-	if (!json_get_string(document, "name", what, &name, error) ||
-	    !json_get_number(document, "patience", what, &spec->patience, error) ||
-	    !json_get_array(document, "blades", what, &blades, error))
-		return false;
-	spec->steady = json_is_true(json_object_get(document, "steady"));
-	spec->name = g_strdup(name);
-	spec->blades = g_new0(struct lab_spec_blade, json_array_size(blades));
-	for (size_t i = 0; i < json_array_size(blades); i++) {
-		spec->blades_count++;
-		spec->blades[i].number = (uint32_t)i + 1;
-		if (!parse_blade(json_array_get(blades, i), what, &spec->blades[i], error))
-			return false;
-	}
-	return true;
 }
 
 struct lab_spec *lab_spec_parse(const char *text, gsize length, const char *what, GError **error)
 {
-	g_autoptr(lab_spec_t) spec = g_new0(struct lab_spec, 1);
+	g_autoptr(lab_spec_t) spec = record_new(&record);
 	g_autoptr(GError) cause = NULL;
 	g_autoptr(json_t) document = json_parse(text, length, what, &cause);
 
-	if (document && parse(document, what, spec, &cause))
+	if (document && !record_from_json(&record, document, spec, &cause))
+		g_prefix_error(&cause, "%s: ", what);
+	for (uint32_t i = 0; i < spec->blades_count; i++)
+		spec->blades[i].number = i + 1;
+	if (!cause)
 		return g_steal_pointer(&spec);
-	g_set_error_literal(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_BROKEN, cause->message);
+	g_set_error_literal(error, LAB_ERROR, LAB_ERROR_BROKEN, cause->message);
 	return NULL;
 }
 

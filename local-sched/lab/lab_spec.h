@@ -26,7 +26,7 @@ struct lab_spec_blade {
 	double core_w;    /* watts per busy core, >= 0 */
 	char *uuid;       /* the host UUID that libvirt reports */
 	enum config_bmc bmc; /* protocol of its BMC */
-	uint16_t bmc_port; /* on 127.0.0.1, UDP for IPMI and TCP for Redfish; 0: not chosen yet */
+	uint32_t bmc_port; /* on 127.0.0.1, UDP for IPMI and TCP for Redfish; 0: not chosen yet */
 };
 
 struct lab_spec {
@@ -35,13 +35,6 @@ struct lab_spec {
 	uint32_t blades_count;
 	bool steady; /* with speed compensation (lab_compensation.h) */
 	double patience; /* factor on the time that a start may take on this machine, from 1 */
-};
-
-#define LAB_SPEC_ERROR (lab_spec_error_quark())
-GQuark lab_spec_error_quark(void);
-enum lab_spec_error {
-	LAB_SPEC_ERROR_INPUT = 1, /* the configuration has no usable lab */
-	LAB_SPEC_ERROR_BROKEN,    /* spec.json is not what it should be */
 };
 
 /*

@@ -3,6 +3,7 @@
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/read_number.h"
+#include "local-sched/lab/bmc/bmc.h"
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_blade_files.h"
 #include "local-sched/lab/lab_clean.h"
@@ -18,7 +19,7 @@ static const char *state_name(const char *lab, struct lab_state_process supervis
 {
 	if (supervisor.pid == 0)
 		return lab_clean_needed(lab) ? "dead" : "down";
-	return lab_record_load(lab).state == LAB_RECORD_UP ? "up" : "starting";
+	return lab_state_phase_names[MAX(lab_state_load(lab).phase, LAB_STATE_STARTING)];
 }
 
 static json_t *pid_json(pid_t pid)
@@ -37,20 +38,16 @@ static json_t *number_json(const char *path)
 	return read_number_front(text, &number) ? json_real(number) : json_null();
 }
 
-/*
- * The pid of a blade's BMC; 0: none. ipmi_sim has its directory in its arguments, a Redfish BMC its
- * number.
- */
+/* The pid of a blade's BMC: ipmi_sim, or this program. */
 static pid_t bmc_pid(const struct lab_spec *spec, const struct lab_spec_blade *blade,
 		     pid_t supervisor)
 {
-	g_autofree char *dir = lab_paths_blade_data(spec->name, blade->number, "bmc");
-	g_autofree char *number = g_strdup_printf("%u", blade->number);
+	g_autofree char *file = lab_paths_blade_data(spec->name, blade->number, "bmc/" BMC_FILE);
+	const char *const arguments[] = { "ipmi_sim", "-c", file, NULL };
 
-	if (supervisor <= 0)
-		return 0;
-	return blade->bmc == CONFIG_BMC_REDFISH ? lab_process_child_with(supervisor, 3, number) :
-						  lab_process_child(supervisor, dir);
+	return blade->bmc == CONFIG_BMC_REDFISH ?
+		       lab_process_in_role(supervisor, "redfish", spec->name, blade->number) :
+		       lab_process_find(supervisor, arguments);
 }
 
 static void add_blade(json_t *object, const struct lab_spec *spec, uint32_t index, pid_t supervisor,
@@ -59,14 +56,16 @@ static void add_blade(json_t *object, const struct lab_spec *spec, uint32_t inde
 	const struct lab_spec_blade *blade = &spec->blades[index];
 	g_autofree char *watts = lab_paths_blade_run(spec->name, blade->number, "watts");
 	g_autofree char *address = lab_blade_files_address(blade);
-	g_autofree char *number = g_strdup_printf("%u", blade->number);
-	pid_t pid = fabric > 0 ? lab_process_child_with(fabric, 3, number) : 0;
 
 	json_object_set_new(object, "address", json_string(address));
 	json_object_set_new(object, "cpu_cores", json_real(blade->cpu_cores));
 	json_object_set_new(object, "watts", number_json(watts));
-	json_object_set_new(object, "blade_pid", pid_json(pid));
-	json_object_set_new(object, "bmc_pid", pid_json(bmc_pid(spec, blade, supervisor)));
+	json_object_set_new(object, "blade_pid",
+			    pid_json(fabric > 0 ? lab_process_in_role(fabric, "blade", spec->name,
+								      blade->number)
+						: 0));
+	json_object_set_new(object, "bmc_pid",
+			    pid_json(supervisor > 0 ? bmc_pid(spec, blade, supervisor) : 0));
 	json_object_set_new(object, "libvirt", json_false());
 	json_object_set_new(object, "domains", json_null());
 }
@@ -116,8 +115,9 @@ json_t *lab_status(const char *name)
 	g_autofree char *pace = lab_paths_run(name, LAB_COMPENSATION_FILE);
 	json_t *document = base(name);
 	json_t *blades = json_object_get(document, "blades");
-	pid_t fabric =
-		supervisor.pid > 0 ? lab_process_child(supervisor.pid, "--role=fabric") : 0;
+	pid_t fabric = supervisor.pid > 0
+			       ? lab_process_in_role(supervisor.pid, "fabric", name, 0)
+			       : 0;
 
 	json_object_set_new(document, "state", json_string(state_name(name, supervisor)));
 	json_object_set_new(document, "pid", pid_json(supervisor.pid));

@@ -18,6 +18,7 @@
 #include "local-sched/lab/lab.h"
 #include "local-sched/lab/lab_cgroup.h"
 #include "local-sched/lab/lab_channel.h"
+#include "local-sched/lab/lab_error.h"
 #include "local-sched/lab/lab_paths.h"
 #include "local-sched/lab/lab_power.h"
 #include "local-sched/lab/lab_process.h"
@@ -59,15 +60,6 @@ struct supervisor {
 	int status;
 };
 
-static bool set_errno_error(GError **error, const char *doing, const char *what)
-{
-	int code = errno;
-
-	g_set_error(error, G_IO_ERROR, (int)g_io_error_from_errno(code), "cannot %s \"%s\": %s",
-		    doing, what, g_strerror(code));
-	return false;
-}
-
 static void end(struct supervisor *supervisor, int status)
 {
 	supervisor->status = status;
@@ -78,9 +70,9 @@ static void end(struct supervisor *supervisor, int status)
 static bool set_up_mounts(GError **error)
 {
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return set_errno_error(error, "make private the mounts below", "/");
+		return lab_error_set_errno(error, "make private the mounts below", "/");
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		return set_errno_error(error, "mount a fresh file system on", "/proc");
+		return lab_error_set_errno(error, "mount a fresh file system on", "/proc");
 	return true;
 }
 
@@ -91,11 +83,11 @@ static bool replace_file(const struct meter *meter, const char *text, GError **e
 	bool done;
 
 	if (fd < 0)
-		return set_errno_error(error, "open", meter->watts_new_path);
+		return lab_error_set_errno(error, "open", meter->watts_new_path);
 	done = write(fd, text, (size_t)length) == length;
 	close(fd);
 	if (!done || rename(meter->watts_new_path, meter->watts_path) < 0)
-		return set_errno_error(error, "write", meter->watts_path);
+		return lab_error_set_errno(error, "write", meter->watts_path);
 	return true;
 }
 
@@ -152,7 +144,7 @@ static bool set_up_meter(struct supervisor *supervisor, uint32_t index, GError *
 	g_autofree char *sockets = lab_paths_blade_run(spec->name, index + 1, "run");
 
 	if (g_mkdir_with_parents(sockets, 0700) < 0)
-		return set_errno_error(error, "make", sockets);
+		return lab_error_set_errno(error, "make", sockets);
 	lab_power_init(&meter->power, spec->blades[index].idle_w, spec->blades[index].core_w);
 	meter->watts_path = lab_paths_blade_run(spec->name, index + 1, "watts");
 	meter->watts_new_path = lab_paths_blade_run(spec->name, index + 1, "watts.new");
@@ -176,14 +168,14 @@ static GPid start_ipmi(const struct supervisor *supervisor, uint32_t index, cons
 	struct bmc_spec bmc = {
 		.name = blade->name,
 		.dir = dir,
-		.port = blade->bmc_port,
+		.port = (uint16_t)blade->bmc_port,
 		.user = LAB_BMC_USER,
 		.password = password,
 		.watts_file = supervisor->meters[index].watts_path,
 	};
 
 	if (g_mkdir_with_parents(dir, 0700) < 0) {
-		set_errno_error(error, "make", dir);
+		lab_error_set_errno(error, "make", dir);
 		return -1;
 	}
 	return bmc_start(&bmc, error);

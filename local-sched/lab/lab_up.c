@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <fcntl.h>
-#include <gio/gio.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/random.h>
@@ -32,10 +30,8 @@ struct up {
 	const struct machine_probe *probe; /* NULL: not fitted */
 	const struct lab_observer *observer;
 	int channel; /* to the supervisor; -1: not started */
-	struct lab_record record;
+	struct lab_state state;
 };
-
-G_DEFINE_QUARK(virtbed-lab, lab_error)
 
 static void G_GNUC_PRINTF(2, 3) report(const struct up *up, const char *format, ...)
 {
@@ -52,8 +48,7 @@ static bool not_cancelled(const struct up *up, GError **error)
 {
 	if (!*up->observer->cancelled)
 		return true;
-	g_set_error_literal(error, LAB_ERROR, LAB_ERROR_CANCELLED, "interrupted");
-	return false;
+	return lab_error_set(error, LAB_ERROR_CANCELLED, "interrupted");
 }
 
 /*
@@ -67,10 +62,8 @@ static bool write_password(const char *lab, GError **error)
 	g_autofree char *line = NULL;
 	unsigned char random[12];
 
-	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
-		g_set_error_literal(error, LAB_ERROR, LAB_ERROR_START, "no random numbers");
-		return false;
-	}
+	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+		return lab_error_set(error, LAB_ERROR_START, "no random numbers");
 	text = g_base64_encode(random, sizeof random);
 	line = g_strconcat(text, "\n", NULL);
 	return g_file_set_contents_full(path, line, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
@@ -81,22 +74,11 @@ static bool choose_ports(struct lab_spec *spec, GError **error)
 {
 	uint16_t ports[LAB_SPEC_BLADES_MAX];
 
-	if (!lab_peers_choose_ports(spec->blades_count, ports)) {
-		g_set_error_literal(error, LAB_ERROR, LAB_ERROR_START,
-				    "no free ports for the BMCs");
-		return false;
-	}
+	if (!lab_peers_choose_ports(spec->blades_count, ports))
+		return lab_error_set(error, LAB_ERROR_START, "no free ports for the BMCs");
 	for (uint32_t i = 0; i < spec->blades_count; i++)
 		spec->blades[i].bmc_port = ports[i];
 	return true;
-}
-
-static bool speaks_redfish(const struct lab_spec *spec)
-{
-	for (uint32_t i = 0; i < spec->blades_count; i++)
-		if (spec->blades[i].bmc == CONFIG_BMC_REDFISH)
-			return true;
-	return false;
 }
 
 /* A certificate for the BMCs that need one. */
@@ -105,31 +87,25 @@ static bool write_certificate(const struct lab_spec *spec, GError **error)
 	g_autofree char *certificate = lab_paths_run(spec->name, LAB_CERTIFICATE_FILE);
 	g_autofree char *key = lab_paths_run(spec->name, LAB_KEY_FILE);
 
-	return !speaks_redfish(spec) || redfish_make_certificate(certificate, key, error);
+	for (uint32_t i = 0; i < spec->blades_count; i++)
+		if (spec->blades[i].bmc == CONFIG_BMC_REDFISH)
+			return redfish_make_certificate(certificate, key, error);
+	return true;
 }
 
-/* Records the parents of its control groups: below this process's own. */
-static bool write_groups(const char *lab, GError **error)
-{
-	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(error);
-
-	return cgroup && lab_cgroup_record(cgroup, lab, error);
-}
-
-static bool write_probe(const struct up *up, GError **error)
-{
-	g_autofree char *path = lab_paths_run(up->spec->name, MACHINE_PROBE_FILE);
-
-	return !up->probe || machine_probe_save(up->probe, path, error);
-}
-
+/* Records the lab before anything of it exists; its control groups are below this process's own. */
 static bool write_down(struct up *up, GError **error)
 {
-	up->record.state = LAB_RECORD_STARTING;
-	return write_groups(up->spec->name, error) && write_probe(up, error) &&
-	       choose_ports(up->spec, error) && write_password(up->spec->name, error) &&
+	const char *lab = up->spec->name;
+	g_autofree char *probe = lab_paths_run(lab, MACHINE_PROBE_FILE);
+	g_autoptr(lab_cgroup_t) cgroup = lab_cgroup_detect(error);
+
+	up->state.phase = LAB_STATE_STARTING;
+	return cgroup && lab_cgroup_record(cgroup, lab, error) &&
+	       (!up->probe || machine_probe_save(up->probe, probe, error)) &&
+	       choose_ports(up->spec, error) && write_password(lab, error) &&
 	       write_certificate(up->spec, error) && lab_spec_save(up->spec, error) &&
-	       lab_record_save(up->spec, &up->record, error);
+	       lab_record_save(up->spec, &up->state, error);
 }
 
 /* The supervisor does nothing before "go", and by then its pid is recorded. */
@@ -142,9 +118,8 @@ static bool start_supervisor(struct up *up, GError **error)
 
 	if (pid < 0)
 		return false;
-	up->record.supervisor =
-		(struct lab_state_process){ pid, lab_state_start_ticks(pid) };
-	if (!lab_record_save(up->spec, &up->record, error))
+	up->state.supervisor = (struct lab_state_process){ pid, lab_state_start_ticks(pid) };
+	if (!lab_record_save(up->spec, &up->state, error))
 		return false;
 	lab_channel_send(up->channel, "go");
 	return true;
@@ -161,20 +136,14 @@ static bool hear(struct up *up, double wait_s, bool *ret_ready, GError **error)
 
 	if (result == LAB_CHANNEL_TIMEOUT)
 		return true;
-	if (result == LAB_CHANNEL_END) {
-		g_set_error_literal(error, LAB_ERROR, LAB_ERROR_START,
-				    "the lab's supervisor was killed");
-		return false;
-	}
-	if (g_str_has_prefix(text, "error ")) {
-		g_set_error(error, LAB_ERROR, LAB_ERROR_START, "%s", text + strlen("error "));
-		return false;
-	}
-	if (g_str_has_prefix(text, "dead ")) {
-		g_set_error(error, LAB_ERROR, LAB_ERROR_START,
-			    "the first process of blade \"%s\" ended", text + strlen("dead "));
-		return false;
-	}
+	if (result == LAB_CHANNEL_END)
+		return lab_error_set(error, LAB_ERROR_START, "the lab's supervisor was killed");
+	if (g_str_has_prefix(text, "error "))
+		return lab_error_set(error, LAB_ERROR_START, "%s", text + strlen("error "));
+	if (g_str_has_prefix(text, "dead "))
+		return lab_error_set(error, LAB_ERROR_START,
+				     "the first process of blade \"%s\" ended",
+				     text + strlen("dead "));
 	if (g_str_has_prefix(text, "started "))
 		report(up, "blade %s: namespaces, bridge and libvirtd are there",
 		       text + strlen("started "));
@@ -191,11 +160,9 @@ static bool await_ready(struct up *up, GError **error)
 	while (!ready) {
 		if (!not_cancelled(up, error) || !hear(up, slice_s, &ready, error))
 			return false;
-		if (!ready && clock_elapsed_s(from_ns, clock_now_ns()) > timeout_s) {
-			g_set_error(error, LAB_ERROR, LAB_ERROR_START,
-				    "the blades did not start within %.0f s", timeout_s);
-			return false;
-		}
+		if (!ready && clock_elapsed_s(from_ns, clock_now_ns()) > timeout_s)
+			return lab_error_set(error, LAB_ERROR_START,
+					     "the blades did not start within %.0f s", timeout_s);
 	}
 	return true;
 }
@@ -208,10 +175,9 @@ static bool take_answer(const struct up *up, const struct lab_peers_answer *answ
 		report(up, "blade %s: libvirt answers", name);
 		return true;
 	}
-	g_set_error(error, LAB_ERROR, LAB_ERROR_START,
-		    "the libvirt of blade \"%s\" did not answer within %.0f s: %s", name,
-		    answer->after_s, answer->reason ? answer->reason : "no reason given");
-	return false;
+	return lab_error_set(error, LAB_ERROR_START,
+			     "the libvirt of blade \"%s\" did not answer within %.0f s: %s", name,
+			     answer->after_s, answer->reason ? answer->reason : "no reason given");
 }
 
 static bool await_libvirts(struct up *up, double timeout_s, GError **error)
@@ -234,20 +200,20 @@ static bool await_libvirts(struct up *up, double timeout_s, GError **error)
 		/*
 		 * A libvirt that accepts the connection and then does not answer blocks its thread.
 		 */
-		if (clock_elapsed_s(from_ns, clock_now_ns()) > timeout_s + 5) {
-			g_set_error(error, LAB_ERROR, LAB_ERROR_START,
-				    "%u libvirts did not answer within %.0f s", left, timeout_s);
-			return false;
-		}
+		if (clock_elapsed_s(from_ns, clock_now_ns()) > timeout_s + 5)
+			return lab_error_set(error, LAB_ERROR_START,
+					     "%u libvirts did not answer within %.0f s", left,
+					     timeout_s);
 	}
 	return true;
 }
 
 static bool bmc_answers(const struct lab_spec_blade *blade, double timeout_s)
 {
-	return blade->bmc == CONFIG_BMC_REDFISH ?
-		       lab_peers_reach_redfish(blade->bmc_port, timeout_s) :
-		       lab_peers_ping_bmc(blade->bmc_port, timeout_s);
+	const uint16_t port = (uint16_t)blade->bmc_port;
+
+	return blade->bmc == CONFIG_BMC_REDFISH ? lab_peers_reach_redfish(port, timeout_s) :
+						  lab_peers_ping_bmc(port, timeout_s);
 }
 
 static bool await_bmcs(const struct up *up, double timeout_s, GError **error)
@@ -257,12 +223,11 @@ static bool await_bmcs(const struct up *up, double timeout_s, GError **error)
 
 		if (!not_cancelled(up, error))
 			return false;
-		if (!bmc_answers(blade, timeout_s)) {
-			g_set_error(error, LAB_ERROR, LAB_ERROR_START,
-				    "the BMC of blade \"%s\" does not answer on 127.0.0.1:%u",
-				    blade->name, blade->bmc_port);
-			return false;
-		}
+		if (!bmc_answers(blade, timeout_s))
+			return lab_error_set(
+				error, LAB_ERROR_START,
+				"the BMC of blade \"%s\" does not answer on 127.0.0.1:%u",
+				blade->name, blade->bmc_port);
 	}
 	report(up, "%u BMCs answer", up->spec->blades_count);
 	return true;
@@ -274,8 +239,8 @@ static bool start(struct up *up, GError **error)
 	    !await_libvirts(up, ANSWER_TIMEOUT_S * up->spec->patience, error) ||
 	    !await_bmcs(up, AGAIN_TIMEOUT_S * up->spec->patience, error))
 		return false;
-	up->record.state = LAB_RECORD_UP;
-	if (!lab_record_save(up->spec, &up->record, error))
+	up->state.phase = LAB_STATE_UP;
+	if (!lab_record_save(up->spec, &up->state, error))
 		return false;
 	return lab_channel_send(up->channel, "keep");
 }
@@ -316,14 +281,13 @@ static bool join(struct up *up, GError **error)
 {
 	g_autoptr(lab_spec_t) running = lab_spec_load(up->spec->name, NULL);
 
-	if (!running || lab_record_load(up->spec->name).state != LAB_RECORD_UP ||
-	    !lab_spec_same(running, up->spec)) {
-		g_set_error(error, LAB_ERROR, LAB_ERROR_OTHER,
-			    "a lab \"%s\" with other blades, budgets or coefficients is up; take "
-			    "it down first, or give this one another name with --name",
-			    up->spec->name);
-		return false;
-	}
+	if (!running || lab_state_load(up->spec->name).phase != LAB_STATE_UP ||
+	    !lab_spec_same(running, up->spec))
+		return lab_error_set(
+			error, LAB_ERROR_OTHER,
+			"a lab \"%s\" with other blades, budgets or coefficients is up; take "
+			"it down first, or give this one another name with --name",
+			up->spec->name);
 	report(up, "the lab is up already");
 	up->spec = running;
 	return await_libvirts(up, AGAIN_TIMEOUT_S * running->patience, error) &&

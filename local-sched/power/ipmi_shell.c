@@ -46,7 +46,6 @@ struct ipmi_shell {
 	guint deadline_id;
 	ipmi_shell_done_f done;
 	void *data;
-	GError *start_error; /* why the child could not be started; for `done` */
 };
 
 /* A child that got "exit"; the main loop owns it until the child is reaped. */
@@ -264,14 +263,10 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 static gboolean on_deadline(gpointer data)
 {
 	struct ipmi_shell *shell = data;
-	g_autoptr(GError) start_error = g_steal_pointer(&shell->start_error);
 
 	shell->deadline_id = 0;
-	if (start_error)
-		finish(shell, NULL, start_error);
-	else
-		give_up(shell, POWER_METER_ERROR_NO_ANSWER,
-			shell->state == SHELL_LOGIN ? "no login in time" : "no answer in time");
+	give_up(shell, POWER_METER_ERROR_NO_ANSWER,
+		shell->state == SHELL_LOGIN ? "no login in time" : "no answer in time");
 	return G_SOURCE_REMOVE;
 }
 
@@ -291,7 +286,6 @@ void ipmi_shell_free(struct ipmi_shell *shell)
 	shell->done = NULL;
 	finish(shell, NULL, NULL);
 	end_child(shell);
-	g_clear_error(&shell->start_error);
 	g_string_free(shell->output, TRUE);
 	g_free(shell);
 }
@@ -300,19 +294,17 @@ void ipmi_shell_command(struct ipmi_shell *shell, const char *command, int64_t d
 			ipmi_shell_done_f done, void *data)
 {
 	const int64_t left_ms = (deadline_ns - clock_now_ns()) / 1000000;
+	g_autoptr(GError) error = NULL;
 
 	g_assert(!shell->done);
 	shell->command = g_strdup(command);
 	shell->done = done;
 	shell->data = data;
 	shell->deadline_id = g_timeout_add((guint)CLAMP(left_ms, 0, G_MAXINT), on_deadline, shell);
-	if (shell->state == SHELL_IDLE) {
+	if (shell->state == SHELL_IDLE)
 		send_command(shell);
-	} else if (!start_child(shell, &shell->start_error)) {
-		/* Not within this call. */
-		g_source_remove(shell->deadline_id);
-		shell->deadline_id = g_timeout_add(0, on_deadline, shell);
-	}
+	else if (!start_child(shell, &error))
+		finish(shell, NULL, error);
 }
 
 void ipmi_shell_stop(struct ipmi_shell *shell)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <glib.h>
-#include <stdbool.h>
 
 #include "common/config/config.h"
 
@@ -29,9 +28,10 @@ void ipmi_shell_free(struct ipmi_shell *shell);
 
 /*
  * Sends `command` (one line), after starting ipmitool with its login if it does not run. The
- * password file is read again at each start. One command at a time. Calls `done` once, never before
- * returning and at the latest at `deadline_ns` (clock_now_ns()). ipmitool is ended then, because a
- * late answer would be taken for the answer to the next command.
+ * password file is read again at each start. One command at a time. Calls `done` once, at the
+ * latest at `deadline_ns` (clock_now_ns()), and before returning only if ipmitool cannot be
+ * started. ipmitool is ended at the deadline, because a late answer would be taken for the answer
+ * to the next command.
  */
 void ipmi_shell_command(struct ipmi_shell *shell, const char *command, int64_t deadline_ns,
 			ipmi_shell_done_f done, void *data);

@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/peer_tls.h"
+#include "common/record/record.h"
 #include "local-sched/power/sampler.h"
 
 #define ASK_TIMEOUT_S 5.0
@@ -33,26 +34,6 @@ static void host_clear(gpointer data)
 	g_free(host->error);
 }
 
-static void on_sampled(const struct power_reading *reading, enum energy_counter_step step,
-		       const struct energy_counter *counter, void *data)
-{
-	/* The sampler keeps the values. */
-}
-
-static void on_lost(const char *reason, void *data)
-{
-}
-
-static void on_back(void *data)
-{
-}
-
-static const struct sampler_observer observer = {
-	.sampled = on_sampled,
-	.lost = on_lost,
-	.back = on_back,
-};
-
 static void add_host(struct live *live, const struct config_cluster *cluster,
 		     const struct config_host *host)
 {
@@ -65,7 +46,7 @@ static void add_host(struct live *live, const struct config_cluster *cluster,
 				 "`virtbed energy` asks the service");
 	} else if (host->meter && host->meter->kind != CONFIG_METER_NONE) {
 		added.sampler =
-			sampler_new(host->meter, NULL, host->name, NULL, &observer, NULL, &error);
+			sampler_new(host->meter, NULL, host->name, NULL, NULL, NULL, &error);
 		added.error = error ? g_strdup(error->message) : NULL;
 	} else {
 		added.error = g_strdup("it has no meter");
@@ -142,79 +123,93 @@ void live_wait(struct live *live, double seconds, const bool *interrupted)
 	run_main_loop(live, seconds, is_interrupted, interrupted);
 }
 
-static json_t *host_json(const struct live_host *host)
+/* What is known of a host, as live_json() describes it. The texts are borrowed. */
+struct reading {
+	const char *cluster, *host, *kind, *source;
+	bool modelled;
+	double watts, energy_j, gap_s, age_s; /* NAN: not known */
+	const char *error;
+};
+
+#define TEXT(field_)                                                                               \
+	{                                                                                          \
+		RECORD_AT(reading, field_), .type = RECORD_BORROWED, .null = RECORD_NULL_POINTER   \
+	}
+
+static const struct record_field reading_fields[] = {
+	TEXT(cluster),
+	TEXT(host),
+	TEXT(kind),
+	TEXT(source),
+	{ RECORD_FIELD_BOOL(reading, modelled) },
+	{ RECORD_FIELD_REAL(reading, watts) },
+	{ RECORD_FIELD_REAL(reading, energy_j) },
+	{ RECORD_FIELD_REAL(reading, gap_s) },
+	{ RECORD_FIELD_REAL(reading, age_s) },
+	TEXT(error),
+	{ NULL },
+};
+static const struct record reading_record = { .size = sizeof(struct reading),
+					      .fields = reading_fields };
+
+static void append(json_t *hosts, const struct reading *reading)
+{
+	json_array_append_new(hosts, record_to_json(&reading_record, reading));
+}
+
+static void add_local(json_t *hosts, const struct live_host *host)
 {
 	const struct sampler *sampler = host->sampler;
-	const struct energy_counter *counter = sampler ? sampler_counter(sampler) : NULL;
 	const enum config_meter_kind kind =
 		host->host->meter ? host->host->meter->kind : CONFIG_METER_NONE;
-	const char *error = sampler ? sampler_reason(sampler) : host->error;
-	const bool there = sampler && sampler_answered(sampler);
-	json_t *object = json_object();
+	struct reading reading;
 
-	json_object_set_new(object, "cluster", json_string(host->cluster->name));
-	json_object_set_new(object, "host", json_string(host->host->name));
-	json_object_set_new(object, "kind", json_string(config_meter_kind_name(kind)));
-	json_object_set_new(object, "source",
-			    json_string_or_null(there ? sampler_source(sampler) : NULL));
-	json_object_set_new(object, "modelled",
-			    json_boolean(host->host->blade || kind == CONFIG_METER_MODEL));
-	/* The last reading is not current if a failed one followed. */
-	json_object_set_new(object, "watts",
-			    there && !error ? json_real((double)counter->last_mw / 1e3) :
-					      json_null());
-	json_object_set_new(object, "energy_j",
-			    there ? json_real((double)counter->energy_uj / 1e6) : json_null());
-	json_object_set_new(object, "gap_s",
-			    there ? json_real((double)counter->gap_ns / 1e9) : json_null());
-	json_object_set_new(object, "age_s",
-			    there ? json_real(clock_elapsed_s(counter->last_ns, clock_now_ns())) :
-				    json_null());
-	json_object_set_new(object, "error", json_string_or_null(error));
-	return object;
+	record_init(&reading_record, &reading);
+	reading.cluster = host->cluster->name;
+	reading.host = host->host->name;
+	reading.kind = config_meter_kind_name(kind);
+	reading.modelled = host->host->blade || kind == CONFIG_METER_MODEL;
+	reading.error = sampler ? sampler_reason(sampler) : host->error;
+	if (sampler && sampler_answered(sampler)) {
+		const struct energy_counter *counter = sampler_counter(sampler);
+
+		reading.source = sampler_source(sampler);
+		/* The last reading is not current if a failed one followed. */
+		if (!reading.error)
+			reading.watts = (double)counter->last_mw / 1e3;
+		reading.energy_j = (double)counter->energy_uj / 1e6;
+		reading.gap_s = (double)counter->gap_ns / 1e9;
+		reading.age_s = clock_elapsed_s(counter->last_ns, clock_now_ns());
+	}
+	append(hosts, &reading);
 }
 
-/* A number divided by `unit`; null if it is not a number. */
-static json_t *scaled(const json_t *number, double unit)
+/* A number; NAN if it is none. */
+static double number_of(const json_t *object, const char *key)
 {
-	return json_is_number(number) ? json_real(json_number_value(number) / unit) : json_null();
+	const json_t *number = json_object_get(object, key);
+
+	return json_is_number(number) ? json_number_value(number) : (double)NAN;
 }
 
-static json_t *remote_host_json(const char *cluster, const json_t *host, const json_t *capabilities,
-				double now_ns)
+static void add_remote_host(json_t *hosts, const char *cluster, const json_t *host,
+			    const json_t *capabilities, double now_ns)
 {
-	const json_t *sampled_ns = json_object_get(host, "sample_ns");
-	const char *name = json_string_value(json_object_get(host, "host"));
-	const char *source = json_string_value(json_object_get(capabilities, "meter"));
 	const bool lost = json_is_true(json_object_get(host, "lost"));
-	json_t *object = json_object();
 
-	json_object_set_new(object, "cluster", json_string(cluster));
-	json_object_set_new(object, "host", json_string_or_null(name));
-	json_object_set_new(object, "kind", json_string("remote"));
-	json_object_set_new(object, "source", json_string_or_null(source));
-	json_object_set_new(
-		object, "modelled",
-		json_boolean(json_is_true(json_object_get(capabilities, "modelled_watts"))));
-	json_object_set_new(object, "watts",
-			    lost ? json_null() : scaled(json_object_get(host, "watts"), 1));
-	json_object_set_new(object, "energy_j", scaled(json_object_get(host, "energy_uj"), 1e6));
-	json_object_set_new(object, "gap_s", scaled(json_object_get(host, "gap_ns"), 1e9));
-	json_object_set_new(object, "age_s",
-			    json_is_number(sampled_ns) ?
-				    json_real((now_ns - json_number_value(sampled_ns)) / 1e9) :
-				    json_null());
-	json_object_set_new(
-		object, "error",
-		json_string_or_null(lost ? "its local scheduler has lost the meter" : NULL));
-	return object;
-}
-
-static json_t *failed_cluster_json(const struct config_cluster *cluster, const char *message)
-{
-	return json_pack("{s:s, s:n, s:s, s:n, s:b, s:n, s:n, s:n, s:n, s:s}", "cluster",
-			 cluster->name, "host", "kind", "remote", "source", "modelled", 0, "watts",
-			 "energy_j", "gap_s", "age_s", "error", message);
+	append(hosts,
+	       &(struct reading){
+		       .cluster = cluster,
+		       .host = json_string_value(json_object_get(host, "host")),
+		       .kind = "remote",
+		       .source = json_string_value(json_object_get(capabilities, "meter")),
+		       .modelled = json_is_true(json_object_get(capabilities, "modelled_watts")),
+		       .watts = lost ? (double)NAN : number_of(host, "watts"),
+		       .energy_j = number_of(host, "energy_uj") / 1e6,
+		       .gap_s = number_of(host, "gap_ns") / 1e9,
+		       .age_s = (now_ns - number_of(host, "sample_ns")) / 1e9,
+		       .error = lost ? "its local scheduler has lost the meter" : NULL,
+	       });
 }
 
 /* Asks a running local scheduler for its hosts. */
@@ -236,14 +231,19 @@ static void add_remote(json_t *hosts, const struct config *config,
 	if (capabilities)
 		energy = http_client_call(client, "GET", "/v1/energy", NULL, timeout_s, &error);
 	if (!energy) {
-		json_array_append_new(hosts, failed_cluster_json(cluster, error->message));
+		struct reading reading;
+
+		record_init(&reading_record, &reading);
+		reading.cluster = cluster->name;
+		reading.kind = "remote";
+		reading.error = error->message;
+		append(hosts, &reading);
 		return;
 	}
 	json_array_foreach(json_object_get(energy, "hosts"), index, host)
 	{
-		json_array_append_new(hosts, remote_host_json(cluster->name, host, capabilities,
-							      json_number_value(json_object_get(
-								      energy, "now_ns"))));
+		add_remote_host(hosts, cluster->name, host, capabilities,
+				json_number_value(json_object_get(energy, "now_ns")));
 	}
 }
 
@@ -252,8 +252,7 @@ json_t *live_json(struct live *live)
 	json_t *hosts = json_array();
 
 	for (guint i = 0; i < live->hosts->len; i++)
-		json_array_append_new(hosts,
-				      host_json(&g_array_index(live->hosts, struct live_host, i)));
+		add_local(hosts, &g_array_index(live->hosts, struct live_host, i));
 	for (uint32_t c = 0; c < live->config->clusters_count; c++)
 		if (live->config->clusters[c].local_scheduler)
 			add_remote(hosts, live->config, &live->config->clusters[c]);
@@ -282,21 +281,19 @@ static const char *text_of(const json_t *object, const char *key)
 }
 
 /* A number for the table; "-" where it is not known. */
-static char *number_of(const json_t *object, const char *key, int decimals)
+static char *cell(const json_t *object, const char *key, int decimals)
 {
-	const json_t *value = json_object_get(object, key);
+	const double number = number_of(object, key);
 
-	return json_is_number(value) ?
-		       g_strdup_printf("%.*f", decimals, json_number_value(value)) :
-		       g_strdup("-");
+	return isnan(number) ? g_strdup("-") : g_strdup_printf("%.*f", decimals, number);
 }
 
 static void add_row(GString *table, const json_t *host)
 {
-	g_autofree char *watts = number_of(host, "watts", 1);
-	g_autofree char *energy = number_of(host, "energy_j", 1);
-	g_autofree char *gap = number_of(host, "gap_s", 1);
-	g_autofree char *age = number_of(host, "age_s", 2);
+	g_autofree char *watts = cell(host, "watts", 1);
+	g_autofree char *energy = cell(host, "energy_j", 1);
+	g_autofree char *gap = cell(host, "gap_s", 1);
+	g_autofree char *age = cell(host, "age_s", 2);
 	const char *error = json_string_value(json_object_get(host, "error"));
 
 	g_string_append_printf(table, "%-12s %-12s %-8s %-8s %9s %11s %7s %7s%s%s\n",

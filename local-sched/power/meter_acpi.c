@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "local-sched/power/meter_acpi.h"
-
 #include <gio/gio.h>
-#include <inttypes.h>
 
-#include "common/clock.h"
 #include "common/handoff.h"
 #include "local-sched/cpu/sysfs.h"
+#include "local-sched/power/power_meter.h"
+
+/*
+ * The ACPI power meter of this machine (ACPI 6.4, section 10.4), by the kernel's hwmon:
+ * power1_average in microwatts, or power1_input where there is no average. The firmware is asked at
+ * each reading and may be slow, so a thread reads it. 0 W is no reading: a machine that runs this
+ * program draws power.
+ */
 
 #define HWMON_NAME "power_meter" /* the name of the kernel's driver */
 #define WATTS_TOP 1000000        /* the most that a machine draws; a higher value is an error */
@@ -21,54 +25,15 @@ struct call {
 
 struct meter_acpi {
 	struct power_meter base;
-	const char *host;
 	char *path;        /* of the file with the microwatts */
 	struct call *call; /* on its thread, or NULL */
-	guint timer_id;    /* 0: no read is under way */
-	power_meter_done_f done;
-	void *data;
 };
-
-static void end(struct meter_acpi *meter, const struct power_reading *reading, const GError *error)
-{
-	g_clear_handle_id(&meter->timer_id, g_source_remove);
-	meter->done(reading, error, meter->data);
-}
-
-static void end_failed(struct meter_acpi *meter, enum power_meter_error code, const char *what)
-{
-	g_autoptr(GError) error =
-		g_error_new(POWER_METER_ERROR, (int)code, "host \"%s\": ACPI power meter: %s",
-			    meter->host, what);
-
-	end(meter, NULL, error);
-}
-
-/* Ends the read with the microwatts, or with the failure. */
-static void end_read(struct meter_acpi *meter, const uint64_t *uw, const GError *error)
-{
-	struct power_reading reading = { .t_ns = clock_now_ns() };
-
-	if (error) {
-		end_failed(meter,
-			   g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_INVAL) ?
-				   POWER_METER_ERROR_GARBAGE :
-				   POWER_METER_ERROR_REJECTED,
-			   error->message);
-	} else if (*uw == 0) {
-		end_failed(meter, POWER_METER_ERROR_NOT_ACTIVE, "it reads 0 W");
-	} else if (*uw / UW_PER_MW / 1000 > WATTS_TOP) {
-		end_failed(meter, POWER_METER_ERROR_GARBAGE, "it reads more than a megawatt");
-	} else {
-		reading.mw = (int64_t)(*uw / UW_PER_MW);
-		end(meter, &reading, NULL);
-	}
-}
 
 static void on_ended(GObject *source, GAsyncResult *result, gpointer data)
 {
 	struct call *call = data;
 	struct meter_acpi *meter = call->meter;
+	struct power_meter *base = (struct power_meter *)meter;
 	g_autoptr(GError) error = NULL;
 	g_autofree uint64_t *uw = g_task_propagate_pointer(G_TASK(result), &error);
 
@@ -78,8 +43,22 @@ static void on_ended(GObject *source, GAsyncResult *result, gpointer data)
 	if (!meter)
 		return;
 	meter->call = NULL;
-	if (meter->timer_id) /* otherwise the deadline has reported its failure already */
-		end_read(meter, uw, error);
+	if (!base->timer_id)
+		return; /* the deadline has reported its failure already */
+	if (error)
+		power_meter_fail(base,
+				 g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_INVAL)
+					 ? POWER_METER_ERROR_GARBAGE
+					 : POWER_METER_ERROR_REJECTED,
+				 "ACPI power meter: %s", error->message);
+	else if (*uw == 0)
+		power_meter_fail(base, POWER_METER_ERROR_NOT_ACTIVE,
+				 "ACPI power meter: it reads 0 W");
+	else if (*uw / UW_PER_MW / 1000 > WATTS_TOP)
+		power_meter_fail(base, POWER_METER_ERROR_GARBAGE,
+				 "ACPI power meter: it reads more than a megawatt");
+	else
+		power_meter_end(base, (int64_t)(*uw / UW_PER_MW));
 }
 
 static void read_file(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
@@ -99,22 +78,19 @@ static void read_file(GTask *task, gpointer source, gpointer data, GCancellable 
 		g_task_return_error(task, error);
 }
 
-static gboolean on_deadline(gpointer data)
+static gboolean on_deadline(gpointer meter)
 {
-	struct meter_acpi *meter = data;
-
-	end_failed(meter, POWER_METER_ERROR_NO_ANSWER, "the firmware does not answer");
+	power_meter_fail(meter, POWER_METER_ERROR_NO_ANSWER,
+			 "ACPI power meter: the firmware does not answer");
 	return G_SOURCE_REMOVE;
 }
 
-static void acpi_read(struct power_meter *base, power_meter_done_f done, void *data)
+static void acpi_read(struct power_meter *base)
 {
 	struct meter_acpi *meter = (struct meter_acpi *)base;
 	g_autoptr(GTask) task = NULL;
 
-	meter->done = done;
-	meter->data = data;
-	meter->timer_id = g_timeout_add((guint)(POWER_METER_DEADLINE_S * 1e3), on_deadline, meter);
+	base->timer_id = g_timeout_add((guint)(POWER_METER_DEADLINE_S * 1e3), on_deadline, meter);
 	if (meter->call) /* an earlier read still hangs; its answer serves this one */
 		return;
 	meter->call = g_new0(struct call, 1);
@@ -159,30 +135,17 @@ static char *find_meter(const char *sys_root)
 	return NULL;
 }
 
-static struct power_meter *acpi_open(const struct config_meter *config, const char *host,
-				     GError **error)
+static bool acpi_open(struct power_meter *base, GError **error)
 {
-	g_autofree char *path = find_meter(config->sys_root);
-	struct meter_acpi *meter;
+	struct meter_acpi *meter = (struct meter_acpi *)base;
 
-	if (!path) {
-		g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
-			    "host \"%s\": no ACPI power meter: no device \"" HWMON_NAME
-			    "\" with power1_average or power1_input in \"%s/class/hwmon\"; use "
-			    "another kind of meter",
-			    host, config->sys_root);
-		return NULL;
-	}
-	meter = g_new0(struct meter_acpi, 1);
-	meter->base.ops = &meter_acpi_ops;
-	meter->host = host;
-	meter->path = g_steal_pointer(&path);
-	return &meter->base;
-}
-
-static const char *acpi_source(const struct power_meter *base)
-{
-	return "acpi";
+	meter->path = find_meter(base->config->sys_root);
+	return meter->path ||
+	       power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
+				     "no ACPI power meter: no device \"" HWMON_NAME
+				     "\" with power1_average or power1_input in "
+				     "\"%s/class/hwmon\"; use another kind of meter",
+				     base->config->sys_root);
 }
 
 static void acpi_close(struct power_meter *base)
@@ -191,16 +154,13 @@ static void acpi_close(struct power_meter *base)
 
 	if (meter->call)
 		meter->call->meter = NULL;
-	g_clear_handle_id(&meter->timer_id, g_source_remove);
 	g_free(meter->path);
-	g_free(meter);
 }
 
 const struct power_meter_ops meter_acpi_ops = {
-	.name = "acpi",
 	.kind = CONFIG_METER_ACPI,
+	.size = sizeof(struct meter_acpi),
 	.open = acpi_open,
 	.read = acpi_read,
-	.source = acpi_source,
 	.close = acpi_close,
 };

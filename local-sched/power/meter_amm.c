@@ -2,12 +2,10 @@
 #include "local-sched/power/meter_amm.h"
 
 #include <errno.h>
-#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/read_number.h"
 #include "local-sched/power/meter_ipmi_parse.h"
 #include "local-sched/power/snmp_get.h"
@@ -24,15 +22,9 @@ enum {
 
 struct meter_amm {
 	struct power_meter base;
-	const struct config_meter *config;
-	const char *host;
 	char *directory; /* of snmpget's configuration, or NULL */
 	char *written;   /* contents of the file there, or NULL */
 	struct snmp_get *get;
-	GError *late; /* a failure that is reported from the main loop */
-	guint late_id;
-	power_meter_done_f done;
-	void *data;
 };
 
 char *meter_amm_object(uint32_t bay)
@@ -43,24 +35,24 @@ char *meter_amm_object(uint32_t bay)
 }
 
 /* Reads "123W", with or without a blank before the unit. */
-static enum meter_amm_verdict parse_watts(const char *value, int64_t *ret_mw)
+static enum power_meter_error parse_watts(const char *value, int64_t *ret_mw)
 {
 	const char *end;
 	uint64_t watts;
 
 	if (g_str_has_prefix(value, "Not ") || !*value)
-		return METER_AMM_NOT_ACTIVE;
+		return POWER_METER_ERROR_NOT_ACTIVE;
 	end = read_number_front_unsigned(value, &watts);
 	if (!end)
-		return METER_AMM_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	if (*end == ' ')
 		end++;
 	if (strcmp(end, "W") != 0 || watts > WATTS_MAX)
-		return METER_AMM_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	if (watts == 0)
-		return METER_AMM_NOT_ACTIVE;
+		return POWER_METER_ERROR_NOT_ACTIVE;
 	*ret_mw = (int64_t)watts * 1000;
-	return METER_AMM_OK;
+	return POWER_METER_OK;
 }
 
 /*
@@ -78,29 +70,29 @@ static char *find_value(char *text)
 	return line ? line + strlen(start) : NULL;
 }
 
-enum meter_amm_verdict meter_amm_parse(const char *text, int64_t *ret_mw)
+enum power_meter_error meter_amm_parse(const char *text, int64_t *ret_mw)
 {
 	static const struct {
 		const char *words;
-		enum meter_amm_verdict verdict;
+		enum power_meter_error verdict;
 	} complaints[] = {
-		{ "Timeout", METER_AMM_NO_ANSWER },
-		{ "Unknown host", METER_AMM_NO_ANSWER },
-		{ "Unknown user name", METER_AMM_LOGIN },
-		{ "Authentication failure", METER_AMM_LOGIN },
-		{ "authorizationError", METER_AMM_LOGIN },
-		{ "Unsupported security level", METER_AMM_LOGIN },
-		{ "Decryption error", METER_AMM_LOGIN },
-		{ "passphrase", METER_AMM_LOGIN },
-		{ "No Such ", METER_AMM_REJECTED },
-		{ "noSuchName", METER_AMM_REJECTED },
+		{ "Timeout", POWER_METER_ERROR_NO_ANSWER },
+		{ "Unknown host", POWER_METER_ERROR_NO_ANSWER },
+		{ "Unknown user name", POWER_METER_ERROR_LOGIN },
+		{ "Authentication failure", POWER_METER_ERROR_LOGIN },
+		{ "authorizationError", POWER_METER_ERROR_LOGIN },
+		{ "Unsupported security level", POWER_METER_ERROR_LOGIN },
+		{ "Decryption error", POWER_METER_ERROR_LOGIN },
+		{ "passphrase", POWER_METER_ERROR_LOGIN },
+		{ "No Such ", POWER_METER_ERROR_REJECTED },
+		{ "noSuchName", POWER_METER_ERROR_REJECTED },
 	};
 	g_autofree char *trimmed = g_strstrip(g_strdup(text));
 	char *value = find_value(trimmed);
 	const gsize length = value ? strlen(value) : 0;
 
 	if (strcmp(trimmed, "\"\"") == 0) /* an empty string has no type */
-		return METER_AMM_NOT_ACTIVE;
+		return POWER_METER_ERROR_NOT_ACTIVE;
 	/* STRING: "123W" */
 	if (length > 0 && value[length - 1] == '"') {
 		value[length - 1] = '\0';
@@ -109,62 +101,44 @@ enum meter_amm_verdict meter_amm_parse(const char *text, int64_t *ret_mw)
 	for (gsize i = 0; i < G_N_ELEMENTS(complaints); i++)
 		if (strstr(trimmed, complaints[i].words))
 			return complaints[i].verdict;
-	return METER_AMM_GARBAGE;
+	return POWER_METER_ERROR_GARBAGE;
 }
 
-static struct power_meter *amm_open(const struct config_meter *config, const char *host,
-				    GError **error)
+static void fail(struct meter_amm *meter, enum power_meter_error code, const char *what,
+		 const char *gist)
 {
-	struct meter_amm *meter = g_new0(struct meter_amm, 1);
+	const struct config_meter *config = meter->base.config;
 
-	meter->base.ops = &meter_amm_ops;
-	meter->config = config;
-	meter->host = host;
-	return &meter->base;
-}
-
-/* Ends the read with an error. The meter may be freed afterwards. */
-static void end_read_failed(struct meter_amm *meter, int code, const char *what, const char *gist)
-{
-	g_autoptr(GError) error = g_error_new(
-		POWER_METER_ERROR, code, "host \"%s\": AMM %s:%u, bay %u: %s%s%s", meter->host,
-		meter->config->address, meter->config->port, meter->config->bay, what,
-		*gist ? ": " : "", gist);
-
-	meter->done(NULL, error, meter->data);
+	power_meter_fail(&meter->base, code, "AMM %s:%u, bay %u: %s%s%s", config->address,
+			 config->port, config->bay, what, *gist ? ": " : "", gist);
 }
 
 static void on_answer(const char *output, const GError *error, void *data)
 {
-	static const struct {
-		enum power_meter_error code;
-		const char *what;
-	} meanings[] = {
-		[METER_AMM_NO_ANSWER] = { POWER_METER_ERROR_NO_ANSWER,
-					  "no answer (to a wrong community there is none)" },
-		[METER_AMM_LOGIN] = { POWER_METER_ERROR_LOGIN,
-				      "login refused; check user and password_file" },
-		[METER_AMM_REJECTED] = { POWER_METER_ERROR_REJECTED, "it has no such object" },
-		[METER_AMM_NOT_ACTIVE] = { POWER_METER_ERROR_NOT_ACTIVE, "it does not measure" },
-		[METER_AMM_GARBAGE] = { POWER_METER_ERROR_GARBAGE, "not a power reading" },
+	static const char *const meanings[] = {
+		[POWER_METER_ERROR_NO_ANSWER] = "no answer (to a wrong community there is none)",
+		[POWER_METER_ERROR_LOGIN] = "login refused; check user and password_file",
+		[POWER_METER_ERROR_REJECTED] = "it has no such object",
+		[POWER_METER_ERROR_NOT_ACTIVE] = "it does not measure",
+		[POWER_METER_ERROR_GARBAGE] = "not a power reading",
 	};
 	struct meter_amm *meter = data;
-	struct power_reading reading = { .t_ns = clock_now_ns() };
-	enum meter_amm_verdict verdict;
+	enum power_meter_error verdict;
 	g_autofree char *gist = NULL;
+	int64_t mw;
 
 	meter->get = NULL;
 	if (error) {
-		end_read_failed(meter, POWER_METER_ERROR_NO_ANSWER, "snmpget", error->message);
+		fail(meter, POWER_METER_ERROR_NO_ANSWER, "snmpget", error->message);
 		return;
 	}
-	verdict = meter_amm_parse(output, &reading.mw);
-	if (verdict == METER_AMM_OK) {
-		meter->done(&reading, NULL, meter->data);
+	verdict = meter_amm_parse(output, &mw);
+	if (verdict == POWER_METER_OK) {
+		power_meter_end(&meter->base, mw);
 		return;
 	}
 	gist = meter_ipmi_parse_gist(output);
-	end_read_failed(meter, (int)meanings[verdict].code, meanings[verdict].what, gist);
+	fail(meter, verdict, meanings[verdict], gist);
 }
 
 /* Whether a value may stand between quotes in snmp.conf(5), in which it must not contain any. */
@@ -179,7 +153,7 @@ static bool quotable(const char *text)
 /* The configuration file for snmpget, with the current password. */
 static char *configuration(const struct meter_amm *meter, GError **error)
 {
-	const struct config_meter *config = meter->config;
+	const struct config_meter *config = meter->base.config;
 	g_autofree char *password = power_meter_password(config, error);
 
 	if (!password)
@@ -226,7 +200,7 @@ static bool write_configuration(struct meter_amm *meter, GError **error)
 
 static bool start(struct meter_amm *meter, GError **error)
 {
-	const struct config_meter *config = meter->config;
+	const struct config_meter *config = meter->base.config;
 	const bool six = strchr(config->address, ':') != NULL;
 	g_autofree char *peer = g_strdup_printf("%s:%s%s%s:%u", six ? "udp6" : "udp",
 						six ? "[" : "", config->address, six ? "]" : "",
@@ -234,7 +208,6 @@ static bool start(struct meter_amm *meter, GError **error)
 	g_autofree char *object = meter_amm_object(config->bay);
 	g_autofree char *place = NULL;
 	g_autofree char *state = NULL;
-	const int64_t deadline_ns = clock_now_ns() + (int64_t)(POWER_METER_DEADLINE_S * 1e9);
 
 	if (!write_configuration(meter, error))
 		return false;
@@ -248,33 +221,18 @@ static bool start(struct meter_amm *meter, GError **error)
 				     "-Ov", peer, object, NULL };
 	const char *const environment[] = { place, state, "LC_ALL=C", NULL };
 
-	meter->get = snmp_get_start(argv, environment, deadline_ns, on_answer, meter, error);
+	meter->get = snmp_get_start(argv, environment, meter->base.deadline_ns, on_answer, meter,
+				    error);
 	return meter->get != NULL;
 }
 
-static gboolean on_late_failure(gpointer data)
-{
-	struct meter_amm *meter = data;
-	g_autoptr(GError) error = g_steal_pointer(&meter->late);
-
-	meter->late_id = 0;
-	end_read_failed(meter, POWER_METER_ERROR_SETUP, error->message, "");
-	return G_SOURCE_REMOVE;
-}
-
-static void amm_read(struct power_meter *base, power_meter_done_f done, void *data)
+static void amm_read(struct power_meter *base)
 {
 	struct meter_amm *meter = (struct meter_amm *)base;
+	g_autoptr(GError) error = NULL;
 
-	meter->done = done;
-	meter->data = data;
-	if (!start(meter, &meter->late))
-		meter->late_id = g_idle_add(on_late_failure, meter);
-}
-
-static const char *amm_source(const struct power_meter *base)
-{
-	return "amm";
+	if (!start(meter, &error))
+		fail(meter, POWER_METER_ERROR_SETUP, error->message, "");
 }
 
 /* Removes the directory with the files of snmpget in it. */
@@ -297,20 +255,15 @@ static void amm_close(struct power_meter *base)
 	struct meter_amm *meter = (struct meter_amm *)base;
 
 	snmp_get_cancel(meter->get);
-	g_clear_handle_id(&meter->late_id, g_source_remove);
-	g_clear_error(&meter->late);
 	if (meter->directory)
 		remove_directory(meter->directory);
 	g_free(meter->directory);
 	g_free(meter->written);
-	g_free(meter);
 }
 
 const struct power_meter_ops meter_amm_ops = {
-	.name = "amm",
 	.kind = CONFIG_METER_AMM,
-	.open = amm_open,
+	.size = sizeof(struct meter_amm),
 	.read = amm_read,
-	.source = amm_source,
 	.close = amm_close,
 };

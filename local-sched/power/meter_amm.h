@@ -14,7 +14,6 @@
  * The password or community is never in an argument vector. snmpget reads it from a file in a
  * directory of its own (0700), which is removed with the meter.
  */
-extern const struct power_meter_ops meter_amm_ops;
 
 /*
  * The object of bay 1 to 14, in digits; the caller frees it. Bays 1 to 7 are in power domain 1, 8
@@ -22,17 +21,10 @@ extern const struct power_meter_ops meter_amm_ops;
  */
 char *meter_amm_object(uint32_t bay);
 
-/* The meaning of snmpget's output. Pure. */
-enum meter_amm_verdict {
-	METER_AMM_OK = 0,
-	METER_AMM_NO_ANSWER,  /* timed out; with SNMP 1 and 2 also a wrong community */
-	METER_AMM_LOGIN,      /* user or passphrase refused */
-	METER_AMM_REJECTED,   /* no such object: not such a chassis, or no such bay */
-	METER_AMM_NOT_ACTIVE, /* "Not Readable" and the like, or 0 W */
-	METER_AMM_GARBAGE,
-};
-
 /*
- * Reads `text`, standard output and error of `snmpget -Ov`. *ret_mw is set only for METER_AMM_OK.
+ * The meaning of `text`, standard output and error of `snmpget -Ov`. *ret_mw is set only for
+ * POWER_METER_OK. NO_ANSWER may also be a wrong community (SNMP 1 and 2); REJECTED: there is no
+ * such object: not such a chassis, or no such bay; NOT_ACTIVE: "Not Readable" and the like, or 0 W.
+ * Pure.
  */
-enum meter_amm_verdict meter_amm_parse(const char *text, int64_t *ret_mw);
+enum power_meter_error meter_amm_parse(const char *text, int64_t *ret_mw);

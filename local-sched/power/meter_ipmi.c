@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "local-sched/power/meter_ipmi.h"
-
 #include <string.h>
 
-#include "common/clock.h"
 #include "local-sched/power/ipmi_shell.h"
 #include "local-sched/power/meter_ipmi_parse.h"
 
 #define LOG_SUBSYSTEM "meter"
 #include "common/log.h"
+
+/*
+ * IPMI over LAN by ipmitool, which stays open (ipmi_shell.h). Reads the DCMI power reading (1 W
+ * steps). A BMC without DCMI (completion code c1h) is asked for the configured sensor from then on
+ * (8 bits: coarser, and it saturates). A shell that fails twice in a row is restarted, because
+ * ipmitool does not log in again after a restart of the BMC.
+ */
 
 /* A shell without a valid answer as many times in a row is restarted. */
 enum { FAILURES_MAX = 2 };
@@ -24,88 +28,62 @@ enum step {
 
 struct meter_ipmi {
 	struct power_meter base;
-	const struct config_meter *config;
-	const char *host;
 	struct ipmi_shell *shell;
 	bool use_sensor;   /* the BMC has no DCMI */
 	int sensor_number; /* -1: not known yet */
 	int failures;      /* in a row, of a running shell */
-	/* The read under way. */
-	enum step step;
-	int64_t deadline_ns;
-	power_meter_done_f done;
-	void *data;
+	enum step step; /* of the read under way */
 };
 
 static void send_step(struct meter_ipmi *meter, enum step step);
 
-static struct power_meter *ipmi_open(const struct config_meter *config, const char *host,
-				     GError **error)
+static bool ipmi_open(struct power_meter *base, GError **error)
 {
-	struct meter_ipmi *meter;
+	struct meter_ipmi *meter = (struct meter_ipmi *)base;
+	const struct config_meter *config = base->config;
 
-	if (!config->address || !*config->address || !config->user || !config->privilege) {
-		g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
-			    "host \"%s\": its IPMI meter needs address, user and privilege", host);
-		return NULL;
-	}
+	if (!config->address || !*config->address || !config->user || !config->privilege)
+		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
+					     "its IPMI meter needs address, user and privilege");
 	/* The name becomes part of a command line of ipmitool's shell. */
-	if (config->sensor && (strpbrk(config->sensor, "\"\\\r\n") || !*config->sensor)) {
-		g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
-			    "host \"%s\": sensor \"%s\": a name without quotes is needed", host,
-			    config->sensor);
-		return NULL;
-	}
-	meter = g_new0(struct meter_ipmi, 1);
-	meter->base.ops = &meter_ipmi_ops;
-	meter->config = config;
-	meter->host = host;
+	if (config->sensor && (strpbrk(config->sensor, "\"\\\r\n") || !*config->sensor))
+		return power_meter_set_error(base, error, POWER_METER_ERROR_SETUP,
+					     "sensor \"%s\": a name without quotes is needed",
+					     config->sensor);
 	meter->sensor_number = -1;
 	meter->shell = ipmi_shell_new(config);
-	return &meter->base;
+	return true;
 }
 
-/* Ends the read with watts. The meter may be freed afterwards. */
 static void end_read(struct meter_ipmi *meter, int64_t mw)
 {
-	const struct power_reading reading = { .mw = mw, .t_ns = clock_now_ns() };
-
 	meter->failures = 0;
-	meter->done(&reading, NULL, meter->data);
+	power_meter_end(&meter->base, mw);
 }
 
-/*
- * Ends the read with an error: `what` happened, `gist` is the output of ipmitool. The meter may be
- * freed afterwards.
- */
-static void end_read_failed(struct meter_ipmi *meter, int code, const char *what, const char *gist)
+/* Ends the read with an error: `what` happened, `gist` is the output of ipmitool. */
+static void fail(struct meter_ipmi *meter, enum power_meter_error code, const char *what,
+		 const char *gist)
 {
-	g_autoptr(GError) error = g_error_new(
-		POWER_METER_ERROR, code, "host \"%s\": BMC %s:%u: %s%s%s", meter->host,
-		meter->config->address, meter->config->port, what, *gist ? ": " : "", gist);
-
-	meter->done(NULL, error, meter->data);
+	power_meter_fail(&meter->base, code, "BMC %s:%u: %s%s%s", meter->base.config->address,
+			 meter->base.config->port, what, *gist ? ": " : "", gist);
 }
 
 /* Ends the read by the meaning of an answer, and restarts a shell that has failed too often. */
-static void fail_verdict(struct meter_ipmi *meter, enum meter_ipmi_verdict verdict,
+static void fail_verdict(struct meter_ipmi *meter, enum power_meter_error verdict,
 			 const char *output)
 {
-	static const struct {
-		enum power_meter_error code;
-		const char *what;
-	} meanings[] = {
-		[METER_IPMI_NO_ANSWER] = { POWER_METER_ERROR_NO_ANSWER, "no answer" },
-		[METER_IPMI_UNSUPPORTED] = { POWER_METER_ERROR_SETUP,
-					     "it has no DCMI power reading; configure a `sensor`" },
-		[METER_IPMI_REJECTED] = { POWER_METER_ERROR_REJECTED, "request refused" },
-		[METER_IPMI_NOT_ACTIVE] = { POWER_METER_ERROR_NOT_ACTIVE, "it does not measure" },
-		[METER_IPMI_SATURATED] = { POWER_METER_ERROR_SATURATED, "top of its range" },
-		[METER_IPMI_GARBAGE] = { POWER_METER_ERROR_GARBAGE, "not a power reading" },
+	static const char *const meanings[] = {
+		[POWER_METER_ERROR_NO_ANSWER] = "no answer",
+		[POWER_METER_ERROR_SETUP] = "it has no DCMI power reading; configure a `sensor`",
+		[POWER_METER_ERROR_REJECTED] = "request refused",
+		[POWER_METER_ERROR_NOT_ACTIVE] = "it does not measure",
+		[POWER_METER_ERROR_SATURATED] = "top of its range",
+		[POWER_METER_ERROR_GARBAGE] = "not a power reading",
 	};
 	g_autofree char *gist = meter_ipmi_parse_gist(output);
 
-	if (verdict == METER_IPMI_NO_ANSWER || verdict == METER_IPMI_GARBAGE)
+	if (verdict == POWER_METER_ERROR_NO_ANSWER || verdict == POWER_METER_ERROR_GARBAGE)
 		meter->failures++;
 	else
 		meter->failures = 0;
@@ -113,21 +91,22 @@ static void fail_verdict(struct meter_ipmi *meter, enum meter_ipmi_verdict verdi
 		meter->failures = 0;
 		ipmi_shell_stop(meter->shell);
 	}
-	end_read_failed(meter, (int)meanings[verdict].code, meanings[verdict].what, gist);
+	fail(meter, verdict, meanings[verdict], gist);
 }
 
 static void handle_dcmi(struct meter_ipmi *meter, const char *output)
 {
 	int64_t mw;
-	const enum meter_ipmi_verdict verdict = meter_ipmi_parse_dcmi(output, &mw);
+	const enum power_meter_error verdict = meter_ipmi_parse_dcmi(output, &mw);
 
-	if (verdict == METER_IPMI_OK) {
+	if (verdict == POWER_METER_OK) {
 		end_read(meter, mw);
-	} else if (verdict == METER_IPMI_UNSUPPORTED && meter->config->sensor) {
-		log_warning_of(LOG_HOST(meter->host),
+	} else if (verdict == POWER_METER_ERROR_SETUP && meter->base.config->sensor) {
+		log_warning_of(LOG_HOST(meter->base.host),
 			       "BMC %s:%u has no DCMI power reading; reading sensor "
 			       "\"%s\" from now on",
-			       meter->config->address, meter->config->port, meter->config->sensor);
+			       meter->base.config->address, meter->base.config->port,
+			       meter->base.config->sensor);
 		meter->use_sensor = true;
 		send_step(meter, STEP_SENSOR_NUMBER);
 	} else {
@@ -138,10 +117,10 @@ static void handle_dcmi(struct meter_ipmi *meter, const char *output)
 static void handle_sensor_number(struct meter_ipmi *meter, const char *output)
 {
 	uint8_t number;
-	const enum meter_ipmi_verdict verdict =
-		meter_ipmi_parse_sensor_number(output, meter->config->sensor, &number);
+	const enum power_meter_error verdict =
+		meter_ipmi_parse_sensor_number(output, meter->base.config->sensor, &number);
 
-	if (verdict != METER_IPMI_OK) {
+	if (verdict != POWER_METER_OK) {
 		fail_verdict(meter, verdict, output);
 		return;
 	}
@@ -151,13 +130,13 @@ static void handle_sensor_number(struct meter_ipmi *meter, const char *output)
 
 static void handle_sensor_raw(struct meter_ipmi *meter, const char *output)
 {
-	const enum meter_ipmi_verdict verdict = meter_ipmi_parse_sensor_raw(output);
+	const enum power_meter_error verdict = meter_ipmi_parse_sensor_raw(output);
 
 	/*
 	 * A sensor of another controller than the BMC has no raw reading; its reading is used
 	 * without.
 	 */
-	if (verdict == METER_IPMI_OK || verdict == METER_IPMI_REJECTED)
+	if (verdict == POWER_METER_OK || verdict == POWER_METER_ERROR_REJECTED)
 		send_step(meter, STEP_SENSOR);
 	else
 		fail_verdict(meter, verdict, output);
@@ -166,10 +145,10 @@ static void handle_sensor_raw(struct meter_ipmi *meter, const char *output)
 static void handle_sensor(struct meter_ipmi *meter, const char *output)
 {
 	int64_t mw;
-	const enum meter_ipmi_verdict verdict =
-		meter_ipmi_parse_sensor(output, meter->config->sensor, &mw);
+	const enum power_meter_error verdict =
+		meter_ipmi_parse_sensor(output, meter->base.config->sensor, &mw);
 
-	if (verdict == METER_IPMI_OK)
+	if (verdict == POWER_METER_OK)
 		end_read(meter, mw);
 	else
 		fail_verdict(meter, verdict, output);
@@ -190,7 +169,7 @@ static void on_answer(const char *output, const GError *error, void *data)
 		return;
 	}
 	meter->failures = 0; /* the shell has ended, or never started */
-	end_read_failed(meter, error->code, error->message, "");
+	fail(meter, (enum power_meter_error)error->code, error->message, "");
 }
 
 static void send_step(struct meter_ipmi *meter, enum step step)
@@ -203,25 +182,22 @@ static void send_step(struct meter_ipmi *meter, enum step step)
 		command = g_strdup("dcmi power reading");
 		break;
 	case STEP_SENSOR_NUMBER:
-		command = g_strdup_printf("sensor get \"%s\"", meter->config->sensor);
+		command = g_strdup_printf("sensor get \"%s\"", meter->base.config->sensor);
 		break;
 	case STEP_SENSOR_RAW:
 		command = g_strdup_printf("raw 0x04 0x2d 0x%02x", meter->sensor_number);
 		break;
 	case STEP_SENSOR:
-		command = g_strdup_printf("sensor reading \"%s\"", meter->config->sensor);
+		command = g_strdup_printf("sensor reading \"%s\"", meter->base.config->sensor);
 		break;
 	}
-	ipmi_shell_command(meter->shell, command, meter->deadline_ns, on_answer, meter);
+	ipmi_shell_command(meter->shell, command, meter->base.deadline_ns, on_answer, meter);
 }
 
-static void ipmi_read(struct power_meter *base, power_meter_done_f done, void *data)
+static void ipmi_read(struct power_meter *base)
 {
 	struct meter_ipmi *meter = (struct meter_ipmi *)base;
 
-	meter->deadline_ns = clock_now_ns() + (int64_t)(POWER_METER_DEADLINE_S * 1e9);
-	meter->done = done;
-	meter->data = data;
 	if (!meter->use_sensor)
 		send_step(meter, STEP_DCMI);
 	else
@@ -235,15 +211,12 @@ static const char *ipmi_source(const struct power_meter *base)
 
 static void ipmi_close(struct power_meter *base)
 {
-	struct meter_ipmi *meter = (struct meter_ipmi *)base;
-
-	ipmi_shell_free(meter->shell);
-	g_free(meter);
+	ipmi_shell_free(((struct meter_ipmi *)base)->shell);
 }
 
 const struct power_meter_ops meter_ipmi_ops = {
-	.name = "ipmi",
 	.kind = CONFIG_METER_IPMI,
+	.size = sizeof(struct meter_ipmi),
 	.open = ipmi_open,
 	.read = ipmi_read,
 	.source = ipmi_source,

@@ -72,11 +72,11 @@ static bool parse_thousandths(const char *text, const char *unit, int64_t *ret_v
 }
 
 /* Whether watts in thousandths are within the range, at its top, or impossible. */
-static enum meter_ipmi_verdict judge_range(int64_t mw)
+static enum power_meter_error judge_range(int64_t mw)
 {
 	if (mw > (int64_t)WATTS_TOP * 1000)
-		return METER_IPMI_GARBAGE;
-	return mw == (int64_t)WATTS_TOP * 1000 ? METER_IPMI_SATURATED : METER_IPMI_OK;
+		return POWER_METER_ERROR_GARBAGE;
+	return mw == (int64_t)WATTS_TOP * 1000 ? POWER_METER_ERROR_SATURATED : POWER_METER_OK;
 }
 
 /* The completion code at the end of "REASON (c1)"; -1 if there is none. */
@@ -90,42 +90,42 @@ static int completion_code(const char *text)
 	return g_ascii_xdigit_value(text[length - 3]) * 16 + g_ascii_xdigit_value(text[length - 2]);
 }
 
-static enum meter_ipmi_verdict judge_code(int code)
+static enum power_meter_error judge_code(int code)
 {
 	switch (code) {
 	case -1:
-		return METER_IPMI_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	case CC_INVALID_COMMAND:
-		return METER_IPMI_UNSUPPORTED;
+		return POWER_METER_ERROR_SETUP;
 	case CC_NODE_BUSY:
 	case CC_TIMEOUT:
-		return METER_IPMI_NO_ANSWER;
+		return POWER_METER_ERROR_NO_ANSWER;
 	default:
-		return METER_IPMI_REJECTED;
+		return POWER_METER_ERROR_REJECTED;
 	}
 }
 
-enum meter_ipmi_verdict meter_ipmi_parse_dcmi(const char *text, int64_t *ret_mw)
+enum power_meter_error meter_ipmi_parse_dcmi(const char *text, int64_t *ret_mw)
 {
 	g_auto(GStrv) lines = trimmed_lines(text);
 	const char *failure = field(lines, "DCMI request failed because:");
 	const char *watts = field(lines, "Instantaneous power reading:");
 	const char *state = field(lines, "Power reading state is:");
-	enum meter_ipmi_verdict verdict;
+	enum power_meter_error verdict;
 	int64_t mw;
 
 	if (failure)
 		return judge_code(completion_code(failure));
 	if (field(lines, "Unable to get DCMI information"))
-		return METER_IPMI_NO_ANSWER;
+		return POWER_METER_ERROR_NO_ANSWER;
 	if (!watts || !state || strchr(watts, '.') || !parse_thousandths(watts, " Watts", &mw))
-		return METER_IPMI_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	if (strcmp(state, "deactivated") == 0)
-		return METER_IPMI_NOT_ACTIVE;
+		return POWER_METER_ERROR_NOT_ACTIVE;
 	if (strcmp(state, "activated") != 0)
-		return METER_IPMI_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	verdict = judge_range(mw);
-	if (verdict == METER_IPMI_OK)
+	if (verdict == POWER_METER_OK)
 		*ret_mw = mw;
 	return verdict;
 }
@@ -155,7 +155,7 @@ static bool parse_sensor_id(const char *text, const char *name, uint8_t *ret_num
 	return true;
 }
 
-enum meter_ipmi_verdict meter_ipmi_parse_sensor_number(const char *text, const char *name,
+enum power_meter_error meter_ipmi_parse_sensor_number(const char *text, const char *name,
 						       uint8_t *ret_number)
 {
 	g_auto(GStrv) lines = trimmed_lines(text);
@@ -164,16 +164,17 @@ enum meter_ipmi_verdict meter_ipmi_parse_sensor_number(const char *text, const c
 	uint8_t number;
 
 	if (says_not_found(text))
-		return METER_IPMI_REJECTED;
+		return POWER_METER_ERROR_REJECTED;
 	if (!id)
-		return strstr(text, "Unable to") ? METER_IPMI_NO_ANSWER : METER_IPMI_GARBAGE;
+		return strstr(text, "Unable to") ? POWER_METER_ERROR_NO_ANSWER
+						 : POWER_METER_ERROR_GARBAGE;
 	if (*id != ':' || !parse_sensor_id(g_strchug((char *)id + 1), name, &number))
-		return METER_IPMI_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	/* A silent sensor shows no unit; another unit means the wrong sensor. */
 	if (reading && strchr(reading, '(') && !g_str_has_suffix(reading, " Watts"))
-		return METER_IPMI_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	*ret_number = number;
-	return METER_IPMI_OK;
+	return POWER_METER_OK;
 }
 
 /* Reads a line of bytes in hexadecimal, "ff c0 00 00". Returns how many, or 0 if it is none. */
@@ -192,24 +193,24 @@ static gsize parse_bytes(const char *line, uint8_t *ret_bytes, gsize max)
 	return count;
 }
 
-enum meter_ipmi_verdict meter_ipmi_parse_sensor_raw(const char *text)
+enum power_meter_error meter_ipmi_parse_sensor_raw(const char *text)
 {
 	g_auto(GStrv) lines = trimmed_lines(text);
 	uint8_t bytes[4];
 	gsize count = 0;
 
 	if (strstr(text, "rsp=0x"))
-		return METER_IPMI_REJECTED;
+		return POWER_METER_ERROR_REJECTED;
 	if (strstr(text, "Unable to send RAW command"))
-		return METER_IPMI_NO_ANSWER;
+		return POWER_METER_ERROR_NO_ANSWER;
 	for (gsize i = 0; lines[i] && count == 0; i++)
 		count = parse_bytes(lines[i], bytes, G_N_ELEMENTS(bytes));
 	/* The last byte is absent for threshold sensors on some controllers. */
 	if (count < 2)
-		return METER_IPMI_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	if ((bytes[1] & SENSOR_UNAVAILABLE) || !(bytes[1] & SENSOR_SCANNING))
-		return METER_IPMI_NOT_ACTIVE;
-	return bytes[0] == RAW_TOP ? METER_IPMI_SATURATED : METER_IPMI_OK;
+		return POWER_METER_ERROR_NOT_ACTIVE;
+	return bytes[0] == RAW_TOP ? POWER_METER_ERROR_SATURATED : POWER_METER_OK;
 }
 
 /* The text after the bar in "NAME | VALUE", or NULL. */
@@ -228,30 +229,30 @@ static const char *sensor_value(char **lines, const char *name)
 	return NULL;
 }
 
-enum meter_ipmi_verdict meter_ipmi_parse_sensor(const char *text, const char *name,
+enum power_meter_error meter_ipmi_parse_sensor(const char *text, const char *name,
 						int64_t *ret_mw)
 {
 	g_auto(GStrv) lines = trimmed_lines(text);
 	const char *value = sensor_value(lines, name);
-	enum meter_ipmi_verdict verdict;
+	enum power_meter_error verdict;
 	int64_t mw;
 
 	if (!value) {
 		g_autofree char *gist = meter_ipmi_parse_gist(text);
 
 		if (says_not_found(text))
-			return METER_IPMI_REJECTED;
+			return POWER_METER_ERROR_REJECTED;
 		if (strstr(text, "Unable to"))
-			return METER_IPMI_NO_ANSWER;
+			return POWER_METER_ERROR_NO_ANSWER;
 		/* A sensor without a reading prints nothing at all. */
-		return *gist ? METER_IPMI_GARBAGE : METER_IPMI_NOT_ACTIVE;
+		return *gist ? POWER_METER_ERROR_GARBAGE : POWER_METER_ERROR_NOT_ACTIVE;
 	}
 	if (strcmp(value, "na") == 0 || strcmp(value, "ns") == 0 || strcmp(value, "disabled") == 0)
-		return METER_IPMI_NOT_ACTIVE;
+		return POWER_METER_ERROR_NOT_ACTIVE;
 	if (!parse_thousandths(value, "", &mw))
-		return METER_IPMI_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	verdict = judge_range(mw);
-	if (verdict == METER_IPMI_OK)
+	if (verdict == POWER_METER_OK)
 		*ret_mw = mw;
 	return verdict;
 }

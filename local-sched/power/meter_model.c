@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "local-sched/power/meter_model.h"
-
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,14 +6,20 @@
 #include "common/clock.h"
 #include "common/read_number.h"
 #include "local-sched/cpu/sysfs.h"
-#include "local-sched/power/meter_difference.h"
+#include "local-sched/power/power_meter.h"
+
+/*
+ * A stand-in for a meter: watts = idle_w + core_w x busy CPUs of this machine, from the CPU time
+ * that the kernel has measured in /proc/stat (everything except idle, waiting for I/O, and time
+ * stolen by a hypervisor below). Linear in utilisation, as Machovec 2018, section 3.4, takes a
+ * task's average power. Every display of its watts says that they are modelled.
+ */
 
 /* The numbers of the line "cpu" of /proc/stat (proc(5)). */
 enum { USER = 0, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, FIELDS_NEEDED };
 
 struct meter_model {
-	struct meter_difference base;
-	const struct config_meter *config;
+	struct power_meter base;
 	char *path;
 	double ticks_per_s;
 	uint64_t before_ticks;
@@ -53,14 +57,14 @@ static bool read_busy(const struct meter_model *meter, uint64_t *ret_ticks, GErr
 
 	if (text && parse_busy(text, ret_ticks))
 		return true;
-	g_set_error(error, POWER_METER_ERROR,
-		    text ? POWER_METER_ERROR_GARBAGE : POWER_METER_ERROR_SETUP,
-		    "host \"%s\": no CPU time for the power model: %s", meter->base.host,
-		    text ? "the first line of its stat is none of CPU times" : reason->message);
-	return false;
+	return power_meter_set_error(&meter->base, error,
+				     text ? POWER_METER_ERROR_GARBAGE : POWER_METER_ERROR_SETUP,
+				     "no CPU time for the power model: %s",
+				     text ? "the first line of its stat is none of CPU times"
+					  : reason->message);
 }
 
-static bool model_sample(struct meter_difference *base, int64_t *ret_mw, GError **error)
+static bool model_sample(struct power_meter *base, int64_t *ret_mw, GError **error)
 {
 	struct meter_model *meter = (struct meter_model *)base;
 	const int64_t now_ns = clock_now_ns();
@@ -78,50 +82,32 @@ static bool model_sample(struct meter_difference *base, int64_t *ret_mw, GError 
 	meter->before_ticks = ticks;
 	/* The sums of /proc/stat may fall a little when a CPU goes offline. */
 	busy_s = ticks > before_ticks ? (double)(ticks - before_ticks) / meter->ticks_per_s : 0;
-	*ret_mw = can_compare ? llround((meter->config->idle_w +
-					 meter->config->core_w * busy_s / elapsed_s) *
+	*ret_mw = can_compare ? llround((base->config->idle_w +
+					 base->config->core_w * busy_s / elapsed_s) *
 					1e3) :
 				-1;
 	return true;
 }
 
-static void model_close(struct power_meter *base)
+static bool model_open(struct power_meter *base, GError **error)
 {
 	struct meter_model *meter = (struct meter_model *)base;
-
-	meter_difference_stop(&meter->base);
-	g_free(meter->path);
-	g_free(meter);
-}
-
-static struct power_meter *model_open(const struct config_meter *config, const char *host,
-				      GError **error)
-{
-	struct meter_model *meter = g_new0(struct meter_model, 1);
 	uint64_t ticks;
 
-	meter->base.base.ops = &meter_model_ops;
-	meter->base.sample = model_sample;
-	meter->base.host = host;
-	meter->config = config;
-	meter->path = g_build_filename(config->proc_root, "stat", NULL);
+	meter->path = g_build_filename(base->config->proc_root, "stat", NULL);
 	meter->ticks_per_s = (double)sysconf(_SC_CLK_TCK);
-	if (read_busy(meter, &ticks, error))
-		return &meter->base.base;
-	model_close(&meter->base.base);
-	return NULL;
+	return read_busy(meter, &ticks, error);
 }
 
-static const char *model_source(const struct power_meter *base)
+static void model_close(struct power_meter *base)
 {
-	return "model";
+	g_free(((struct meter_model *)base)->path);
 }
 
 const struct power_meter_ops meter_model_ops = {
-	.name = "model",
 	.kind = CONFIG_METER_MODEL,
+	.size = sizeof(struct meter_model),
 	.open = model_open,
-	.read = meter_difference_read,
-	.source = model_source,
+	.sample = model_sample,
 	.close = model_close,
 };

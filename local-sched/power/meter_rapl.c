@@ -6,7 +6,7 @@
 
 #include "common/clock.h"
 #include "local-sched/cpu/sysfs.h"
-#include "local-sched/power/meter_difference.h"
+#include "local-sched/power/power_meter.h"
 
 /* A CPU package's counter. */
 struct package {
@@ -16,7 +16,7 @@ struct package {
 };
 
 struct meter_rapl {
-	struct meter_difference base;
+	struct power_meter base;
 	GArray *packages; /* struct package */
 	int64_t before_ns; /* of the last sample; 0: none to compare with */
 };
@@ -26,28 +26,18 @@ static void package_clear(gpointer data)
 	g_free(((struct package *)data)->path);
 }
 
-static bool set_meter_error(const struct meter_rapl *meter, enum power_meter_error code,
-				       GError **error,
-			    const char *what)
-{
-	g_set_error(error, POWER_METER_ERROR, (int)code, "host \"%s\": RAPL: %s", meter->base.host,
-		    what);
-	return false;
-}
-
 /* Turns a failure to read a file into one of the meter. */
 static bool fail_read(const struct meter_rapl *meter, const GError *reason, GError **error)
 {
-	g_autofree char *hint = NULL;
-
-	if (!g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_ACCES))
-		return set_meter_error(meter,
-				       g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_INVAL) ?
-					       POWER_METER_ERROR_GARBAGE :
-					       POWER_METER_ERROR_REJECTED,
-				       error, reason->message);
-	hint = g_strdup_printf("readable by root only (CVE-2020-8694): %s", reason->message);
-	return set_meter_error(meter, POWER_METER_ERROR_SETUP, error, hint);
+	if (g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_ACCES))
+		return power_meter_set_error(
+			&meter->base, error, POWER_METER_ERROR_SETUP,
+			"RAPL: readable by root only (CVE-2020-8694): %s", reason->message);
+	return power_meter_set_error(&meter->base, error,
+				     g_error_matches(reason, G_FILE_ERROR, G_FILE_ERROR_INVAL)
+					     ? POWER_METER_ERROR_GARBAGE
+					     : POWER_METER_ERROR_REJECTED,
+				     "RAPL: %s", reason->message);
 }
 
 /*
@@ -73,16 +63,15 @@ static bool find_packages(struct meter_rapl *meter, const char *sys_root, GError
 {
 	g_autofree char *directory = g_build_filename(sys_root, "class", "powercap", NULL);
 	g_auto(GStrv) names = sysfs_list(directory, "intel-rapl:");
-	g_autofree char *text = NULL;
 
 	for (gsize i = 0; names[i]; i++)
 		add_zone(meter, directory, names[i]);
 	if (meter->packages->len > 0)
 		return true;
-	text = g_strdup_printf("none here: \"%s/intel-rapl:0\" is missing (a VM, or a kernel "
-			       "without POWERCAP); use another kind of meter",
-			       directory);
-	return set_meter_error(meter, POWER_METER_ERROR_SETUP, error, text);
+	return power_meter_set_error(&meter->base, error, POWER_METER_ERROR_SETUP,
+				     "RAPL: none here: \"%s/intel-rapl:0\" is missing (a VM, or a "
+				     "kernel without POWERCAP); use another kind of meter",
+				     directory);
 }
 
 static bool read_all(const struct meter_rapl *meter, uint64_t *ret_uj, GError **error)
@@ -141,17 +130,15 @@ static bool rise(const struct meter_rapl *meter, const struct package *package, 
 	};
 	const enum meter_rapl_verdict verdict = meter_rapl_rise(
 		package->before_uj, now_uj, package->range_uj, elapsed_s, ret_uj);
-	g_autofree char *text = NULL;
 
 	if (verdict == METER_RAPL_OK)
 		return true;
-	text = g_strdup_printf("\"%s\" %s: from %" PRIu64 " to %" PRIu64 " uJ in %.3f s",
-			       package->path, meanings[verdict], package->before_uj, now_uj,
-			       elapsed_s);
-	return set_meter_error(meter,
-			       verdict == METER_RAPL_STILL ? POWER_METER_ERROR_NOT_ACTIVE :
-						  POWER_METER_ERROR_GARBAGE,
-			       error, text);
+	return power_meter_set_error(
+		&meter->base, error,
+		verdict == METER_RAPL_STILL ? POWER_METER_ERROR_NOT_ACTIVE
+					    : POWER_METER_ERROR_GARBAGE,
+		"RAPL: \"%s\" %s: from %" PRIu64 " to %" PRIu64 " uJ in %.3f s", package->path,
+		meanings[verdict], package->before_uj, now_uj, elapsed_s);
 }
 
 static bool compare(const struct meter_rapl *meter, const uint64_t *now_uj, double elapsed_s,
@@ -171,7 +158,7 @@ static bool compare(const struct meter_rapl *meter, const uint64_t *now_uj, doub
 	return true;
 }
 
-static bool rapl_sample(struct meter_difference *base, int64_t *ret_mw, GError **error)
+static bool rapl_sample(struct power_meter *base, int64_t *ret_mw, GError **error)
 {
 	struct meter_rapl *meter = (struct meter_rapl *)base;
 	g_autofree uint64_t *now_uj = g_new(uint64_t, meter->packages->len);
@@ -193,49 +180,33 @@ static bool rapl_sample(struct meter_difference *base, int64_t *ret_mw, GError *
 	return good;
 }
 
-static void rapl_close(struct power_meter *base)
+static bool rapl_open(struct power_meter *base, GError **error)
 {
 	struct meter_rapl *meter = (struct meter_rapl *)base;
-
-	meter_difference_stop(&meter->base);
-	g_array_unref(meter->packages);
-	g_free(meter);
-}
-
-static struct power_meter *rapl_open(const struct config_meter *config, const char *host,
-				     GError **error)
-{
-	struct meter_rapl *meter = g_new0(struct meter_rapl, 1);
 	g_autofree uint64_t *first_uj = NULL;
 	g_autoptr(GError) reason = NULL;
 
-	meter->base.base.ops = &meter_rapl_ops;
-	meter->base.sample = rapl_sample;
-	meter->base.host = host;
 	meter->packages = g_array_new(FALSE, TRUE, sizeof(struct package));
 	g_array_set_clear_func(meter->packages, package_clear);
-	if (find_packages(meter, config->sys_root, error)) {
-		first_uj = g_new(uint64_t, meter->packages->len);
-		if (read_all(meter, first_uj, &reason))
-			return &meter->base.base;
-		/* Whatever the cause, it existed before the meter was used. */
-		g_set_error_literal(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
-				    reason->message);
-	}
-	rapl_close(&meter->base.base);
-	return NULL;
+	if (!find_packages(meter, base->config->sys_root, error))
+		return false;
+	first_uj = g_new(uint64_t, meter->packages->len);
+	if (read_all(meter, first_uj, &reason))
+		return true;
+	/* Whatever the cause, it existed before the meter was used. */
+	g_set_error_literal(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP, reason->message);
+	return false;
 }
 
-static const char *rapl_source(const struct power_meter *base)
+static void rapl_close(struct power_meter *base)
 {
-	return "rapl";
+	g_array_unref(((struct meter_rapl *)base)->packages);
 }
 
 const struct power_meter_ops meter_rapl_ops = {
-	.name = "rapl",
 	.kind = CONFIG_METER_RAPL,
+	.size = sizeof(struct meter_rapl),
 	.open = rapl_open,
-	.read = meter_difference_read,
-	.source = rapl_source,
+	.sample = rapl_sample,
 	.close = rapl_close,
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
-
-#include "local-sched/power/power_meter.h"
 
 /*
  * RAPL: the energy counters of this machine's CPU packages, by the kernel's powercap files. They
@@ -17,7 +16,6 @@
  *
  * Needs root (CVE-2020-8694: the kernel hides the counters from other users).
  */
-extern const struct power_meter_ops meter_rapl_ops;
 
 /* The most that a package draws, in watts; a higher value is an error. */
 #define METER_RAPL_PACKAGE_MAX_W 1000.0

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "local-sched/power/meter_redfish.h"
-
 #include <string.h>
 
 #include "common/clock.h"
@@ -10,6 +8,21 @@
 
 #define LOG_SUBSYSTEM "meter"
 #include "common/log.h"
+
+/*
+ * Redfish over HTTPS (DMTF DSP0266), on connections that are kept. Finds the watts at the first
+ * reading and remembers the place. For each chassis (or the configured one) it tries the power
+ * control of its Power resource, PowerControl[0].PowerConsumedWatts, and then PowerWatts.Reading of
+ * its EnvironmentMetrics, which newer BMCs have instead. A search that takes longer than a reading
+ * continues in the next one.
+ *
+ * null or a missing property is no reading, never 0 W. A repeated value is a reading: BMCs refresh
+ * it at their own pace (iDRAC about once a minute), and some hosts do draw constant power.
+ *
+ * Logs in with Basic authentication or, where configured, once for a session whose token is used
+ * from then on. A session that the BMC has ended is opened again within the same reading. The last
+ * session is closed with the meter.
+ */
 
 #define SESSIONS_PATH "/redfish/v1/SessionService/Sessions"
 #define CHASSIS_PATH "/redfish/v1/Chassis"
@@ -41,8 +54,6 @@ struct candidate {
 
 struct meter_redfish {
 	struct power_meter base;
-	const struct config_meter *config;
-	const char *host;
 	char *address;
 	struct http_client *client;
 	bool known;         /* the password was read, or a session is open */
@@ -53,15 +64,10 @@ struct meter_redfish {
 	GQueue candidates;       /* struct candidate */
 	GQueue chassis;          /* char *: paths to check */
 	bool listed;
-	enum meter_redfish_verdict verdict; /* of the candidates that have failed */
+	enum power_meter_error verdict; /* of the candidates that have failed */
 	/* The read under way. */
 	enum step step;
 	bool again; /* the login was repeated */
-	int64_t deadline_ns;
-	GError *late; /* a failure that is reported from the main loop */
-	guint late_id;
-	power_meter_done_f done;
-	void *data;
 };
 
 static void take_step(struct meter_redfish *meter);
@@ -84,41 +90,20 @@ static char *address_of(const struct config_meter *config)
 			       bare ? "]" : "", config->port);
 }
 
-static struct power_meter *redfish_open(const struct config_meter *config, const char *host,
-					GError **error)
+static bool redfish_open(struct power_meter *base, GError **error)
 {
-	struct meter_redfish *meter = g_new0(struct meter_redfish, 1);
+	struct meter_redfish *meter = (struct meter_redfish *)base;
 	g_autoptr(GError) reason = NULL;
 
-	meter->base.ops = &meter_redfish_ops;
-	meter->config = config;
-	meter->host = host;
-	meter->address = address_of(config);
+	meter->address = address_of(base->config);
 	meter->client = http_client_new(meter->address, &reason);
-	g_queue_init(&meter->candidates);
-	g_queue_init(&meter->chassis);
-	if (meter->client)
-		return &meter->base;
-	g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP, "host \"%s\": %s", host,
-		    reason->message);
-	power_meter_close(&meter->base);
-	return NULL;
+	return meter->client || power_meter_set_error(base, error, POWER_METER_ERROR_SETUP, "%s",
+						      reason->message);
 }
 
-/* Ends the read with watts. The meter may be freed afterwards. */
-static void end_read(struct meter_redfish *meter, int64_t mw)
+static void fail(struct meter_redfish *meter, enum power_meter_error code, const char *what)
 {
-	const struct power_reading reading = { .mw = mw, .t_ns = clock_now_ns() };
-
-	meter->done(&reading, NULL, meter->data);
-}
-
-static void end_read_failed(struct meter_redfish *meter, int code, const char *what)
-{
-	g_autoptr(GError) error = g_error_new(POWER_METER_ERROR, code, "host \"%s\": BMC %s: %s",
-					      meter->host, meter->address, what);
-
-	meter->done(NULL, error, meter->data);
+	power_meter_fail(&meter->base, code, "BMC %s: %s", meter->address, what);
 }
 
 /* Forgets the place of the watts and all candidates. */
@@ -128,7 +113,7 @@ static void forget_places(struct meter_redfish *meter)
 	g_queue_clear_full(&meter->candidates, (GDestroyNotify)candidate_free);
 	g_queue_clear_full(&meter->chassis, g_free);
 	meter->listed = false;
-	meter->verdict = METER_REDFISH_OK;
+	meter->verdict = POWER_METER_OK;
 }
 
 static void forget_login(struct meter_redfish *meter)
@@ -142,9 +127,9 @@ static void forget_login(struct meter_redfish *meter)
 static void identify(struct meter_redfish *meter, const char *password)
 {
 	const struct http_client_identity identity = {
-		.ca_file = meter->config->ca_file,
-		.insecure = meter->config->tls == CONFIG_METER_INSECURE,
-		.user = password ? meter->config->user : NULL,
+		.ca_file = meter->base.config->ca_file,
+		.insecure = meter->base.config->tls == CONFIG_METER_INSECURE,
+		.user = password ? meter->base.config->user : NULL,
 		.password = password,
 		.header = meter->session_header,
 	};
@@ -154,38 +139,25 @@ static void identify(struct meter_redfish *meter, const char *password)
 
 /* Logging in. */
 
-static gboolean on_late_failure(gpointer data)
-{
-	struct meter_redfish *meter = data;
-	g_autoptr(GError) error = g_steal_pointer(&meter->late);
-
-	meter->late_id = 0;
-	end_read_failed(meter, error->code, error->message);
-	return G_SOURCE_REMOVE;
-}
-
 /* Reads the password from the file. Basic authentication needs no more; a session is opened. */
 static void log_in(struct meter_redfish *meter)
 {
-	g_autofree char *password = power_meter_password(meter->config, &meter->late);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *password = power_meter_password(meter->base.config, &error);
 	g_autoptr(json_t) body = NULL;
 
 	if (!password) {
-		/*
-		 * From the main loop, because no callback may come before power_meter_read()
-		 * returns.
-		 */
-		meter->late_id = g_idle_add(on_late_failure, meter);
+		fail(meter, (enum power_meter_error)error->code, error->message);
 		return;
 	}
-	if (meter->config->auth == CONFIG_METER_BASIC) {
+	if (meter->base.config->auth == CONFIG_METER_BASIC) {
 		identify(meter, password);
 		meter->known = true;
 		take_step(meter);
 		return;
 	}
 	identify(meter, NULL);
-	body = json_pack("{s:s, s:s}", "UserName", meter->config->user, "Password", password);
+	body = json_pack("{s:s, s:s}", "UserName", meter->base.config->user, "Password", password);
 	request(meter, STEP_LOGIN, SESSIONS_PATH, body);
 }
 
@@ -195,8 +167,7 @@ static void handle_login(struct meter_redfish *meter, const json_t *body)
 	const char *location = http_client_answer_header(meter->client, "Location");
 
 	if (!token) {
-		end_read_failed(meter, POWER_METER_ERROR_GARBAGE,
-						      "its answer to a login holds no token");
+		fail(meter, POWER_METER_ERROR_GARBAGE, "its answer to a login holds no token");
 		return;
 	}
 	meter->known = true;
@@ -216,7 +187,7 @@ static void handle_list(struct meter_redfish *meter, const json_t *body)
 	g_autoptr(GPtrArray) links = meter_redfish_parse_members(body);
 
 	if (!links) {
-		end_read_failed(meter, POWER_METER_ERROR_GARBAGE, "its list of chassis is none");
+		fail(meter, POWER_METER_ERROR_GARBAGE, "its list of chassis is none");
 		return;
 	}
 	meter->listed = true;
@@ -245,16 +216,11 @@ static void handle_chassis(struct meter_redfish *meter, const json_t *body)
 	take_step(meter);
 }
 
-static const char *meaning(enum meter_redfish_verdict verdict)
+static void fail_watts(struct meter_redfish *meter, enum power_meter_error verdict)
 {
-	return verdict == METER_REDFISH_NULL ? "it has no watts at the moment (null)" :
-					       "its watts are not a number of watts";
-}
-
-static int code_of(enum meter_redfish_verdict verdict)
-{
-	return verdict == METER_REDFISH_NULL ? POWER_METER_ERROR_NOT_ACTIVE :
-					       POWER_METER_ERROR_GARBAGE;
+	fail(meter, verdict,
+	     verdict == POWER_METER_ERROR_NOT_ACTIVE ? "it has no watts at the moment (null)"
+						     : "its watts are not a number of watts");
 }
 
 static void handle_watts(struct meter_redfish *meter, const json_t *body)
@@ -262,14 +228,14 @@ static void handle_watts(struct meter_redfish *meter, const json_t *body)
 	const struct candidate *candidate =
 		meter->found ? meter->found : g_queue_peek_head(&meter->candidates);
 	int64_t mw;
-	const enum meter_redfish_verdict verdict =
+	const enum power_meter_error verdict =
 		meter_redfish_parse_watts(body, candidate->place, &mw);
 
-	if (verdict != METER_REDFISH_OK && meter->found) {
-		end_read_failed(meter, code_of(verdict), meaning(verdict));
+	if (verdict != POWER_METER_OK && meter->found) {
+		fail_watts(meter, verdict);
 		return;
 	}
-	if (verdict != METER_REDFISH_OK) {
+	if (verdict != POWER_METER_OK) {
 		meter->verdict = verdict;
 		candidate_free(g_queue_pop_head(&meter->candidates));
 		take_step(meter);
@@ -277,25 +243,24 @@ static void handle_watts(struct meter_redfish *meter, const json_t *body)
 	}
 	if (!meter->found) {
 		meter->found = g_queue_pop_head(&meter->candidates);
-		log_info_of(LOG_HOST(meter->host), "its watts are in %s of BMC %s",
+		log_info_of(LOG_HOST(meter->base.host), "its watts are in %s of BMC %s",
 			    meter->found->path, meter->address);
 	}
-	end_read(meter, mw);
+	power_meter_end(&meter->base, mw);
 }
 
 /* Fails the read, as all places were tried. The next reading begins the search again. */
 static void give_up(struct meter_redfish *meter)
 {
-	const enum meter_redfish_verdict verdict = meter->verdict;
+	const enum power_meter_error verdict = meter->verdict;
 
 	forget_places(meter);
-	if (verdict != METER_REDFISH_OK)
-		end_read_failed(meter, code_of(verdict), meaning(verdict));
+	if (verdict != POWER_METER_OK)
+		fail_watts(meter, verdict);
 	else
-		end_read_failed(meter, POWER_METER_ERROR_SETUP,
-						      "no chassis has watts, neither in Power nor "
-						      "in EnvironmentMetrics; name another "
-						      "`chassis`, or another kind of meter");
+		fail(meter, POWER_METER_ERROR_SETUP,
+		     "no chassis has watts, neither in Power nor in EnvironmentMetrics; name "
+		     "another `chassis`, or another kind of meter");
 }
 
 /* Responses. */
@@ -314,7 +279,7 @@ static void pass_over(struct meter_redfish *meter, const char *what)
 		take_step(meter);
 	} else {
 		forget_places(meter);
-		end_read_failed(meter, POWER_METER_ERROR_REJECTED, what);
+		fail(meter, POWER_METER_ERROR_REJECTED, what);
 	}
 }
 
@@ -330,7 +295,7 @@ static void refused_login(struct meter_redfish *meter, const char *what)
 		return;
 	}
 	text = g_strdup_printf("login refused; check user and password_file: %s", what);
-	end_read_failed(meter, POWER_METER_ERROR_LOGIN, text);
+	fail(meter, POWER_METER_ERROR_LOGIN, text);
 }
 
 static void handle_failure(struct meter_redfish *meter, int status, const GError *error)
@@ -345,12 +310,11 @@ static void handle_failure(struct meter_redfish *meter, int status, const GError
 		g_autofree char *text = g_strdup_printf(
 			"its certificate is not trusted; give a `ca_file`: %s", error->message);
 
-		end_read_failed(meter, POWER_METER_ERROR_SETUP, text);
+		fail(meter, POWER_METER_ERROR_SETUP, text);
 	} else {
-		end_read_failed(meter,
-				status > 0 ? POWER_METER_ERROR_REJECTED
-					   : POWER_METER_ERROR_NO_ANSWER,
-				error->message);
+		fail(meter,
+		     status > 0 ? POWER_METER_ERROR_REJECTED : POWER_METER_ERROR_NO_ANSWER,
+		     error->message);
 	}
 }
 
@@ -365,7 +329,7 @@ static void on_answer(int status, json_t *body, const GError *error, void *data)
 	struct meter_redfish *meter = data;
 
 	if (error && error->code == HTTP_ERROR_BODY)
-		end_read_failed(meter, POWER_METER_ERROR_GARBAGE, error->message);
+		fail(meter, POWER_METER_ERROR_GARBAGE, error->message);
 	else if (error)
 		handle_failure(meter, status, error);
 	else
@@ -374,7 +338,7 @@ static void on_answer(int status, json_t *body, const GError *error, void *data)
 
 static void request(struct meter_redfish *meter, enum step step, const char *path, json_t *body)
 {
-	const double left_s = clock_elapsed_s(clock_now_ns(), meter->deadline_ns);
+	const double left_s = clock_elapsed_s(clock_now_ns(), meter->base.deadline_ns);
 
 	meter->step = step;
 	/*
@@ -407,29 +371,21 @@ static void take_step(struct meter_redfish *meter)
 		request(meter, STEP_CHASSIS, g_queue_peek_head(&meter->chassis), NULL);
 	} else if (meter->listed) {
 		give_up(meter);
-	} else if (meter->config->chassis) {
+	} else if (meter->base.config->chassis) {
 		meter->listed = true;
-		g_queue_push_tail(&meter->chassis, chassis_path(meter->config->chassis));
+		g_queue_push_tail(&meter->chassis, chassis_path(meter->base.config->chassis));
 		request(meter, STEP_CHASSIS, g_queue_peek_head(&meter->chassis), NULL);
 	} else {
 		request(meter, STEP_LIST, CHASSIS_PATH, NULL);
 	}
 }
 
-static void redfish_read(struct power_meter *base, power_meter_done_f done, void *data)
+static void redfish_read(struct power_meter *base)
 {
 	struct meter_redfish *meter = (struct meter_redfish *)base;
 
-	meter->deadline_ns = clock_now_ns() + (int64_t)(POWER_METER_DEADLINE_S * 1e9);
 	meter->again = false;
-	meter->done = done;
-	meter->data = data;
 	take_step(meter);
-}
-
-static const char *redfish_source(const struct power_meter *base)
-{
-	return "redfish";
 }
 
 /*
@@ -458,19 +414,15 @@ static void redfish_close(struct power_meter *base)
 	if (meter->session_path)
 		log_out(meter);
 	http_client_free(meter->client);
-	g_clear_handle_id(&meter->late_id, g_source_remove);
-	g_clear_error(&meter->late);
 	forget_login(meter);
 	forget_places(meter);
 	g_free(meter->address);
-	g_free(meter);
 }
 
 const struct power_meter_ops meter_redfish_ops = {
-	.name = "redfish",
 	.kind = CONFIG_METER_REDFISH,
+	.size = sizeof(struct meter_redfish),
 	.open = redfish_open,
 	.read = redfish_read,
-	.source = redfish_source,
 	.close = redfish_close,
 };

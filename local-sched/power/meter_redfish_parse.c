@@ -49,29 +49,29 @@ const char *meter_redfish_parse_link(const json_t *chassis, enum meter_redfish_p
 		chassis, place == METER_REDFISH_POWER ? "Power" : "EnvironmentMetrics"));
 }
 
-static enum meter_redfish_verdict parse_number(const json_t *value, int64_t *ret_mw)
+static enum power_meter_error parse_number(const json_t *value, int64_t *ret_mw)
 {
 	double watts;
 
 	if (!value || json_is_null(value))
-		return METER_REDFISH_NULL;
+		return POWER_METER_ERROR_NOT_ACTIVE;
 	if (!json_is_number(value))
-		return METER_REDFISH_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	watts = json_number_value(value);
 	if (!(watts >= 0 && watts <= WATTS_TOP))
-		return METER_REDFISH_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	*ret_mw = llround(watts * 1e3);
-	return METER_REDFISH_OK;
+	return POWER_METER_OK;
 }
 
-enum meter_redfish_verdict meter_redfish_parse_watts(const json_t *resource,
-						     enum meter_redfish_place place,
-						     int64_t *ret_mw)
+enum power_meter_error meter_redfish_parse_watts(const json_t *resource,
+						 enum meter_redfish_place place,
+						 int64_t *ret_mw)
 {
 	const json_t *holder;
 
 	if (!json_is_object(resource))
-		return METER_REDFISH_GARBAGE;
+		return POWER_METER_ERROR_GARBAGE;
 	if (place == METER_REDFISH_POWER) {
 		holder = json_array_get(json_object_get(resource, "PowerControl"), 0);
 		return parse_number(json_object_get(holder, "PowerConsumedWatts"), ret_mw);

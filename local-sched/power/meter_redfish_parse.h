@@ -5,6 +5,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "local-sched/power/power_meter.h"
+
 /*
  * Parses the resources of a Redfish service. Pure. All of them are untrusted. A link counts only if
  * it is a path below /redfish/, because it is appended to the address of the BMC and gets the
@@ -17,23 +19,19 @@ enum meter_redfish_place {
 	METER_REDFISH_ENVIRONMENT, /* EnvironmentMetrics: PowerWatts.Reading */
 };
 
-/* The meaning of a resource about the watts. */
-enum meter_redfish_verdict {
-	METER_REDFISH_OK = 0,
-	METER_REDFISH_NULL,    /* the property is null or missing: no reading now */
-	METER_REDFISH_GARBAGE, /* not a number of watts */
-};
-
 /* The links of a collection's members, owned by the caller; NULL: not a collection. */
 GPtrArray *meter_redfish_parse_members(const json_t *collection);
 
 /* The link of a chassis to a place, borrowed; NULL: it has none. */
 const char *meter_redfish_parse_link(const json_t *chassis, enum meter_redfish_place place);
 
-/* The watts of a place. *ret_mw (milliwatts) is set only for METER_REDFISH_OK. */
-enum meter_redfish_verdict meter_redfish_parse_watts(const json_t *resource,
-						     enum meter_redfish_place place,
-						     int64_t *ret_mw);
+/*
+ * The watts of a place. *ret_mw (milliwatts) is set only for POWER_METER_OK. NOT_ACTIVE: the
+ * property is null or missing, no reading now; GARBAGE: not a number of watts.
+ */
+enum power_meter_error meter_redfish_parse_watts(const json_t *resource,
+						 enum meter_redfish_place place,
+						 int64_t *ret_mw);
 
 /*
  * The path of a resource in a Location header, which is a URL or a path; the caller frees it. NULL:

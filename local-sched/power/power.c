@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/record/record.h"
 #include "local-sched/power/power_journal.h"
 #include "local-sched/power/sample_ring.h"
 #include "local-sched/power/sampler.h"
@@ -85,15 +86,6 @@ static const struct sampler_observer observer = {
 	.back = on_back,
 };
 
-/* The number of each host's last sample, from what the journal brought back. */
-static void find_last_seqs(struct power *power)
-{
-	const struct sample_ring_entry *entry = NULL;
-
-	while ((entry = sample_ring_after(power->ring, entry ? entry->seq : 0)))
-		power->metered[entry->host].last_seq = entry->seq;
-}
-
 static bool start_samplers(struct power *power, const struct power_host *hosts, GError **error)
 {
 	for (uint32_t i = 0; i < power->count; i++) {
@@ -116,6 +108,7 @@ struct power *power_new(const struct power_host *hosts, uint32_t count, const ch
 			power_event_f on_event, void *data, GError **error)
 {
 	g_autoptr(power_t) power = g_new0(struct power, 1);
+	const struct sample_ring_entry *entry = NULL;
 
 	power->count = count;
 	power->on_event = on_event;
@@ -135,7 +128,8 @@ struct power *power_new(const struct power_host *hosts, uint32_t count, const ch
 						    power->counters, power->ids, error);
 		if (!power->journal)
 			return NULL;
-		find_last_seqs(power);
+		while ((entry = sample_ring_after(power->ring, entry ? entry->seq : 0)))
+			power->metered[entry->host].last_seq = entry->seq;
 	}
 	return start_samplers(power, hosts, error) ? g_steal_pointer(&power) : NULL;
 }
@@ -182,39 +176,20 @@ bool power_answered(const struct power *power)
 	return true;
 }
 
-/* The rank of source `name` in the order of power.h. */
-static gsize rank(const char *name)
-{
-	static const char *const order[] = { "none", "simulated", "model",  "rapl",    "amm",
-					     "acpi", "sensor", "redfish", "dcmi" };
-	gsize place = 0;
-
-	while (place < G_N_ELEMENTS(order) - 1 && strcmp(order[place], name) != 0)
-		place++;
-	return place;
-}
-
 const char *power_source(const struct power *power)
 {
-	const char *least = NULL;
+	static const char *const order[] = { "none", "simulated", "model",   "rapl", "amm",
+					     "acpi", "sensor",    "redfish", "dcmi", NULL };
+	int least = -1;
 
 	for (uint32_t i = 0; i < power->count; i++) {
 		const struct sampler *sampler = power->metered[i].sampler;
-		const char *source = sampler ? sampler_source(sampler) : "none";
+		const int rank =
+			record_word_find(order, sampler ? sampler_source(sampler) : "none");
 
-		if (!least || rank(source) < rank(least))
-			least = source;
+		least = least < 0 ? rank : MIN(least, rank);
 	}
-	return least ? least : "none";
-}
-
-/* A number, or null where there is no sample yet. */
-static json_t *optional(bool there, json_t *number)
-{
-	if (there)
-		return number;
-	json_decref(number);
-	return json_null();
+	return order[MAX(least, 0)];
 }
 
 static json_t *host_json(const struct power *power, uint32_t index)
@@ -227,9 +202,9 @@ static json_t *host_json(const struct power *power, uint32_t index)
 			 power->names[index], "energy_uj", (json_int_t)counter->energy_uj, "gap_uj",
 			 (json_int_t)counter->gap_uj, "covered_ns", (json_int_t)counter->covered_ns,
 			 "gap_ns", (json_int_t)counter->gap_ns, "watts",
-			 optional(there, json_real((double)counter->last_mw / 1e3)), "sample_seq",
-			 (json_int_t)seq, "sample_ns",
-			 optional(there, json_integer(counter->last_ns)), "lost",
+			 there ? json_real((double)counter->last_mw / 1e3) : json_null(),
+			 "sample_seq", (json_int_t)seq, "sample_ns",
+			 there ? json_integer(counter->last_ns) : json_null(), "lost",
 			 sampler_lost(power->metered[index].sampler));
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <glib.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "local-sched/power/energy_counter.h"

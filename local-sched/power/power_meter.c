@@ -3,17 +3,15 @@
 
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/read_file.h"
-#include "local-sched/power/meter_acpi.h"
-#include "local-sched/power/meter_amm.h"
-#include "local-sched/power/meter_ipmi.h"
-#include "local-sched/power/meter_model.h"
-#include "local-sched/power/meter_rapl.h"
-#include "local-sched/power/meter_redfish.h"
 
 G_DEFINE_QUARK(virtbed-power-meter, power_meter_error)
 
-/* A new kind of meter is one file, one line here and one line in the configuration's schema. */
+/*
+ * A new kind of meter is one file, one line here, one in the header and one in the configuration's
+ * schema.
+ */
 static const struct power_meter_ops *const drivers[] = {
 	&meter_ipmi_ops,
 	&meter_redfish_ops,
@@ -26,9 +24,18 @@ static const struct power_meter_ops *const drivers[] = {
 struct power_meter *power_meter_open(const struct config_meter *config, const char *host,
 				     GError **error)
 {
-	for (gsize i = 0; i < G_N_ELEMENTS(drivers); i++)
-		if (drivers[i]->kind == config->kind)
-			return drivers[i]->open(config, host, error);
+	for (gsize i = 0; i < G_N_ELEMENTS(drivers); i++) {
+		struct power_meter *meter;
+
+		if (drivers[i]->kind != config->kind)
+			continue;
+		meter = g_malloc0(drivers[i]->size);
+		*meter = (struct power_meter){ .ops = drivers[i], .config = config, .host = host };
+		if (!meter->ops->open || meter->ops->open(meter, error))
+			return meter;
+		power_meter_close(meter);
+		return NULL;
+	}
 	g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
 		    "host \"%s\": no driver for meters of kind %s", host,
 		    config_meter_kind_name(config->kind));
@@ -52,18 +59,116 @@ char *power_meter_password(const struct config_meter *config, GError **error)
 	return g_steal_pointer(&text);
 }
 
+static void set_error_v(const struct power_meter *meter, GError **error,
+			enum power_meter_error code, const char *format, va_list arguments)
+{
+	g_autofree char *text = g_strdup_vprintf(format, arguments);
+
+	g_set_error(error, POWER_METER_ERROR, (int)code, "host \"%s\": %s", meter->host, text);
+}
+
+bool power_meter_set_error(const struct power_meter *meter, GError **error,
+			   enum power_meter_error code, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	set_error_v(meter, error, code, format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+/* Forgets the timer and the failure of the read under way. */
+static void clear_read(struct power_meter *meter)
+{
+	g_clear_handle_id(&meter->timer_id, g_source_remove);
+	g_clear_error(&meter->failure);
+}
+
+void power_meter_end(struct power_meter *meter, int64_t mw)
+{
+	const struct power_reading reading = { .mw = mw, .t_ns = clock_now_ns() };
+
+	clear_read(meter);
+	meter->done(&reading, NULL, meter->data);
+}
+
+static gboolean on_failure(gpointer data)
+{
+	struct power_meter *meter = data;
+	g_autoptr(GError) error = g_steal_pointer(&meter->failure);
+
+	meter->timer_id = 0;
+	meter->done(NULL, error, meter->data);
+	return G_SOURCE_REMOVE;
+}
+
+void power_meter_fail(struct power_meter *meter, enum power_meter_error code, const char *format,
+		      ...)
+{
+	va_list arguments;
+
+	clear_read(meter);
+	va_start(arguments, format);
+	set_error_v(meter, &meter->failure, code, format, arguments);
+	va_end(arguments);
+	meter->timer_id = g_timeout_add(0, on_failure, meter);
+}
+
+static gboolean on_second_sample(gpointer data);
+
+static void take_sample(struct power_meter *meter, bool is_first)
+{
+	int64_t mw = -1;
+
+	meter->timer_id = 0;
+	if (!meter->ops->sample(meter, &mw, &meter->failure))
+		on_failure(meter);
+	else if (mw >= 0)
+		power_meter_end(meter, mw);
+	else if (is_first)
+		meter->timer_id = g_timeout_add(POWER_METER_FIRST_MS, on_second_sample, meter);
+	else
+		power_meter_fail(meter, POWER_METER_ERROR_GARBAGE,
+				 "its counter cannot be compared with itself %d ms before",
+				 POWER_METER_FIRST_MS);
+}
+
+static gboolean on_first_sample(gpointer data)
+{
+	take_sample(data, true);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean on_second_sample(gpointer data)
+{
+	take_sample(data, false);
+	return G_SOURCE_REMOVE;
+}
+
 void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *data)
 {
-	meter->ops->read(meter, done, data);
+	meter->done = done;
+	meter->data = data;
+	meter->deadline_ns = clock_now_ns() + (int64_t)(POWER_METER_DEADLINE_S * 1e9);
+	if (meter->ops->sample)
+		meter->timer_id = g_timeout_add(0, on_first_sample, meter);
+	else
+		meter->ops->read(meter);
 }
 
 const char *power_meter_source(const struct power_meter *meter)
 {
-	return meter->ops->source(meter);
+	return meter->ops->source ? meter->ops->source(meter)
+				  : config_meter_kind_name(meter->ops->kind);
 }
 
 void power_meter_close(struct power_meter *meter)
 {
-	if (meter)
+	if (!meter)
+		return;
+	clear_read(meter);
+	if (meter->ops->close)
 		meter->ops->close(meter);
+	g_free(meter);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/config/config.h"
@@ -22,6 +23,7 @@ GQuark power_meter_error_quark(void);
 
 /* Why there is no reading. A missing reading is never 0 W. */
 enum power_meter_error {
+	POWER_METER_OK = 0, /* there is one */
 	POWER_METER_ERROR_NO_ANSWER = 1, /* silent, unreachable or too late; may work later */
 	POWER_METER_ERROR_LOGIN,      /* login refused; frequent retries may lock the account */
 	POWER_METER_ERROR_REJECTED,   /* the request was answered with an error */
@@ -40,40 +42,65 @@ struct power_meter;
 typedef void (*power_meter_done_f)(const struct power_reading *reading, const GError *error,
 				   void *data);
 
-/* The operations of a kind of meter. All are required. */
+/* The operations of a kind of meter. A kind has either `read` or `sample`; others may be NULL. */
 struct power_meter_ops {
-	const char *name; /* as in configuration files */
 	enum config_meter_kind kind;
+	size_t size; /* of the driver's own struct */
 	/*
-	 * Creates a meter without talking to it. `config` and `host` (its name, for messages)
-	 * outlive the meter. Returns NULL with POWER_METER_ERROR_SETUP if it can never work.
+	 * Prepares a new meter without talking to it. Returns false with POWER_METER_ERROR_SETUP
+	 * if it can never work; the meter is closed then.
 	 */
-	struct power_meter *(*open)(const struct config_meter *config, const char *host,
-				    GError **error);
+	bool (*open)(struct power_meter *meter, GError **error);
 	/*
-	 * Starts a read; at most one at a time. Calls `done` once from the main loop, never before
-	 * returning and at the latest after POWER_METER_DEADLINE_S. Logs in as needed.
+	 * Starts a read; at most one at a time. Ends it by power_meter_end() or power_meter_fail(),
+	 * at the latest at `deadline_ns`. Logs in as needed.
 	 */
-	void (*read)(struct power_meter *meter, power_meter_done_f done, void *data);
+	void (*read)(struct power_meter *meter);
 	/*
-	 * The current source of the watts: "dcmi", "sensor", "redfish", "amm", "rapl", "acpi",
-	 * "model".
+	 * For a meter that reads a counter (of energy, of CPU time) instead of watts. Its rise
+	 * between two samples is the mean power of the time between them. Returns true with
+	 * *ret_mw, the mean milliwatts since the previous sample, or -1 where there is no sample to
+	 * compare with: the reading then takes a second sample POWER_METER_FIRST_MS later. False
+	 * with `error` (POWER_METER_ERROR). Has to return at once.
 	 */
+	bool (*sample)(struct power_meter *meter, int64_t *ret_mw, GError **error);
+	/* The current source of the watts; NULL: the name of the kind. */
 	const char *(*source)(const struct power_meter *meter);
 	/*
-	 * Drops a read under way (its `done` is not called) and frees the meter. Blocks for at most
-	 * half a second (to close a Redfish session).
+	 * Drops a read under way and frees what the driver's struct owns, also after a failed
+	 * open(). Blocks for at most half a second (to close a Redfish session).
 	 */
 	void (*close)(struct power_meter *meter);
 };
 
+enum { POWER_METER_FIRST_MS = 200 };
+
 /* The common part of every meter: the first member of the driver's own struct. */
 struct power_meter {
 	const struct power_meter_ops *ops;
+	const struct config_meter *config;
+	const char *host;
+	/* The read under way. */
+	int64_t deadline_ns;
+	guint timer_id; /* of the driver; removed with the end of the read and of the meter */
+	GError *failure; /* reported next from the main loop */
+	power_meter_done_f done;
+	void *data;
 };
 typedef struct power_meter power_meter_t;
 
-/* Opens the meter that `config` describes. A kind without a driver is POWER_METER_ERROR_SETUP. */
+/* The drivers, meter_NAME.c. */
+extern const struct power_meter_ops meter_acpi_ops;
+extern const struct power_meter_ops meter_amm_ops;
+extern const struct power_meter_ops meter_ipmi_ops;
+extern const struct power_meter_ops meter_model_ops;
+extern const struct power_meter_ops meter_rapl_ops;
+extern const struct power_meter_ops meter_redfish_ops;
+
+/*
+ * Opens the meter that `config` describes. `config` and `host` (its name, for messages) outlive the
+ * meter. A kind without a driver is POWER_METER_ERROR_SETUP.
+ */
 struct power_meter *power_meter_open(const struct config_meter *config, const char *host,
 				     GError **error);
 
@@ -83,7 +110,22 @@ struct power_meter *power_meter_open(const struct config_meter *config, const ch
  */
 char *power_meter_password(const struct config_meter *config, GError **error);
 
-/* The operations above. power_meter_close() accepts NULL. */
+/* Ends the read of a driver with a reading. The meter may be freed afterwards. */
+void power_meter_end(struct power_meter *meter, int64_t mw);
+
+/* Ends the read of a driver with an error, soon, from the main loop. The error names the host. */
+void power_meter_fail(struct power_meter *meter, enum power_meter_error code, const char *format,
+		      ...) G_GNUC_PRINTF(3, 4);
+
+/* Sets `error` behind the name of the host. Returns false. */
+bool power_meter_set_error(const struct power_meter *meter, GError **error,
+			   enum power_meter_error code, const char *format, ...)
+	G_GNUC_PRINTF(4, 5);
+
+/*
+ * Starts a read; at most one at a time. Calls `done` once from the main loop, never before
+ * returning and at the latest after POWER_METER_DEADLINE_S.
+ */
 void power_meter_read(struct power_meter *meter, power_meter_done_f done, void *data);
 /* The current source of the watts by its driver ("dcmi", "sensor", ...). */
 const char *power_meter_source(const struct power_meter *meter);

@@ -36,7 +36,8 @@ static void notice_loss(struct sampler *sampler)
 	if (!sampler->reason)
 		sampler->reason = g_strdup_printf("host \"%s\": no answer for %.1f s",
 						  sampler->host, (double)silent_ns / 1e9);
-	sampler->observer->lost(sampler->reason, sampler->data);
+	if (sampler->observer)
+		sampler->observer->lost(sampler->reason, sampler->data);
 }
 
 static void take_failure(struct sampler *sampler, const GError *error)
@@ -66,9 +67,10 @@ static void take_reading(struct sampler *sampler, const struct power_reading *re
 	sampler->answered = true;
 	if (sampler->lost) {
 		sampler->lost = false;
-		sampler->observer->back(sampler->data);
+		if (sampler->observer)
+			sampler->observer->back(sampler->data);
 	}
-	if (step != ENERGY_COUNTER_IGNORED)
+	if (step != ENERGY_COUNTER_IGNORED && sampler->observer)
 		sampler->observer->sampled(reading, step, &sampler->counter, sampler->data);
 }
 

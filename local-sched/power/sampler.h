@@ -3,7 +3,6 @@
 
 #include <glib.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "common/config/config.h"
 #include "local-sched/power/energy_counter.h"
@@ -33,8 +32,8 @@ struct sampler_observer {
 /*
  * Begins to sample the meter `opened`, which is taken over, or, where that is NULL, the meter that
  * `config` describes. `config` and `host` (its name, for messages) outlive the sampler. The counter
- * continues from `resume` (NULL: from zero). Returns NULL with `error` if the meter cannot be
- * opened.
+ * continues from `resume` (NULL: from zero). `observer` may be NULL. Returns NULL with `error` if
+ * the meter cannot be opened.
  */
 struct sampler *sampler_new(const struct config_meter *config, struct power_meter *opened,
 			    const char *host, const struct energy_counter *resume,

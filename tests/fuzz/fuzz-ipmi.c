@@ -3,10 +3,10 @@
 #include "local-sched/power/meter_ipmi_parse.h"
 #include "tests/fuzz/fuzz.h"
 
-static void check_reading(enum meter_ipmi_verdict verdict, int64_t mw)
+static void check_reading(enum power_meter_error verdict, int64_t mw)
 {
-	fuzz_check(verdict <= METER_IPMI_GARBAGE);
-	if (verdict == METER_IPMI_OK)
+	fuzz_check(verdict <= POWER_METER_ERROR_SETUP);
+	if (verdict == POWER_METER_OK)
 		fuzz_check(mw >= 0 && mw < 65535000);
 	else
 		fuzz_check(mw == -1);
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	g_autofree char *text = fuzz_text(data, size);
 	g_autofree char *gist = NULL;
-	enum meter_ipmi_verdict verdict;
+	enum power_meter_error verdict;
 	uint8_t number = 0;
 	int64_t mw = -1;
 

@@ -212,7 +212,7 @@ GPid bmc_start(const struct bmc_spec *spec, GError **error)
 	state = prepare_state(spec, error);
 	if (!state)
 		return -1;
-	lan = write_file(spec->dir, "lan.conf", lan_conf(spec, module), error);
+	lan = write_file(spec->dir, BMC_FILE, lan_conf(spec, module), error);
 	commands = lan ? write_file(spec->dir, "bmc.emu", emulator_commands(), error) : NULL;
 	if (!commands)
 		return -1;

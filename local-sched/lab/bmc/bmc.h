@@ -17,6 +17,9 @@
 #define BMC_SENSOR "Pwr Consumption"
 enum { BMC_CIPHER_SUITE = 3 };
 
+/* Its configuration in its directory; ipmi_sim's arguments begin with "-c" and this file. */
+#define BMC_FILE "lan.conf"
+
 struct bmc_spec {
 	const char *name;       /* [A-Za-z0-9._-], at most 64 characters */
 	/* directory of its files: configuration, sensor records, log; created if missing */

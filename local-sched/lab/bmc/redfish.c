@@ -80,25 +80,9 @@ static bool authorise(struct redfish *redfish, struct http_request *request)
 	return false;
 }
 
-/* Replies with `body`, whose reference is taken. */
-static void serve(struct http_request *request, json_t *body)
+static void reply_missing(struct http_request *request, const char *text)
 {
-	http_request_set_header(request, "OData-Version", "4.0");
-	http_request_reply(request, 200, body);
-}
-
-static json_t *resource(const char *path, const char *type, const char *id, const char *name)
-{
-	return json_pack("{s:s, s:s, s:s, s:s}", "@odata.id", path, "@odata.type", type, "Id", id,
-			 "Name", name);
-}
-
-static json_t *collection(const char *path, const char *type, const char *name,
-			  json_t *members)
-{
-	return json_pack("{s:s, s:s, s:s, s:o, s:I}", "@odata.id", path, "@odata.type", type,
-			 "Name", name, "Members", members, "Members@odata.count",
-			 (json_int_t)json_array_size(members));
+	reply_error(request, 404, "Base.1.8.ResourceMissingAtURI", text);
 }
 
 static json_t *link_to(const char *path)
@@ -106,65 +90,20 @@ static json_t *link_to(const char *path)
 	return json_pack("{s:s}", "@odata.id", path);
 }
 
-static void get_versions(struct http_request *request, const char *const *arguments, json_t *body,
-			 void *data)
+/* Texts that are NULL are left out. */
+static json_t *resource(const char *path, const char *type, const char *id, const char *name)
 {
-	serve(request, json_pack("{s:s}", "v1", ROOT "/"));
+	return json_pack("{s:s, s:s, s:s*, s:s*}", "@odata.id", path, "@odata.type", type, "Id", id,
+			 "Name", name);
 }
 
-static void get_root(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data)
+/* Sessions. */
+
+/* Replies with `body`, whose reference is taken. */
+static void serve(struct http_request *request, json_t *body)
 {
-	const struct redfish *redfish = data;
-	json_t *root = resource(ROOT "/", "#ServiceRoot.v1_5_0.ServiceRoot", "RootService",
-				"Root Service");
-
-	json_object_set_new(root, "RedfishVersion", json_string("1.8.0"));
-	json_object_set_new(root, "UUID", json_string(redfish->uuid));
-	json_object_set_new(root, "Chassis", link_to(ROOT "/Chassis"));
-	json_object_set_new(root, "Systems", link_to(ROOT "/Systems"));
-	json_object_set_new(root, "Managers", link_to(ROOT "/Managers"));
-	json_object_set_new(root, "SessionService", link_to(ROOT "/SessionService"));
-	json_object_set_new(root, "Links", json_pack("{s:o}", "Sessions", link_to(SESSIONS)));
-	serve(request, root);
-}
-
-static void get_session_service(struct http_request *request, const char *const *arguments,
-				json_t *body, void *data)
-{
-	json_t *service;
-
-	if (!authorise(data, request))
-		return;
-	service = resource(ROOT "/SessionService", "#SessionService.v1_1_6.SessionService",
-			   "SessionService", "Session Service");
-	json_object_set_new(service, "ServiceEnabled", json_true());
-	json_object_set_new(service, "SessionTimeout", json_integer(SESSION_IDLE_S));
-	json_object_set_new(service, "Sessions", link_to(SESSIONS));
-	serve(request, service);
-}
-
-static void get_sessions(struct http_request *request, const char *const *arguments, json_t *body,
-			 void *data)
-{
-	const struct redfish *redfish = data;
-	json_t *members = json_array();
-	GHashTableIter iter;
-	gpointer session;
-
-	if (!authorise(data, request)) {
-		json_decref(members);
-		return;
-	}
-	g_hash_table_iter_init(&iter, redfish->sessions);
-	while (g_hash_table_iter_next(&iter, NULL, &session)) {
-		g_autofree char *path =
-			g_strconcat(SESSIONS "/", ((struct session *)session)->id, NULL);
-
-		json_array_append_new(members, link_to(path));
-	}
-	serve(request, collection(SESSIONS, "#SessionCollection.SessionCollection", "Sessions",
-				  members));
+	http_request_set_header(request, "OData-Version", "4.0");
+	http_request_reply(request, 200, body);
 }
 
 static json_t *session_json(const struct redfish *redfish, const char *id)
@@ -244,7 +183,7 @@ static void get_session(struct http_request *request, const char *const *argumen
 	if (find_session(data, arguments[0]))
 		serve(request, session_json(data, arguments[0]));
 	else
-		reply_error(request, 404, "Base.1.8.ResourceMissingAtURI", "no such session");
+		reply_missing(request, "no such session");
 }
 
 static void delete_session(struct http_request *request, const char *const *arguments,
@@ -257,31 +196,55 @@ static void delete_session(struct http_request *request, const char *const *argu
 		return;
 	token = find_session(redfish, arguments[0]);
 	if (!token) {
-		reply_error(request, 404, "Base.1.8.ResourceMissingAtURI", "no such session");
+		reply_missing(request, "no such session");
 		return;
 	}
 	g_hash_table_remove(redfish->sessions, token);
 	http_request_reply(request, 204, NULL);
 }
 
-static void get_chassis_list(struct http_request *request, const char *const *arguments,
-			     json_t *body, void *data)
+/* Resources that are read only: what each adds to its object, or to the members of a collection. */
+
+static void fill_root(const struct redfish *redfish, json_t *root)
 {
-	if (authorise(data, request))
-		serve(request,
-		      collection(ROOT "/Chassis", "#ChassisCollection.ChassisCollection",
-				 "Chassis", json_pack("[o]", link_to(CHASSIS))));
+	json_object_set_new(root, "RedfishVersion", json_string("1.8.0"));
+	json_object_set_new(root, "UUID", json_string(redfish->uuid));
+	json_object_set_new(root, "Chassis", link_to(ROOT "/Chassis"));
+	json_object_set_new(root, "Systems", link_to(ROOT "/Systems"));
+	json_object_set_new(root, "Managers", link_to(ROOT "/Managers"));
+	json_object_set_new(root, "SessionService", link_to(ROOT "/SessionService"));
+	json_object_set_new(root, "Links", json_pack("{s:o}", "Sessions", link_to(SESSIONS)));
 }
 
-static void get_chassis(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
+static void fill_session_service(const struct redfish *redfish, json_t *service)
 {
-	const struct redfish *redfish = data;
-	json_t *chassis;
+	json_object_set_new(service, "ServiceEnabled", json_true());
+	json_object_set_new(service, "SessionTimeout", json_integer(SESSION_IDLE_S));
+	json_object_set_new(service, "Sessions", link_to(SESSIONS));
+}
 
-	if (!authorise(data, request))
-		return;
-	chassis = resource(CHASSIS, "#Chassis.v1_15_0.Chassis", "1", redfish->spec.name);
+static void add_sessions(const struct redfish *redfish, json_t *members)
+{
+	GHashTableIter iter;
+	gpointer session;
+
+	g_hash_table_iter_init(&iter, redfish->sessions);
+	while (g_hash_table_iter_next(&iter, NULL, &session)) {
+		g_autofree char *path =
+			g_strconcat(SESSIONS "/", ((struct session *)session)->id, NULL);
+
+		json_array_append_new(members, link_to(path));
+	}
+}
+
+static void add_chassis(const struct redfish *redfish, json_t *members)
+{
+	json_array_append_new(members, link_to(CHASSIS));
+}
+
+static void fill_chassis(const struct redfish *redfish, json_t *chassis)
+{
+	json_object_set_new(chassis, "Name", json_string(redfish->spec.name));
 	json_object_set_new(chassis, "ChassisType", json_string("Blade"));
 	json_object_set_new(chassis, "Manufacturer", json_string("virtbed"));
 	json_object_set_new(chassis, "Model", json_string("emulated blade"));
@@ -293,7 +256,6 @@ static void get_chassis(struct http_request *request, const char *const *argumen
 	if (redfish->spec.places != REDFISH_POWER)
 		json_object_set_new(chassis, "EnvironmentMetrics",
 				    link_to(CHASSIS "/EnvironmentMetrics"));
-	serve(request, chassis);
 }
 
 /* The watts now; null if they are not known. */
@@ -306,80 +268,109 @@ static json_t *watts_json(const struct redfish *redfish)
 	return json_real(mw / 1e3);
 }
 
-static void get_power(struct http_request *request, const char *const *arguments, json_t *body,
-		      void *data)
+static void fill_power(const struct redfish *redfish, json_t *power)
 {
-	const struct redfish *redfish = data;
-	json_t *power;
-
-	if (!authorise(data, request))
-		return;
-	if (redfish->spec.places == REDFISH_ENVIRONMENT) {
-		reply_error(request, 404, "Base.1.8.ResourceMissingAtURI", "no such resource");
-		return;
-	}
-	power = resource(CHASSIS "/Power", "#Power.v1_7_0.Power", "Power", "Power");
 	json_object_set_new(power, "PowerControl",
 			    json_pack("[{s:s, s:s, s:s, s:o}]", "@odata.id",
 				      CHASSIS "/Power#/PowerControl/0", "MemberId", "0", "Name",
 				      "System Input Power", "PowerConsumedWatts",
 				      watts_json(redfish)));
-	serve(request, power);
 }
 
-static void get_environment(struct http_request *request, const char *const *arguments,
-			    json_t *body, void *data)
+static void fill_environment(const struct redfish *redfish, json_t *metrics)
 {
-	const struct redfish *redfish = data;
-	json_t *metrics;
-
-	if (!authorise(data, request))
-		return;
-	if (redfish->spec.places == REDFISH_POWER) {
-		reply_error(request, 404, "Base.1.8.ResourceMissingAtURI", "no such resource");
-		return;
-	}
-	metrics = resource(CHASSIS "/EnvironmentMetrics",
-			   "#EnvironmentMetrics.v1_0_0.EnvironmentMetrics", "EnvironmentMetrics",
-			   "Environment Metrics");
 	json_object_set_new(metrics, "PowerWatts",
 			    json_pack("{s:o}", "Reading", watts_json(redfish)));
-	serve(request, metrics);
 }
 
-static void get_systems(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	if (authorise(data, request))
-		serve(request, collection(ROOT "/Systems",
-					  "#ComputerSystemCollection.ComputerSystemCollection",
-					  "Systems", json_array()));
-}
+enum {
+	SERVICE_ROOT = 0, /* without a login */
+	SESSION_SERVICE,
+	SESSION_LIST,
+	CHASSIS_LIST,
+	ONE_CHASSIS,
+	POWER,
+	ENVIRONMENT,
+	SYSTEMS,
+	MANAGERS,
+};
 
-static void get_managers(struct http_request *request, const char *const *arguments, json_t *body,
+static const struct {
+	const char *path;
+	const char *type;
+	const char *id; /* NULL: a collection */
+	const char *name;
+	void (*fill)(const struct redfish *redfish, json_t *object); /* NULL: no members */
+} resources[] = {
+	[SERVICE_ROOT] = { ROOT "/", "#ServiceRoot.v1_5_0.ServiceRoot", "RootService",
+			   "Root Service", fill_root },
+	[SESSION_SERVICE] = { ROOT "/SessionService", "#SessionService.v1_1_6.SessionService",
+			      "SessionService", "Session Service", fill_session_service },
+	[SESSION_LIST] = { SESSIONS, "#SessionCollection.SessionCollection", NULL, "Sessions",
+			   add_sessions },
+	[CHASSIS_LIST] = { ROOT "/Chassis", "#ChassisCollection.ChassisCollection", NULL,
+			   "Chassis", add_chassis },
+	[ONE_CHASSIS] = { CHASSIS, "#Chassis.v1_15_0.Chassis", "1", NULL, fill_chassis },
+	[POWER] = { CHASSIS "/Power", "#Power.v1_7_0.Power", "Power", "Power", fill_power },
+	[ENVIRONMENT] = { CHASSIS "/EnvironmentMetrics",
+			  "#EnvironmentMetrics.v1_0_0.EnvironmentMetrics", "EnvironmentMetrics",
+			  "Environment Metrics", fill_environment },
+	[SYSTEMS] = { ROOT "/Systems", "#ComputerSystemCollection.ComputerSystemCollection", NULL,
+		      "Systems", NULL },
+	[MANAGERS] = { ROOT "/Managers", "#ManagerCollection.ManagerCollection", NULL, "Managers",
+		       NULL },
+};
+
+static void get_resource(struct http_request *request, const char *const *arguments, json_t *body,
 			 void *data)
 {
-	if (authorise(data, request))
-		serve(request, collection(ROOT "/Managers", "#ManagerCollection.ManagerCollection",
-					  "Managers", json_array()));
+	struct redfish *redfish = data;
+	const int what = http_request_what(request);
+	json_t *object;
+	json_t *filled;
+
+	if (what != SERVICE_ROOT && !authorise(redfish, request))
+		return;
+	if ((what == POWER && redfish->spec.places == REDFISH_ENVIRONMENT) ||
+	    (what == ENVIRONMENT && redfish->spec.places == REDFISH_POWER)) {
+		reply_missing(request, "no such resource");
+		return;
+	}
+	object = resource(resources[what].path, resources[what].type, resources[what].id,
+			  resources[what].name);
+	filled = resources[what].id ? object : json_array();
+	if (resources[what].fill)
+		resources[what].fill(redfish, filled);
+	if (filled != object) {
+		json_object_set_new(object, "Members@odata.count",
+				    json_integer((json_int_t)json_array_size(filled)));
+		json_object_set_new(object, "Members", filled);
+	}
+	serve(request, object);
+}
+
+static void get_versions(struct http_request *request, const char *const *arguments, json_t *body,
+			 void *data)
+{
+	serve(request, json_pack("{s:s}", "v1", ROOT "/"));
 }
 
 static const struct http_route routes[] = {
 	{ "GET", "/redfish", get_versions },
 	{ "GET", "/redfish/", get_versions },
-	{ "GET", ROOT, get_root },
-	{ "GET", ROOT "/", get_root },
-	{ "GET", ROOT "/SessionService", get_session_service },
-	{ "GET", SESSIONS, get_sessions },
+	{ "GET", ROOT, get_resource, .what = SERVICE_ROOT },
+	{ "GET", ROOT "/", get_resource, .what = SERVICE_ROOT },
+	{ "GET", ROOT "/SessionService", get_resource, .what = SESSION_SERVICE },
+	{ "GET", SESSIONS, get_resource, .what = SESSION_LIST },
 	{ "POST", SESSIONS, post_session, .takes_body = true },
 	{ "GET", SESSIONS "/*", get_session },
 	{ "DELETE", SESSIONS "/*", delete_session },
-	{ "GET", ROOT "/Chassis", get_chassis_list },
-	{ "GET", CHASSIS, get_chassis },
-	{ "GET", CHASSIS "/Power", get_power },
-	{ "GET", CHASSIS "/EnvironmentMetrics", get_environment },
-	{ "GET", ROOT "/Systems", get_systems },
-	{ "GET", ROOT "/Managers", get_managers },
+	{ "GET", ROOT "/Chassis", get_resource, .what = CHASSIS_LIST },
+	{ "GET", CHASSIS, get_resource, .what = ONE_CHASSIS },
+	{ "GET", CHASSIS "/Power", get_resource, .what = POWER },
+	{ "GET", CHASSIS "/EnvironmentMetrics", get_resource, .what = ENVIRONMENT },
+	{ "GET", ROOT "/Systems", get_resource, .what = SYSTEMS },
+	{ "GET", ROOT "/Managers", get_resource, .what = MANAGERS },
 	{ NULL },
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/lab/lab_cgroup.h"
+#include "local-sched/lab/lab_error.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -77,7 +78,7 @@ static void test_machines_without_the_controllers(void)
 		g_autoptr(GError) error = NULL;
 
 		g_assert_null(lab_cgroup_parse(texts[i], "", &error));
-		g_assert_error(error, LAB_CGROUP_ERROR, LAB_CGROUP_ERROR_MISSING);
+		g_assert_error(error, LAB_ERROR, LAB_ERROR_MISSING);
 	}
 }
 
@@ -218,7 +219,7 @@ static void test_version_2_says_which_processes_are_in_the_way(void)
 	g_autofree char *rest = g_build_filename(session, LAB_CGROUP_REST, NULL);
 
 	g_assert_false(lab_cgroup_parent_prepare(tree.top, session, &error));
-	g_assert_error(error, LAB_CGROUP_ERROR, LAB_CGROUP_ERROR_BUSY);
+	g_assert_error(error, LAB_ERROR, LAB_ERROR_BUSY);
 	g_assert_true(g_file_test(rest, G_FILE_TEST_IS_DIR));
 	tree_remove(&tree);
 }

@@ -44,19 +44,22 @@ static void test_a_recycled_pid_is_spared(void)
 
 static void test_children_are_found_by_their_arguments(void)
 {
+	static const char *const sleeping[] = { "virtbed-lab", "600", NULL };
+	static const char *const one[] = { "virtbed-lab", NULL };
+	static const char *const other[] = { "virtbed-lab", "no such argument", NULL };
 	pid_t pid = fork();
 
 	if (pid == 0)
 		execl("/bin/sleep", "virtbed-lab", "600", NULL);
 	/* Until the exec the child has our own command line. */
-	while (lab_process_child_with(getpid(), 1, "600") == 0)
+	while (lab_process_find(getpid(), sleeping) == 0)
 		g_assert_cmpint(waitpid(pid, NULL, WNOHANG), ==, 0);
-	g_assert_cmpint(lab_process_child_with(getpid(), 1, "600"), ==, pid);
-	g_assert_cmpint(lab_process_child_with(getpid(), 0, "600"), ==, 0);
-	g_assert_cmpint(lab_process_child(getpid(), "60"), ==, pid);
-	g_assert_cmpint(lab_process_child(getpid(), "no such argument"), ==, 0);
-	g_assert_cmpint(lab_process_child(pid, "60"), ==, 0);
-	g_assert_cmpint(lab_process_find("supervisor", "unit-test-no-such-lab"), ==, 0);
+	g_assert_cmpint(lab_process_find(getpid(), sleeping), ==, pid);
+	g_assert_cmpint(lab_process_find(getpid(), sleeping + 1), ==, 0);
+	g_assert_cmpint(lab_process_find(getpid(), one), ==, pid);
+	g_assert_cmpint(lab_process_find(getpid(), other), ==, 0);
+	g_assert_cmpint(lab_process_find(pid, sleeping), ==, 0);
+	g_assert_cmpint(lab_process_in_role(0, "supervisor", "unit-test-no-such-lab", 0), ==, 0);
 	kill(pid, SIGKILL);
 	g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
 }

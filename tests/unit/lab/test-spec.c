@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/lab/lab_spec.h"
+#include "local-sched/lab/lab_error.h"
 
 #include <glib.h>
 #include <math.h>
@@ -89,7 +90,7 @@ static void assert_refused(const struct config *config, const char *name, const 
 	g_autoptr(GError) error = NULL;
 
 	g_assert_null(lab_spec_new(config, name, &error));
-	g_assert_error(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_INPUT);
+	g_assert_error(error, LAB_ERROR, LAB_ERROR_INPUT);
 	g_assert_nonnull(strstr(error->message, because));
 }
 
@@ -159,7 +160,7 @@ static void test_broken_files_are_refused(void)
 		g_autoptr(GError) error = NULL;
 
 		g_assert_null(lab_spec_parse(texts[i], strlen(texts[i]), "spec.json", &error));
-		g_assert_error(error, LAB_SPEC_ERROR, LAB_SPEC_ERROR_BROKEN);
+		g_assert_error(error, LAB_ERROR, LAB_ERROR_BROKEN);
 	}
 }
 

@@ -20,45 +20,45 @@ static void test_dcmi(void)
 {
 	static const struct {
 		const char *text;
-		enum meter_ipmi_verdict verdict;
+		enum power_meter_error verdict;
 		int64_t mw;
 	} cases[] = {
-		{ DCMI("61 Watts", "activated"), METER_IPMI_OK, 61000 },
-		{ DCMI("0 Watts", "activated"), METER_IPMI_OK, 0 },
-		{ DCMI("65534 Watts", "activated"), METER_IPMI_OK, 65534000 },
-		{ DCMI("65535 Watts", "activated"), METER_IPMI_SATURATED, 0 },
-		{ DCMI("65536 Watts", "activated"), METER_IPMI_GARBAGE, 0 },
-		{ DCMI("99999999999999999999 Watts", "activated"), METER_IPMI_GARBAGE, 0 },
-		{ DCMI("-61 Watts", "activated"), METER_IPMI_GARBAGE, 0 },
-		{ DCMI("61.5 Watts", "activated"), METER_IPMI_GARBAGE, 0 },
-		{ DCMI("61", "activated"), METER_IPMI_GARBAGE, 0 },
-		{ DCMI("61 kWatts", "activated"), METER_IPMI_GARBAGE, 0 },
-		{ DCMI("61 Watts x", "activated"), METER_IPMI_GARBAGE, 0 },
-		{ DCMI("", "activated"), METER_IPMI_GARBAGE, 0 },
-		{ DCMI("nan Watts", "activated"), METER_IPMI_GARBAGE, 0 },
-		{ DCMI("61 Watts", "deactivated"), METER_IPMI_NOT_ACTIVE, 0 },
-		{ DCMI("0 Watts", "deactivated"), METER_IPMI_NOT_ACTIVE, 0 },
-		{ DCMI("61 Watts", ""), METER_IPMI_GARBAGE, 0 },
-		{ DCMI("61 Watts", "activ"), METER_IPMI_GARBAGE, 0 },
-		{ DCMI("61 Watts", "activated") DCMI("62 Watts", "activated"), METER_IPMI_GARBAGE, 0 },
+		{ DCMI("61 Watts", "activated"), POWER_METER_OK, 61000 },
+		{ DCMI("0 Watts", "activated"), POWER_METER_OK, 0 },
+		{ DCMI("65534 Watts", "activated"), POWER_METER_OK, 65534000 },
+		{ DCMI("65535 Watts", "activated"), POWER_METER_ERROR_SATURATED, 0 },
+		{ DCMI("65536 Watts", "activated"), POWER_METER_ERROR_GARBAGE, 0 },
+		{ DCMI("99999999999999999999 Watts", "activated"), POWER_METER_ERROR_GARBAGE, 0 },
+		{ DCMI("-61 Watts", "activated"), POWER_METER_ERROR_GARBAGE, 0 },
+		{ DCMI("61.5 Watts", "activated"), POWER_METER_ERROR_GARBAGE, 0 },
+		{ DCMI("61", "activated"), POWER_METER_ERROR_GARBAGE, 0 },
+		{ DCMI("61 kWatts", "activated"), POWER_METER_ERROR_GARBAGE, 0 },
+		{ DCMI("61 Watts x", "activated"), POWER_METER_ERROR_GARBAGE, 0 },
+		{ DCMI("", "activated"), POWER_METER_ERROR_GARBAGE, 0 },
+		{ DCMI("nan Watts", "activated"), POWER_METER_ERROR_GARBAGE, 0 },
+		{ DCMI("61 Watts", "deactivated"), POWER_METER_ERROR_NOT_ACTIVE, 0 },
+		{ DCMI("0 Watts", "deactivated"), POWER_METER_ERROR_NOT_ACTIVE, 0 },
+		{ DCMI("61 Watts", ""), POWER_METER_ERROR_GARBAGE, 0 },
+		{ DCMI("61 Watts", "activ"), POWER_METER_ERROR_GARBAGE, 0 },
+		{ DCMI("61 Watts", "activated") DCMI("62 Watts", "activated"), POWER_METER_ERROR_GARBAGE, 0 },
 		/* Truncated before the state. */
 		{ "\n    Instantaneous power reading:                    61 Watts\n",
-		  METER_IPMI_GARBAGE, 0 },
-		{ "    Power reading state is:                   activated\n", METER_IPMI_GARBAGE, 0 },
-		{ "", METER_IPMI_GARBAGE, 0 },
-		{ "\n\n", METER_IPMI_GARBAGE, 0 },
-		{ "hello\n", METER_IPMI_GARBAGE, 0 },
+		  POWER_METER_ERROR_GARBAGE, 0 },
+		{ "    Power reading state is:                   activated\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "\n\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "hello\n", POWER_METER_ERROR_GARBAGE, 0 },
 		{ "\n    DCMI request failed because: Invalid command (c1)\n",
-		  METER_IPMI_UNSUPPORTED, 0 },
+		  POWER_METER_ERROR_SETUP, 0 },
 		{ "\n    DCMI request failed because: Insufficient privilege level (d4)\n",
-		  METER_IPMI_REJECTED, 0 },
+		  POWER_METER_ERROR_REJECTED, 0 },
 		{ "\n    DCMI request failed because: Requested sensor, data, or record not found (cb)\n",
-		  METER_IPMI_REJECTED, 0 },
-		{ "\n    DCMI request failed because: Node busy (c0)\n", METER_IPMI_NO_ANSWER, 0 },
-		{ "\n    DCMI request failed because: Timeout (c3)\n", METER_IPMI_NO_ANSWER, 0 },
-		{ "\n    DCMI request failed because: \n", METER_IPMI_GARBAGE, 0 },
-		{ "\n    DCMI request failed because: (zz)\n", METER_IPMI_GARBAGE, 0 },
-		{ "\n    Unable to get DCMI information\n\n", METER_IPMI_NO_ANSWER, 0 },
+		  POWER_METER_ERROR_REJECTED, 0 },
+		{ "\n    DCMI request failed because: Node busy (c0)\n", POWER_METER_ERROR_NO_ANSWER, 0 },
+		{ "\n    DCMI request failed because: Timeout (c3)\n", POWER_METER_ERROR_NO_ANSWER, 0 },
+		{ "\n    DCMI request failed because: \n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "\n    DCMI request failed because: (zz)\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "\n    Unable to get DCMI information\n\n", POWER_METER_ERROR_NO_ANSWER, 0 },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -66,7 +66,7 @@ static void test_dcmi(void)
 
 		g_test_message("case %zu: %s", i, cases[i].text);
 		g_assert_cmpint(meter_ipmi_parse_dcmi(cases[i].text, &mw), ==, cases[i].verdict);
-		g_assert_cmpint(mw, ==, cases[i].verdict == METER_IPMI_OK ? cases[i].mw : -4711);
+		g_assert_cmpint(mw, ==, cases[i].verdict == POWER_METER_OK ? cases[i].mw : -4711);
 	}
 }
 
@@ -80,7 +80,7 @@ static void test_dcmi_truncated_anywhere_is_refused(void)
 		g_autofree char *text = g_strndup(whole, length);
 		int64_t mw;
 
-		g_assert_cmpint(meter_ipmi_parse_dcmi(text, &mw), ==, METER_IPMI_GARBAGE);
+		g_assert_cmpint(meter_ipmi_parse_dcmi(text, &mw), ==, POWER_METER_ERROR_GARBAGE);
 	}
 }
 
@@ -101,7 +101,7 @@ static void test_damaged_text_never_crashes(void)
 		for (size_t d = 0; d < damages; d++)
 			text[random_stream_below(&random, strlen(whole))] =
 				(char)(1 + random_stream_below(&random, 255));
-		if (meter_ipmi_parse_dcmi(text, &mw) == METER_IPMI_OK)
+		if (meter_ipmi_parse_dcmi(text, &mw) == POWER_METER_OK)
 			g_assert_true(mw >= 0 && mw < 65535000);
 		meter_ipmi_parse_sensor(text, "Pwr", &mw);
 		meter_ipmi_parse_sensor_number(text, "Pwr", &number);
@@ -116,26 +116,26 @@ static void test_sensor_number(void)
 	static const char rest[] = "\n Entity ID             : 7.1\n Sensor Type (Threshold)  : Other\n";
 	static const struct {
 		const char *id, *reading;
-		enum meter_ipmi_verdict verdict;
+		enum power_meter_error verdict;
 		int number;
 	} cases[] = {
 		{ "Sensor ID              : Pwr (0x1)", " Sensor Reading        : 124 (+/- 0) Watts\n",
-		  METER_IPMI_OK, 1 },
+		  POWER_METER_OK, 1 },
 		{ "Sensor ID              : Pwr (0xfe)", " Sensor Reading        : No Reading\n",
-		  METER_IPMI_OK, 0xfe },
-		{ "Sensor ID              : Pwr (0x1)", "", METER_IPMI_OK, 1 },
+		  POWER_METER_OK, 0xfe },
+		{ "Sensor ID              : Pwr (0x1)", "", POWER_METER_OK, 1 },
 		{ "Sensor ID              : Pwr (0x1)",
-		  " Sensor Reading        : 24 (+/- 0) degrees C\n", METER_IPMI_GARBAGE, 0 },
-		{ "Sensor ID              : Pwr (0x100)", "", METER_IPMI_GARBAGE, 0 },
-		{ "Sensor ID              : Pwr (0x)", "", METER_IPMI_GARBAGE, 0 },
-		{ "Sensor ID              : Pwr (1)", "", METER_IPMI_GARBAGE, 0 },
-		{ "Sensor ID              : Pwr 2 (0x1)", "", METER_IPMI_GARBAGE, 0 },
-		{ "Sensor ID              : Pw", "", METER_IPMI_GARBAGE, 0 },
-		{ "Sensor ID", "", METER_IPMI_GARBAGE, 0 },
-		{ "Sensor data record \"Pwr\" not found!", "", METER_IPMI_REJECTED, 0 },
-		{ "Sensor \"Pwr\" not found!", "", METER_IPMI_REJECTED, 0 },
-		{ "Unable to open SDR for reading", "", METER_IPMI_NO_ANSWER, 0 },
-		{ "", "", METER_IPMI_GARBAGE, 0 },
+		  " Sensor Reading        : 24 (+/- 0) degrees C\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Sensor ID              : Pwr (0x100)", "", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Sensor ID              : Pwr (0x)", "", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Sensor ID              : Pwr (1)", "", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Sensor ID              : Pwr 2 (0x1)", "", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Sensor ID              : Pw", "", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Sensor ID", "", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Sensor data record \"Pwr\" not found!", "", POWER_METER_ERROR_REJECTED, 0 },
+		{ "Sensor \"Pwr\" not found!", "", POWER_METER_ERROR_REJECTED, 0 },
+		{ "Unable to open SDR for reading", "", POWER_METER_ERROR_NO_ANSWER, 0 },
+		{ "", "", POWER_METER_ERROR_GARBAGE, 0 },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -147,7 +147,7 @@ static void test_sensor_number(void)
 		g_assert_cmpint(meter_ipmi_parse_sensor_number(text, "Pwr", &number), ==,
 				cases[i].verdict);
 		g_assert_cmpint(number, ==,
-				cases[i].verdict == METER_IPMI_OK ? cases[i].number : 99);
+				cases[i].verdict == POWER_METER_OK ? cases[i].number : 99);
 	}
 }
 
@@ -155,25 +155,25 @@ static void test_sensor_raw(void)
 {
 	static const struct {
 		const char *text;
-		enum meter_ipmi_verdict verdict;
+		enum power_meter_error verdict;
 	} cases[] = {
-		{ " 3e c0 00 00\n", METER_IPMI_OK },
-		{ " 3e c0 00\n", METER_IPMI_OK },
-		{ " 00 40 00\n", METER_IPMI_OK },
-		{ " ff c0 00 00\n", METER_IPMI_SATURATED },
-		{ " 3e 80 00 00\n", METER_IPMI_NOT_ACTIVE },
-		{ " 3e e0 00 00\n", METER_IPMI_NOT_ACTIVE },
-		{ " ff 00 00 00\n", METER_IPMI_NOT_ACTIVE },
-		{ " 3e\n", METER_IPMI_GARBAGE },
-		{ " 3e c0 00 00 00\n", METER_IPMI_GARBAGE },
-		{ " 3ec0\n", METER_IPMI_GARBAGE },
-		{ " 3e cx\n", METER_IPMI_GARBAGE },
-		{ "", METER_IPMI_GARBAGE },
+		{ " 3e c0 00 00\n", POWER_METER_OK },
+		{ " 3e c0 00\n", POWER_METER_OK },
+		{ " 00 40 00\n", POWER_METER_OK },
+		{ " ff c0 00 00\n", POWER_METER_ERROR_SATURATED },
+		{ " 3e 80 00 00\n", POWER_METER_ERROR_NOT_ACTIVE },
+		{ " 3e e0 00 00\n", POWER_METER_ERROR_NOT_ACTIVE },
+		{ " ff 00 00 00\n", POWER_METER_ERROR_NOT_ACTIVE },
+		{ " 3e\n", POWER_METER_ERROR_GARBAGE },
+		{ " 3e c0 00 00 00\n", POWER_METER_ERROR_GARBAGE },
+		{ " 3ec0\n", POWER_METER_ERROR_GARBAGE },
+		{ " 3e cx\n", POWER_METER_ERROR_GARBAGE },
+		{ "", POWER_METER_ERROR_GARBAGE },
 		{ "Unable to send RAW command (channel=0x0 netfn=0x4 lun=0x0 cmd=0x2d)\n",
-		  METER_IPMI_NO_ANSWER },
+		  POWER_METER_ERROR_NO_ANSWER },
 		{ "Unable to send RAW command (channel=0x0 netfn=0x4 lun=0x0 cmd=0x2d rsp=0xcb): "
 		  "Requested sensor, data, or record not found\n",
-		  METER_IPMI_REJECTED },
+		  POWER_METER_ERROR_REJECTED },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -186,27 +186,27 @@ static void test_sensor(void)
 {
 	static const struct {
 		const char *text;
-		enum meter_ipmi_verdict verdict;
+		enum power_meter_error verdict;
 		int64_t mw;
 	} cases[] = {
-		{ "Pwr              | 124\n", METER_IPMI_OK, 124000 },
-		{ "Pwr              | 124.500\n", METER_IPMI_OK, 124500 },
-		{ "Pwr              | 0\n", METER_IPMI_OK, 0 },
-		{ "Pwr|1\n", METER_IPMI_OK, 1000 },
-		{ "Pwr              | na\n", METER_IPMI_NOT_ACTIVE, 0 },
-		{ "Pwr              | disabled\n", METER_IPMI_NOT_ACTIVE, 0 },
-		{ "", METER_IPMI_NOT_ACTIVE, 0 },
-		{ "Pwr              | -4\n", METER_IPMI_GARBAGE, 0 },
-		{ "Pwr              | 0x80\n", METER_IPMI_GARBAGE, 0 },
-		{ "Pwr              | 1e5\n", METER_IPMI_GARBAGE, 0 },
-		{ "Pwr              | 124.\n", METER_IPMI_GARBAGE, 0 },
-		{ "Pwr              | 124 W\n", METER_IPMI_GARBAGE, 0 },
-		{ "Pwr              | 70000\n", METER_IPMI_GARBAGE, 0 },
-		{ "Pwr              |\n", METER_IPMI_GARBAGE, 0 },
-		{ "Pwr              \n", METER_IPMI_GARBAGE, 0 },
-		{ "Pwr 2            | 124\n", METER_IPMI_GARBAGE, 0 },
-		{ "Sensor \"Pwr\" not found!\n", METER_IPMI_REJECTED, 0 },
-		{ "Unable to open SDR for reading\n", METER_IPMI_NO_ANSWER, 0 },
+		{ "Pwr              | 124\n", POWER_METER_OK, 124000 },
+		{ "Pwr              | 124.500\n", POWER_METER_OK, 124500 },
+		{ "Pwr              | 0\n", POWER_METER_OK, 0 },
+		{ "Pwr|1\n", POWER_METER_OK, 1000 },
+		{ "Pwr              | na\n", POWER_METER_ERROR_NOT_ACTIVE, 0 },
+		{ "Pwr              | disabled\n", POWER_METER_ERROR_NOT_ACTIVE, 0 },
+		{ "", POWER_METER_ERROR_NOT_ACTIVE, 0 },
+		{ "Pwr              | -4\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Pwr              | 0x80\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Pwr              | 1e5\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Pwr              | 124.\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Pwr              | 124 W\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Pwr              | 70000\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Pwr              |\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Pwr              \n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Pwr 2            | 124\n", POWER_METER_ERROR_GARBAGE, 0 },
+		{ "Sensor \"Pwr\" not found!\n", POWER_METER_ERROR_REJECTED, 0 },
+		{ "Unable to open SDR for reading\n", POWER_METER_ERROR_NO_ANSWER, 0 },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -215,7 +215,7 @@ static void test_sensor(void)
 		g_test_message("case %zu: %s", i, cases[i].text);
 		g_assert_cmpint(meter_ipmi_parse_sensor(cases[i].text, "Pwr", &mw), ==,
 				cases[i].verdict);
-		g_assert_cmpint(mw, ==, cases[i].verdict == METER_IPMI_OK ? cases[i].mw : -4711);
+		g_assert_cmpint(mw, ==, cases[i].verdict == POWER_METER_OK ? cases[i].mw : -4711);
 	}
 }
 

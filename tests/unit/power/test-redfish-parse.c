@@ -21,40 +21,40 @@ static void test_watts_are_taken_from_both_places(void)
 	static const struct {
 		enum meter_redfish_place place;
 		const char *text;
-		enum meter_redfish_verdict verdict;
+		enum power_meter_error verdict;
 		int64_t mw;
 	} cases[] = {
 		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":344}]}",
-		  METER_REDFISH_OK, 344000 },
+		  POWER_METER_OK, 344000 },
 		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":61.25},{}]}",
-		  METER_REDFISH_OK, 61250 },
+		  POWER_METER_OK, 61250 },
 		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":0}]}",
-		  METER_REDFISH_OK, 0 },
+		  POWER_METER_OK, 0 },
 		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":null}]}",
-		  METER_REDFISH_NULL, -1 },
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[{}]}", METER_REDFISH_NULL, -1 },
-		{ METER_REDFISH_POWER, "{\"PowerControl\":[]}", METER_REDFISH_NULL, -1 },
-		{ METER_REDFISH_POWER, "{}", METER_REDFISH_NULL, -1 },
-		{ METER_REDFISH_POWER, "[]", METER_REDFISH_GARBAGE, -1 },
+		  POWER_METER_ERROR_NOT_ACTIVE, -1 },
+		{ METER_REDFISH_POWER, "{\"PowerControl\":[{}]}", POWER_METER_ERROR_NOT_ACTIVE, -1 },
+		{ METER_REDFISH_POWER, "{\"PowerControl\":[]}", POWER_METER_ERROR_NOT_ACTIVE, -1 },
+		{ METER_REDFISH_POWER, "{}", POWER_METER_ERROR_NOT_ACTIVE, -1 },
+		{ METER_REDFISH_POWER, "[]", POWER_METER_ERROR_GARBAGE, -1 },
 		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":\"61\"}]}",
-		  METER_REDFISH_GARBAGE, -1 },
+		  POWER_METER_ERROR_GARBAGE, -1 },
 		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":-1}]}",
-		  METER_REDFISH_GARBAGE, -1 },
+		  POWER_METER_ERROR_GARBAGE, -1 },
 		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":1e300}]}",
-		  METER_REDFISH_GARBAGE, -1 },
+		  POWER_METER_ERROR_GARBAGE, -1 },
 		{ METER_REDFISH_POWER, "{\"PowerControl\":[{\"PowerConsumedWatts\":true}]}",
-		  METER_REDFISH_GARBAGE, -1 },
+		  POWER_METER_ERROR_GARBAGE, -1 },
 		/* A number of the other place is none of this one. */
-		{ METER_REDFISH_POWER, "{\"PowerWatts\":{\"Reading\":61}}", METER_REDFISH_NULL,
+		{ METER_REDFISH_POWER, "{\"PowerWatts\":{\"Reading\":61}}", POWER_METER_ERROR_NOT_ACTIVE,
 		  -1 },
 		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":61.5}}",
-		  METER_REDFISH_OK, 61500 },
+		  POWER_METER_OK, 61500 },
 		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":null}}",
-		  METER_REDFISH_NULL, -1 },
-		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{}}", METER_REDFISH_NULL, -1 },
-		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":[61]}", METER_REDFISH_NULL, -1 },
+		  POWER_METER_ERROR_NOT_ACTIVE, -1 },
+		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{}}", POWER_METER_ERROR_NOT_ACTIVE, -1 },
+		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":[61]}", POWER_METER_ERROR_NOT_ACTIVE, -1 },
 		{ METER_REDFISH_ENVIRONMENT, "{\"PowerWatts\":{\"Reading\":[]}}",
-		  METER_REDFISH_GARBAGE, -1 },
+		  POWER_METER_ERROR_GARBAGE, -1 },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -67,7 +67,7 @@ static void test_watts_are_taken_from_both_places(void)
 		g_assert_cmpint(mw, ==, cases[i].mw);
 	}
 	g_assert_cmpint(meter_redfish_parse_watts(NULL, METER_REDFISH_POWER, NULL), ==,
-			METER_REDFISH_GARBAGE);
+			POWER_METER_ERROR_GARBAGE);
 }
 
 static void test_links_lead_nowhere_else(void)
