@@ -309,7 +309,9 @@ static guint remove_some(struct retention *retention, GArray *items)
 	bool good = database_begin(retention->store->database, NULL);
 	guint done = 0;
 
-	while (good && done < items->len && clock_elapsed_s(began_ns, clock_now_ns()) < STEP_S)
+	/* The first item is removed however long the transaction took to begin. */
+	while (good && done < items->len &&
+	       (done == 0 || clock_elapsed_s(began_ns, clock_now_ns()) < STEP_S))
 		good = remove_item(retention, &g_array_index(items, struct item, done++));
 	if (good && database_commit(retention->store->database, NULL)) {
 		retention->complained = false;
