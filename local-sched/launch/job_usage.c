@@ -5,6 +5,9 @@
 
 #include "local-sched/hypervisor/domain.h"
 
+#define LOG_SUBSYSTEM "job"
+#include "common/log.h"
+
 /* Counters at one instant; index 0 = start, 1 = end. */
 struct reading {
 	double cpu_ns; /* NAN: not read */
@@ -180,6 +183,14 @@ static void read_account(struct usage_part *part, const GPtrArray *times, struct
 			account, g_ptr_array_index(part->domains, i));
 }
 
+/* Logs why the CPU time of a task's interval stays unknown. */
+static void log_unread(const struct usage_part *part, const GError *error)
+{
+	log_info_of(LOG_HOST(host_name(part->source->host)),
+		    "the CPU time of a task's VMs stays unknown: %s",
+		    error ? error->message : "its first reading arrived when the task had stopped");
+}
+
 static void times_read(gpointer result, const GError *error, gpointer data)
 {
 	g_autofree struct question *question = data;
@@ -194,6 +205,8 @@ static void times_read(gpointer result, const GError *error, gpointer data)
 	/* A reading that was delayed until the end is useless for the start. */
 	if (question->phase < usage->phase)
 		reading->cpu_ns = reading->host_cpu_ns = (double)NAN;
+	if (isnan(reading->cpu_ns))
+		log_unread(part_at(usage, question->part), error);
 	usage->under_way--;
 	if (usage->under_way > 0)
 		return;
