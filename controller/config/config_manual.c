@@ -28,7 +28,7 @@ static const char page_head[] =
 	"\\fB_mib\\fR MiB, \\fB_mhz\\fR MHz. Exit status 2: the file is bad.\n"
 	".PP\n"
 	"Each key below is followed by the kind of its value, by \\fBneeded\\fR or its default if that is not nothing or 0,\n"
-	"and by the range of a number: a bracket before or after it includes that end, a parenthesis leaves it out. Sections and lists that are not needed may be left out as a whole; what is needed in them is so\n"
+	"and by the range of a number. Both ends are in the range, but for one with a parenthesis: (0, 1] is above 0 and at most 1. Sections and lists that are not needed may be left out as a whole; what is needed in them is so\n"
 	"where they are given. A name is 1 to 40 letters, digits, \\fB.\\fR, \\fB_\\fR and \\fB\\-\\fR, and does not begin with\n"
 	"\\fB.\\fR or \\fB\\-\\fR. Files that are named by a relative path are looked for from where the program was started,\n"
 	"unless said otherwise.\n"
