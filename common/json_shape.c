@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 
 #define BIT(type) (1U << (type))
@@ -48,9 +49,9 @@ static const char *type_name(const json_t *value)
 
 static bool fail_shape(const struct reader *reader, const char *expected, const json_t *value)
 {
-	g_set_error(reader->error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected %s, got %s",
-		    reader->place->len > 0 ? reader->place->str : "it", expected, type_name(value));
-	return false;
+	return error_fail(reader->error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected %s, got %s",
+			  reader->place->len > 0 ? reader->place->str : "it", expected,
+			  type_name(value));
 }
 
 static bool take(struct reader *reader, char c)

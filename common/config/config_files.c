@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config/config_files.h"
 
+#include "common/error_fail.h"
 #include "common/read_file.h"
 #include "common/tls_files.h"
 
@@ -17,8 +18,8 @@ static bool check_file(const char *what, const char *key, const char *file,
 
 	if (!file || check(file, &trouble))
 		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_READ, "%s.meter.%s: %s; %s", what, key, trouble->message, cure);
-	return false;
+	return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_READ, "%s.meter.%s: %s; %s", what, key,
+			  trouble->message, cure);
 }
 
 bool config_files_check(const struct config *config, const char *path, uint32_t cluster,

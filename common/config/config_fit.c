@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "common/error_fail.h"
+
 /* The least share of a CPU that a VM's quota can be: 1 ms per period, of which the shortest is 71 ms (cpu_cap.h). */
 #define QUOTA_LEAST 0.0142
 #define REPETITIONS_MAX 1e9
@@ -135,13 +137,12 @@ bool config_fit(struct config *config, const struct machine_probe *probe, struct
 	*ret_fit = (struct config_fit){.quotas = 1, .work = 1};
 	if (!config_lab_is_to_fit(config))
 		return true;
-	if (room <= 0) {
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			    "lab.fit: a lab gets %.2f cores of this machine, too few: its metronome alone takes "
-			    "%.2f; give it more, or leave out steady",
-			    probe->cores, config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
-		return false;
-	}
+	if (room <= 0)
+		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+				  "lab.fit: a lab gets %.2f cores of this machine, too few: its "
+				  "metronome alone takes %.2f; give it more, or leave out steady",
+				  probe->cores,
+				  config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
 	vms = config_lab_cores(config);
 	ret_fit->quotas = vms > room ? room / vms : 1;
 	ret_fit->work = ret_fit->quotas * (isnan(probe->speed) ? 1 : probe->speed);

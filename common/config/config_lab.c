@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/config/config_parts.h"
+#include "common/error_fail.h"
 #include "common/own_cgroup.h"
 
 #define WATTS_MAX 1e6
@@ -191,11 +192,10 @@ bool config_check_memory(const struct config *config, const char *path, GError *
 
 	if ((double)needed_mib <= machine_mib)
 		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "%s: clusters: all VMs that are to run on this machine need %.1f GiB of memory, and it lets us use "
-		    "%.1f GiB; give fewer nodes or a lower memory_mib",
-		    path, (double)needed_mib / 1024, machine_mib / 1024);
-	return false;
+	return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			  "%s: clusters: all VMs that are to run on this machine need %.1f GiB of "
+			  "memory, and it lets us use %.1f GiB; give fewer nodes or a lower "
+			  "memory_mib", path, (double)needed_mib / 1024, machine_mib / 1024);
 }
 
 bool config_check_room(const struct config *config, const char *path, GError **error)
@@ -211,10 +211,10 @@ bool config_check_room(const struct config *config, const char *path, GError **e
 	sum = config_lab_cores(config) + (config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
 	if (sum <= cores * CONFIG_LAB_HOST_SHARE + 1e-9)
 		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "%s: lab.blades: all VMs, emulator threads included, may use %.2f cores, more than 80 %% of the "
-		    "%.4g that this machine lets us use; lower max_mhz (or cpu_cores, where a cluster has no "
-		    "max_mhz), or have them fitted to the machine, by fit: yes, or, where nothing is measured, say "
-		    "overcommit: yes", path, sum, cores);
-	return false;
+	return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			  "%s: lab.blades: all VMs, emulator threads included, may use %.2f "
+			  "cores, more than 80 %% of the %.4g that this machine lets us use; "
+			  "lower max_mhz (or cpu_cores, where a cluster has no max_mhz), or have "
+			  "them fitted to the machine, by fit: yes, or, where nothing is "
+			  "measured, say overcommit: yes", path, sum, cores);
 }
