@@ -171,12 +171,12 @@ void http_request_reply_bytes(struct http_request *request, int status, const ch
 void http_request_fail(struct http_request *request, int status, const char *format, ...)
 {
 	g_autofree char *reason = NULL;
-	g_autofree char *valid = NULL;
 	va_list arguments;
 
 	va_start(arguments, format);
 	reason = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	valid = g_utf8_make_valid(reason, -1);
-	http_request_reply(request, status, json_pack("{s:s}", "error", valid));
+	if (!request->paused || http_guard_still_knows(request->server, request->message))
+		http_message_fail(request->message, status, reason);
+	request_finish(request);
 }

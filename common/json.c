@@ -88,24 +88,14 @@ char *json_pretty(const json_t *value)
 
 const char *json_type_name(const json_t *value)
 {
-	switch (json_typeof(value)) {
-	case JSON_OBJECT:
-		return "an object";
-	case JSON_ARRAY:
-		return "an array";
-	case JSON_STRING:
-		return "a string";
-	case JSON_INTEGER:
-		return "an integer";
-	case JSON_REAL:
-		return "a number";
-	case JSON_TRUE:
-	case JSON_FALSE:
-		return "a boolean";
-	case JSON_NULL:
-		return "null";
-	}
-	return "something else";
+	static const char *const names[] = {
+		[JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array",
+		[JSON_STRING] = "a string",  [JSON_INTEGER] = "an integer",
+		[JSON_REAL] = "a number",    [JSON_TRUE] = "a boolean",
+		[JSON_FALSE] = "a boolean",  [JSON_NULL] = "null",
+	};
+
+	return names[json_typeof(value)];
 }
 
 json_t *json_number_or_null(double value)

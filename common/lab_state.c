@@ -221,9 +221,8 @@ static bool each_host(struct config *config, const json_t *blades, const char *p
 static bool names_a_blade(const struct config *config)
 {
 	for (uint32_t c = 0; c < config->clusters_count; c++)
-		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++)
-			if (config->clusters[c].hosts[h].blade)
-				return true;
+		if (config_cluster_blades(&config->clusters[c], NULL) > 0)
+			return true;
 	return false;
 }
 

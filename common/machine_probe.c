@@ -5,7 +5,6 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_file.h"
 
@@ -25,8 +24,9 @@ static bool G_GNUC_PRINTF(3, 4)
 	va_start(arguments, format);
 	text = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	return error_fail(error, MACHINE_PROBE_ERROR, MACHINE_PROBE_ERROR_DOCUMENT,
-			  "%s: %s; `virtbed lab probe --json` prints a document", what, text);
+	g_set_error(error, MACHINE_PROBE_ERROR, MACHINE_PROBE_ERROR_DOCUMENT,
+		    "%s: %s; `virtbed lab probe --json` prints a document", what, text);
+	return false;
 }
 
 static bool check_keys(const json_t *document, const char *what, GError **error)

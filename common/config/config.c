@@ -7,7 +7,6 @@
 #include "common/config/config_read.h"
 #include "common/config/config_root.h"
 #include "common/config/config_write.h"
-#include "common/error_fail.h"
 
 G_DEFINE_QUARK(virtbed-config-error-quark, config_error)
 
@@ -130,10 +129,10 @@ bool config_text_is_readable(const char *text, const char *path, GError **error)
 
 	if (length <= CONFIG_FILE_BYTES_MAX)
 		return true;
-	return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			  "%s: with every default filled in it has %zu bytes, and a configuration "
-			  "of more than 4 MiB is not read again; give fewer or shorter entries",
-			  path, length);
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+		    "%s: with every default filled in it has %zu bytes, and a configuration of more than 4 MiB is "
+		    "not read again; give fewer or shorter entries", path, length);
+	return false;
 }
 
 bool config_save(const struct config *config, const char *path, GError **error)

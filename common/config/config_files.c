@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config/config_files.h"
 
-#include "common/error_fail.h"
 #include "common/read_file.h"
 #include "common/tls_files.h"
 
@@ -18,8 +17,8 @@ static bool check_file(const char *what, const char *key, const char *file,
 
 	if (!file || check(file, &trouble))
 		return true;
-	return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_READ, "%s.meter.%s: %s; %s", what, key,
-			  trouble->message, cure);
+	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_READ, "%s.meter.%s: %s; %s", what, key, trouble->message, cure);
+	return false;
 }
 
 bool config_files_check(const struct config *config, const char *path, uint32_t cluster,

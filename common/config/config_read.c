@@ -7,7 +7,6 @@
 #include <yaml.h>
 
 #include "common/config/config_error.h"
-#include "common/error_fail.h"
 #include "common/read_file.h"
 #include "common/read_number.h"
 #include "common/visible.h"
@@ -38,8 +37,9 @@ static bool G_GNUC_PRINTF(3, 4) refuse(const struct walk *walk, yaml_mark_t wher
 	va_start(arguments, format);
 	message = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	return error_fail(walk->error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: %s",
-			  walk->path, where.line + 1, where.column + 1, message);
+	g_set_error(walk->error, CONFIG_ERROR, CONFIG_ERROR_SYNTAX, "%s:%zu:%zu: %s", walk->path, where.line + 1,
+		    where.column + 1, message);
+	return false;
 }
 
 static const char *scalar(const yaml_node_t *node)

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 
 #include "common/json.h"
-#include "common/error_fail.h"
 #include "common/record/record_private.h"
 
 /* Writing. */
@@ -142,7 +141,8 @@ bool record_refuse(const struct record_reading *reading, const char *format, ...
 	va_start(arguments, format);
 	g_string_append_vprintf(text, format, arguments);
 	va_end(arguments);
-	return error_fail(reading->error, JSON_ERROR, JSON_ERROR_KEY, "%s", text->str);
+	g_set_error_literal(reading->error, JSON_ERROR, JSON_ERROR_KEY, text->str);
+	return false;
 }
 
 static bool expected(const struct record_reading *reading, const struct record_field *field,
