@@ -5,7 +5,8 @@ static void test_an_error_is_set(void)
 {
 	g_autoptr(GError) error = NULL;
 
-	g_assert_false(error_fail(&error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "'%s' has %d lines", "a%s", 7));
+	g_assert_false(error_fail(&error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "'%s' has %d lines",
+				  "a%s", 7));
 	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT);
 	g_assert_cmpstr(error->message, ==, "'a%s' has 7 lines");
 }
