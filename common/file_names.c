@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "common/visible.h"
 
 bool file_name_ok(const char *name)
@@ -29,9 +30,8 @@ static bool fail_write(GError **error, const char *top, const char *name)
 {
 	int code = errno;
 
-	g_set_error(error, G_IO_ERROR, (gint)g_io_error_from_errno(code),
-		    "cannot write '%s/%s': %s", top, name, g_strerror(code));
-	return false;
+	return error_fail(error, G_IO_ERROR, (gint)g_io_error_from_errno(code),
+			  "cannot write '%s/%s': %s", top, name, g_strerror(code));
 }
 
 /* The directory that the last part of `parts` is in, or -1. */
@@ -50,17 +50,15 @@ static int open_parent(const char *top, char **parts)
 	return fd;
 }
 
-static bool write_all(int fd, const char *bytes, gsize length)
+bool file_write_all(int fd, const char *bytes, size_t length)
 {
 	while (length > 0) {
-		ssize_t written = write(fd, bytes, length);
+		const ssize_t written = TEMP_FAILURE_RETRY(write(fd, bytes, length));
 
-		if (written < 0 && errno == EINTR)
-			continue;
 		if (written < 0)
 			return false;
 		bytes += written;
-		length -= (gsize)written;
+		length -= (size_t)written;
 	}
 	return true;
 }
@@ -81,7 +79,7 @@ bool file_name_write(const char *top, const char *name, GBytes *bytes, int mode,
 	close(parent);
 	if (fd < 0)
 		return fail_write(error, top, name);
-	good = write_all(fd, data, length);
+	good = file_write_all(fd, data, length);
 	if (close(fd) < 0 || !good)
 		return fail_write(error, top, name);
 	return true;

@@ -20,3 +20,6 @@ bool file_name_ok(const char *name);
  * links below `top`, and overwrites no file. False with `error` (G_IO_ERROR).
  */
 bool file_name_write(const char *top, const char *name, GBytes *bytes, int mode, GError **error);
+
+/* Writes `length` bytes to a file descriptor, in as many pieces as it takes. False with errno. */
+bool file_write_all(int fd, const char *bytes, size_t length);

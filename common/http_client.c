@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/duration.h"
+#include "common/error_fail.h"
 #include "common/http_multi.h"
 #include "common/json.h"
 #include "common/loopback.h"
@@ -53,7 +54,6 @@ struct transfer {
 	char reason[CURL_ERROR_SIZE];
 	http_client_done_f done;
 	void *data;
-	struct call *call; /* the waiting call, or NULL */
 };
 
 /* A waiting http_client_call(), on the stack. */
@@ -260,34 +260,23 @@ static void deliver(struct http_multi_transfer *in_multi)
 	int status;
 	g_autoptr(json_t) body = read_result(transfer, &status, &error);
 	struct http_client *client = transfer->client;
-	struct call *call = transfer->call;
 	CURL *before = client->answered;
 
 	g_queue_remove(&client->active, transfer);
-	if (!call) {
-		client->references++;
-		client->answered = transfer->in_multi.easy;
-		transfer->done(status, body, error, transfer->data);
-		client->answered = before;
-		transfer_free(transfer);
-		client_unref(client);
-		return;
-	}
+	client->references++;
+	client->answered = transfer->in_multi.easy;
+	transfer->done(status, body, error, transfer->data);
+	client->answered = before;
 	transfer_free(transfer);
-	call->ended = true;
-	call->status = status;
-	call->error = g_steal_pointer(&error);
-	if (!call->error)
-		call->body = body ? json_incref(body) : json_null();
+	client_unref(client);
 }
 
 static bool refuse_address(const char *address, const char *why, GError **error)
 {
 	const char *at = strrchr(address, '@'); /* a password may be before it */
 
-	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS, "address \"%s%s\": %s", at ? "..." : "",
-		    at ?: address, why);
-	return false;
+	return error_fail(error, HTTP_ERROR, HTTP_ERROR_ADDRESS, "address \"%s%s\": %s",
+			  at ? "..." : "", at ?: address, why);
 }
 
 /* Whether a URL has a part, as parsed by libcurl, which makes the request. */
@@ -365,14 +354,10 @@ bool http_client_timeout(double usual_s, double *ret_s, GError **error)
 
 	if (given && *given &&
 	    (!duration_parse(given, &seconds) ||
-	     !(seconds >= TIMEOUT_MIN_S && seconds <= TIMEOUT_MAX_S))) {
-		g_set_error(
-			error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			"VIRTBED_TIMEOUT: \"%s\" is no time from 1 ms to a day; write 30, 90s or "
-			"2m",
-			given);
-		return false;
-	}
+	     !(seconds >= TIMEOUT_MIN_S && seconds <= TIMEOUT_MAX_S)))
+		return error_fail(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+				  "VIRTBED_TIMEOUT: \"%s\" is no time from 1 ms to a day; write "
+				  "30, 90s or 2m", given);
 	*ret_s = seconds;
 	return true;
 }
@@ -447,15 +432,28 @@ const char *http_client_answer_header(const struct http_client *client, const ch
 	return header->value;
 }
 
+/* A waiting call has its answer. */
+static void on_called(int status, json_t *body, const GError *error, void *data)
+{
+	struct call *call = data;
+
+	call->ended = true;
+	call->status = status;
+	if (error)
+		call->error = g_error_copy(error);
+	else
+		call->body = body ? json_incref(body) : json_null();
+}
+
 /* Ends a transfer without its callback; a waiting call ends with an error. */
 static void abandon(struct transfer *transfer)
 {
-	struct call *call = transfer->call;
+	g_autoptr(GError) error = NULL;
 
-	if (call) {
-		call->ended = true;
-		g_set_error(&call->error, HTTP_ERROR, HTTP_ERROR_TRANSPORT,
-			    "%s: the client was closed", transfer->title);
+	if (transfer->done == on_called) {
+		g_set_error(&error, HTTP_ERROR, HTTP_ERROR_TRANSPORT, "%s: the client was closed",
+			    transfer->title);
+		on_called(0, NULL, error, transfer->data);
 	}
 	transfer_free(transfer);
 }
@@ -539,14 +537,15 @@ static void set_options(struct transfer *transfer, const char *method, const cha
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
 }
 
-static void start_transfer(struct http_client *client, const char *method, const char *path,
-			   json_t *body, double timeout_s, const struct transfer *receiver)
+void http_client_request(struct http_client *client, const char *method, const char *path,
+			 json_t *body, double timeout_s, http_client_done_f done, void *data)
 {
 	struct transfer *transfer = g_new0(struct transfer, 1);
 	g_autofree char *url = g_strconcat(client->base, path, NULL);
 
-	*transfer = *receiver;
 	transfer->client = client;
+	transfer->done = done;
+	transfer->data = data;
 	transfer->in_multi =
 		(struct http_multi_transfer){.easy = curl_easy_init(), .done = deliver};
 	/* Paths of our own daemons mean nothing to users, who know commands. */
@@ -563,14 +562,6 @@ static void start_transfer(struct http_client *client, const char *method, const
 	http_multi_start(client->multi, &transfer->in_multi);
 }
 
-void http_client_request(struct http_client *client, const char *method, const char *path,
-			 json_t *body, double timeout_s, http_client_done_f done, void *data)
-{
-	const struct transfer receiver = { .done = done, .data = data };
-
-	start_transfer(client, method, path, body, timeout_s, &receiver);
-}
-
 json_t *http_client_call(struct http_client *client, const char *method, const char *path,
 			 json_t *body, double timeout_s, GError **error)
 {
@@ -584,9 +575,8 @@ json_t *http_client_ask(struct http_client *client, const char *method, const ch
 {
 	g_autoptr(GMainContext) context = g_main_context_ref(client->context);
 	struct call call = { .ended = false };
-	const struct transfer receiver = { .call = &call };
 
-	start_transfer(client, method, path, body, timeout_s, &receiver);
+	http_client_request(client, method, path, body, timeout_s, on_called, &call);
 	/* A callback may free the client, which ends the call, so no other state is used here. */
 	while (!call.ended)
 		g_main_context_iteration(context, TRUE);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "common/http_client.h"
 #include "common/http_connections.h"
 #include "common/listen_address.h"
@@ -102,20 +103,18 @@ static bool clear_stale_socket(const char *path, GSocketAddress *address, GError
 
 	if (lstat(path, &status) < 0)
 		return true;
-	if (!S_ISSOCK(status.st_mode)) {
-		g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-			    "cannot listen on \"%s\": it exists and is no socket; remove it", path);
-		return false;
-	}
+	if (!S_ISSOCK(status.st_mode))
+		return error_fail(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+				  "cannot listen on \"%s\": it exists and is no socket; remove it",
+				  path);
 	probe = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT,
 			     error);
 	if (!probe)
 		return false;
-	if (g_socket_connect(probe, address, NULL, NULL)) {
-		g_set_error(error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE,
-			    "cannot listen on \"%s\": another process does; stop it first", path);
-		return false;
-	}
+	if (g_socket_connect(probe, address, NULL, NULL))
+		return error_fail(error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE,
+				  "cannot listen on \"%s\": another process does; stop it first",
+				  path);
 	unlink(path);
 	return true;
 }
@@ -253,10 +252,9 @@ bool http_listener_share(struct http_listener *listener, gid_t group, GError **e
 
 	if (chown(path, (uid_t)-1, group) == 0 && chmod(path, 0660) == 0)
 		return true;
-	g_set_error(error, G_IO_ERROR, g_io_error_from_errno(errno),
-		    "cannot let group %u use the socket \"%s\": %s", (unsigned)group, path,
-		    g_strerror(errno));
-	return false;
+	return error_fail(error, G_IO_ERROR, g_io_error_from_errno(errno),
+			  "cannot let group %u use the socket \"%s\": %s", (unsigned)group, path,
+			  g_strerror(errno));
 }
 
 const char *http_listener_address(const struct http_listener *listener)

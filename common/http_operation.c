@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "common/http_client.h"
 #include "common/json_shape.h"
 
@@ -49,16 +50,7 @@ const struct http_operation *http_operation_find(const struct http_operation *op
 	return NULL;
 }
 
-static bool G_GNUC_PRINTF(2, 3) fail_shape(GError **error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	g_propagate_error(error,
-			  g_error_new_valist(HTTP_ERROR, HTTP_ERROR_BODY, format, arguments));
-	va_end(arguments);
-	return false;
-}
+#define fail_shape(error, ...) error_fail(error, HTTP_ERROR, HTTP_ERROR_BODY, __VA_ARGS__)
 
 /* Whether a Content-Type says JSON, whatever its parameters. */
 static bool is_json(const char *content_type)

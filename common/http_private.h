@@ -8,8 +8,8 @@
 
 /*
  * What http_server.c (incoming requests), http_guard.c (authentication and limits), http_route.c
- * (handlers), http_framing.c (framing), http_query.c (query parameters) and http_request.c
- * (answers) share.
+ * (handlers), http_framing.c (framing), http_query.c (query parameters), http_message.c (messages
+ * and their answers) and http_request.c (requests with a handler) share.
  */
 
 struct http_server {
@@ -43,6 +43,12 @@ struct http_request {
 
 /* The socket of a message; NULL if its peer is gone. */
 GSocket *http_message_socket(SoupServerMessage *message);
+
+/* Begins an answer, which has no body yet. */
+void http_message_begin_answer(SoupServerMessage *message, int status);
+
+/* Answers it with `body`, borrowed; NULL: without a body. */
+void http_message_answer(SoupServerMessage *message, int status, json_t *body);
 
 /* Answers it with {"error": reason}. */
 void http_message_fail(SoupServerMessage *message, int status, const char *reason);

@@ -8,11 +8,9 @@
 #include <libsoup/soup.h>
 #include <math.h>
 #include <poll.h>
-#include <string.h>
 
 #include "common/http_connections.h"
 #include "common/http_private.h"
-#include "common/json.h"
 
 /* How long a peer may take to read its answer, seconds. */
 #define ANSWER_S 120.0
@@ -62,11 +60,6 @@ static gboolean on_hangup(int fd, GIOCondition condition, gpointer data)
 {
 	http_request_cancel(data);
 	return G_SOURCE_REMOVE;
-}
-
-GSocket *http_message_socket(SoupServerMessage *message)
-{
-	return http_connections_socket(soup_server_message_get_remote_address(message));
 }
 
 /*
@@ -140,34 +133,6 @@ void http_request_set_header(struct http_request *request, const char *name, con
 
 /* Answering. */
 
-/* Clears the answer first, since libsoup appends. */
-static void begin_answer(SoupServerMessage *message, int status)
-{
-	soup_server_message_set_status(message, (guint)status, NULL);
-	soup_server_message_set_response(message, NULL, SOUP_MEMORY_STATIC, NULL, 0);
-	soup_message_body_truncate(soup_server_message_get_response_body(message));
-}
-
-/* Puts `body` (borrowed, may be NULL) into the message. */
-static void set_answer(SoupServerMessage *message, int status, json_t *body)
-{
-	begin_answer(message, status);
-	if (body) {
-		char *text = json_text(body);
-
-		soup_server_message_set_response(message, "application/json", SOUP_MEMORY_TAKE,
-						 text, strlen(text));
-	}
-}
-
-void http_message_fail(SoupServerMessage *message, int status, const char *reason)
-{
-	g_autofree char *valid = g_utf8_make_valid(reason, -1);
-	g_autoptr(json_t) body = json_pack("{s:s}", "error", valid);
-
-	set_answer(message, status, body);
-}
-
 /* The request is answered: frees it and unpauses `message`, which outlives it. */
 static void request_finish(struct http_request *request)
 {
@@ -184,7 +149,7 @@ static void request_finish(struct http_request *request)
 void http_request_reply(struct http_request *request, int status, json_t *body)
 {
 	if (!request->paused || http_guard_still_knows(request->server, request->message))
-		set_answer(request->message, status, body);
+		http_message_answer(request->message, status, body);
 	json_decref(body);
 	request_finish(request);
 }
@@ -197,7 +162,7 @@ void http_request_reply_bytes(struct http_request *request, int status, const ch
 	const char *bytes = g_bytes_get_data(body, &length);
 
 	if (!request->paused || http_guard_still_knows(request->server, message)) {
-		begin_answer(message, status);
+		http_message_begin_answer(message, status);
 		soup_server_message_set_response(message, type, SOUP_MEMORY_COPY, bytes, length);
 	}
 	request_finish(request);
@@ -206,12 +171,12 @@ void http_request_reply_bytes(struct http_request *request, int status, const ch
 void http_request_fail(struct http_request *request, int status, const char *format, ...)
 {
 	g_autofree char *reason = NULL;
-	g_autofree char *valid = NULL;
 	va_list arguments;
 
 	va_start(arguments, format);
 	reason = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	valid = g_utf8_make_valid(reason, -1);
-	http_request_reply(request, status, json_pack("{s:s}", "error", valid));
+	if (!request->paused || http_guard_still_knows(request->server, request->message))
+		http_message_fail(request->message, status, reason);
+	request_finish(request);
 }

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "common/error_fail.h"
+
 G_DEFINE_QUARK(virtbed-json, json_error)
 
 json_t *json_parse(const char *text, size_t length, const char *what, GError **error)
@@ -86,49 +88,14 @@ char *json_pretty(const json_t *value)
 
 const char *json_type_name(const json_t *value)
 {
-	switch (json_typeof(value)) {
-	case JSON_OBJECT:
-		return "an object";
-	case JSON_ARRAY:
-		return "an array";
-	case JSON_STRING:
-		return "a string";
-	case JSON_INTEGER:
-		return "an integer";
-	case JSON_REAL:
-		return "a number";
-	case JSON_TRUE:
-	case JSON_FALSE:
-		return "a boolean";
-	case JSON_NULL:
-		return "null";
-	}
-	return "something else";
-}
+	static const char *const names[] = {
+		[JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array",
+		[JSON_STRING] = "a string",  [JSON_INTEGER] = "an integer",
+		[JSON_REAL] = "a number",    [JSON_TRUE] = "a boolean",
+		[JSON_FALSE] = "a boolean",  [JSON_NULL] = "null",
+	};
 
-/* The value of `key`, or NULL with `error`. */
-static json_t *lookup(const json_t *object, const char *key, const char *what, GError **error)
-{
-	json_t *value;
-
-	if (!json_is_object(object)) {
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected an object, got %s",
-			    what, object ? json_type_name(object) : "nothing");
-		return NULL;
-	}
-	value = json_object_get(object, key);
-	if (!value)
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: key \"%s\" is missing", what,
-			    key);
-	return value;
-}
-
-static bool wrong_type(const json_t *value, const char *key, const char *what,
-		       const char *expected, GError **error)
-{
-	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: key \"%s\": expected %s, got %s", what,
-		    key, expected, json_type_name(value));
-	return false;
+	return names[json_typeof(value)];
 }
 
 json_t *json_number_or_null(double value)
@@ -141,49 +108,61 @@ json_t *json_string_or_null(const char *text)
 	return text ? json_string(text) : json_null();
 }
 
+#define TYPE(type) (1U << (type))
+
+/* The value of `key`, of one of `types` (bits of TYPE()), which `expected` names; NULL with `error`. */
+static json_t *lookup(const json_t *object, const char *key, const char *what, unsigned types,
+		      const char *expected, GError **error)
+{
+	json_t *value = json_object_get(object, key);
+
+	if (!json_is_object(object))
+		error_fail(error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected an object, got %s", what,
+			   object ? json_type_name(object) : "nothing");
+	else if (!value)
+		error_fail(error, JSON_ERROR, JSON_ERROR_KEY, "%s: key \"%s\" is missing", what, key);
+	else if (!(types & TYPE(json_typeof(value))))
+		error_fail(error, JSON_ERROR, JSON_ERROR_KEY,
+			   "%s: key \"%s\": expected %s, got %s", what, key, expected,
+			   json_type_name(value));
+	else
+		return value;
+	return NULL;
+}
+
 bool json_get_string(const json_t *object, const char *key, const char *what,
 		     const char **ret_value, GError **error)
 {
-	const json_t *value = lookup(object, key, what, error);
+	const json_t *value = lookup(object, key, what, TYPE(JSON_STRING), "a string", error);
 
-	if (!value)
-		return false;
-	if (!json_is_string(value))
-		return wrong_type(value, key, what, "a string", error);
-	*ret_value = json_string_value(value);
-	return true;
+	if (value)
+		*ret_value = json_string_value(value);
+	return value;
 }
 
 bool json_get_number(const json_t *object, const char *key, const char *what, double *ret_value,
 		     GError **error)
 {
-	const json_t *value = lookup(object, key, what, error);
+	const json_t *value = lookup(object, key, what, TYPE(JSON_INTEGER) | TYPE(JSON_REAL),
+				     "a number", error);
 
-	if (!value)
-		return false;
-	if (!json_is_number(value))
-		return wrong_type(value, key, what, "a number", error);
-	*ret_value = json_number_value(value);
-	return true;
+	if (value)
+		*ret_value = json_number_value(value);
+	return value;
 }
 
 bool json_get_integer(const json_t *object, const char *key, const char *what, int64_t min,
 		      int64_t max, int64_t *ret_value, GError **error)
 {
-	const json_t *value = lookup(object, key, what, error);
-	int64_t integer;
+	const json_t *value = lookup(object, key, what, TYPE(JSON_INTEGER), "an integer", error);
+	const int64_t integer = json_integer_value(value);
 
 	if (!value)
 		return false;
-	if (!json_is_integer(value))
-		return wrong_type(value, key, what, "an integer", error);
-	integer = json_integer_value(value);
-	if (integer < min || integer > max) {
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
-			    "%s: key \"%s\": %" PRId64 " is outside %" PRId64 "..%" PRId64, what,
-			    key, integer, min, max);
-		return false;
-	}
+	if (integer < min || integer > max)
+		return error_fail(error, JSON_ERROR, JSON_ERROR_KEY,
+				  "%s: key \"%s\": %" PRId64 " is outside %" PRId64 "..%" PRId64,
+				  what, key, integer, min, max);
 	*ret_value = integer;
 	return true;
 }
@@ -191,12 +170,9 @@ bool json_get_integer(const json_t *object, const char *key, const char *what, i
 bool json_get_array(const json_t *object, const char *key, const char *what, json_t **ret_value,
 		    GError **error)
 {
-	json_t *value = lookup(object, key, what, error);
+	json_t *value = lookup(object, key, what, TYPE(JSON_ARRAY), "an array", error);
 
-	if (!value)
-		return false;
-	if (!json_is_array(value))
-		return wrong_type(value, key, what, "an array", error);
-	*ret_value = value;
-	return true;
+	if (value)
+		*ret_value = value;
+	return value;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 
 #define BIT(type) (1U << (type))
@@ -35,22 +36,20 @@ struct reader {
  */
 static bool read_type(struct reader *reader, const json_t *value, bool checks);
 
+/* The name of a value's type, as shapes have it: without an article. */
 static const char *type_name(const json_t *value)
 {
-	static const char *const names[] = {
-		[JSON_OBJECT] = "object", [JSON_ARRAY] = "array", [JSON_STRING] = "string",
-		[JSON_INTEGER] = "integer", [JSON_REAL] = "number", [JSON_TRUE] = "boolean",
-		[JSON_FALSE] = "boolean", [JSON_NULL] = "null",
-	};
+	const char *name = value ? json_type_name(value) : "nothing";
+	const char *blank = strchr(name, ' ');
 
-	return value ? names[json_typeof(value)] : "nothing";
+	return blank ? blank + 1 : name;
 }
 
 static bool fail_shape(const struct reader *reader, const char *expected, const json_t *value)
 {
-	g_set_error(reader->error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected %s, got %s",
-		    reader->place->len > 0 ? reader->place->str : "it", expected, type_name(value));
-	return false;
+	return error_fail(reader->error, JSON_ERROR, JSON_ERROR_KEY, "%s: expected %s, got %s",
+			  reader->place->len > 0 ? reader->place->str : "it", expected,
+			  type_name(value));
 }
 
 static bool take(struct reader *reader, char c)

@@ -4,27 +4,11 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_number.h"
 
 G_DEFINE_QUARK(virtbed-lab-state, lab_state_error)
-
-/* A blade as lab.json describes it; the texts are borrowed from the document. */
-struct blade {
-	const char *name;
-	const char *uri;
-	const char *peer_uri;
-	const char *bridge;
-	enum config_meter_kind kind;
-	const char *address;
-	int64_t port;
-	const char *user;
-	const char *password_file;
-	int64_t cipher_suite;
-	const char *privilege;
-	const char *sensor;
-	const char *ca_file;
-};
 
 bool lab_state_name_ok(const char *name)
 {
@@ -118,125 +102,117 @@ static json_t *read_document(const char *path, GError **error)
 	return document;
 }
 
-static bool parse_meter(const json_t *bmc, const char *what, struct blade *blade, GError **error)
+/* Replaces `text` by the string at `key`. */
+static bool take_text(const json_t *object, const char *key, const char *what, char **text,
+		      GError **error)
 {
-	if (!json_is_object(bmc)) {
-		g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_BROKEN,
-			    "%s: \"bmc\" is missing or not an object", what);
+	const char *given;
+
+	if (!json_get_string(object, key, what, &given, error))
 		return false;
-	}
-	if (!json_get_string(bmc, "address", what, &blade->address, error) ||
-	    !json_get_integer(bmc, "port", what, 1, UINT16_MAX, &blade->port, error) ||
-	    !json_get_string(bmc, "user", what, &blade->user, error) ||
-	    !json_get_string(bmc, "password_file", what, &blade->password_file, error))
-		return false;
-	if (g_strcmp0(json_string_value(json_object_get(bmc, "kind")), "redfish") == 0) {
-		blade->kind = CONFIG_METER_REDFISH;
-		return json_get_string(bmc, "ca_file", what, &blade->ca_file, error);
-	}
-	blade->kind = CONFIG_METER_IPMI;
-	return json_get_integer(bmc, "cipher_suite", what, 0, 255, &blade->cipher_suite, error) &&
-	       json_get_string(bmc, "privilege", what, &blade->privilege, error) &&
-	       json_get_string(bmc, "sensor", what, &blade->sensor, error);
-}
-
-static bool parse_blade(const json_t *object, const char *what, struct blade *ret_blade,
-			GError **error)
-{
-	/* A lab of an earlier version has none. */
-	ret_blade->peer_uri = json_string_value(json_object_get(object, "peer_uri"));
-	return json_get_string(object, "name", what, &ret_blade->name, error) &&
-	       json_get_string(object, "uri", what, &ret_blade->uri, error) &&
-	       json_get_string(object, "bridge", what, &ret_blade->bridge, error) &&
-	       parse_meter(json_object_get(object, "bmc"), what, ret_blade, error);
-}
-
-static GArray *parse_blades(const json_t *document, const char *path, GError **error)
-{
-	g_autoptr(GArray) blades = g_array_new(FALSE, TRUE, sizeof(struct blade));
-	json_t *array;
-	json_t *object;
-	size_t index;
-
-	if (!json_get_array(document, "blades", path, &array, error))
-		return NULL;
-	json_array_foreach(array, index, object)
-	{
-		g_autofree char *what = g_strdup_printf("%s: blades[%zu]", path, index);
-		struct blade blade = { 0 };
-
-		if (!parse_blade(object, what, &blade, error))
-			return NULL;
-		g_array_append_val(blades, blade);
-	}
-	return g_steal_pointer(&blades);
-}
-
-static const struct blade *find_blade(const GArray *blades, const char *name)
-{
-	for (guint i = 0; i < blades->len; i++) {
-		const struct blade *blade = &g_array_index(blades, struct blade, i);
-
-		if (strcmp(blade->name, name) == 0)
-			return blade;
-	}
-	return NULL;
-}
-
-static void replace(char **text, const char *by)
-{
 	g_free(*text);
-	*text = g_strdup(by);
+	*text = g_strdup(given);
+	return true;
 }
 
-static void fill_in(struct config_host *host, const struct blade *blade)
+/* Fills in a meter from the "bmc" of a blade; its sampling interval stays. */
+static bool read_meter(const json_t *bmc, const char *what, struct config_meter *meter,
+		       GError **error)
 {
-	struct config_meter *meter;
+	int64_t port, cipher_suite;
 
-	replace(&host->uri, blade->uri);
-	replace(&host->peer_uri, blade->peer_uri);
-	replace(&host->bridge, blade->bridge);
-	if (!host->meter)
-		host->meter = g_new0(struct config_meter, 1);
-	meter = host->meter;
+	if (!json_is_object(bmc))
+		return error_fail(error, LAB_STATE_ERROR, LAB_STATE_ERROR_BROKEN,
+				  "%s: \"bmc\" is missing or not an object", what);
 	config_meter_clear(meter);
-	meter->kind = blade->kind;
-	meter->address = g_strdup(blade->address);
-	meter->port = (uint16_t)blade->port;
-	meter->user = g_strdup(blade->user);
-	meter->password_file = g_strdup(blade->password_file);
-	meter->cipher_suite = (uint32_t)blade->cipher_suite;
-	meter->privilege = g_strdup(blade->privilege);
-	meter->sensor = g_strdup(blade->sensor);
-	meter->ca_file = g_strdup(blade->ca_file);
 	if (!(meter->interval_s > 0))
 		meter->interval_s = 1;
+	if (!take_text(bmc, "address", what, &meter->address, error) ||
+	    !json_get_integer(bmc, "port", what, 1, UINT16_MAX, &port, error) ||
+	    !take_text(bmc, "user", what, &meter->user, error) ||
+	    !take_text(bmc, "password_file", what, &meter->password_file, error))
+		return false;
+	meter->port = (uint16_t)port;
+	if (g_strcmp0(json_string_value(json_object_get(bmc, "kind")), "redfish") == 0) {
+		meter->kind = CONFIG_METER_REDFISH;
+		return take_text(bmc, "ca_file", what, &meter->ca_file, error);
+	}
+	meter->kind = CONFIG_METER_IPMI;
+	if (!json_get_integer(bmc, "cipher_suite", what, 0, 255, &cipher_suite, error))
+		return false;
+	meter->cipher_suite = (uint32_t)cipher_suite;
+	return take_text(bmc, "privilege", what, &meter->privilege, error) &&
+	       take_text(bmc, "sensor", what, &meter->sensor, error);
+}
+
+/* Fills in a host from a blade of lab.json. */
+static bool read_blade(const json_t *blade, const char *what, struct config_host *host,
+		       GError **error)
+{
+	/* A lab of an earlier version has none. */
+	const char *peer_uri = json_string_value(json_object_get(blade, "peer_uri"));
+	const char *name;
+
+	if (!json_get_string(blade, "name", what, &name, error) ||
+	    !take_text(blade, "uri", what, &host->uri, error) ||
+	    !take_text(blade, "bridge", what, &host->bridge, error))
+		return false;
+	g_free(host->peer_uri);
+	host->peer_uri = g_strdup(peer_uri);
+	if (!host->meter)
+		host->meter = g_new0(struct config_meter, 1);
+	return read_meter(json_object_get(blade, "bmc"), what, host->meter, error);
+}
+
+/* Whether every blade of lab.json could fill in a host. */
+static bool check_blades(const json_t *blades, const char *path, GError **error)
+{
+	size_t index;
+	json_t *blade;
+
+	json_array_foreach(blades, index, blade)
+	{
+		g_autofree char *what = g_strdup_printf("%s: blades[%zu]", path, index);
+		struct config_host *host = config_section_new(&config_host_section);
+		const bool good = read_blade(blade, what, host, error);
+
+		config_section_free(&config_host_section, host);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+static const json_t *find_blade(const json_t *blades, const char *name)
+{
+	size_t index;
+	json_t *blade;
+
+	json_array_foreach(blades, index, blade)
+		if (g_str_equal(json_string_value(json_object_get(blade, "name")), name))
+			return blade;
+	return NULL;
 }
 
 /*
  * Visits the hosts that name a blade: first to check that all blades exist, then, with `change`, to
  * fill them in, so that a failure changes nothing.
  */
-static bool each_host(struct config *config, const GArray *blades, const char *path, bool change,
+static bool each_host(struct config *config, const json_t *blades, const char *path, bool change,
 		      GError **error)
 {
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++) {
 			struct config_host *host = &config->clusters[c].hosts[h];
-			const struct blade *blade;
+			const json_t *blade = host->blade ? find_blade(blades, host->blade) : NULL;
 
-			if (!host->blade)
-				continue;
-			blade = find_blade(blades, host->blade);
-			if (!blade) {
-				g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_BLADE,
-					    "%s: the lab has no blade \"%s\", which cluster \"%s\" "
-					    "names; take the lab down and up again",
-					    path, host->blade, config->clusters[c].name);
+			if (host->blade && !blade)
+				return error_fail(error, LAB_STATE_ERROR, LAB_STATE_ERROR_BLADE,
+						  "%s: the lab has no blade \"%s\", which cluster "
+						  "\"%s\" names; take the lab down and up again",
+						  path, host->blade, config->clusters[c].name);
+			if (blade && change && !read_blade(blade, path, host, error))
 				return false;
-			}
-			if (change)
-				fill_in(host, blade);
 		}
 	}
 	return true;
@@ -245,9 +221,8 @@ static bool each_host(struct config *config, const GArray *blades, const char *p
 static bool names_a_blade(const struct config *config)
 {
 	for (uint32_t c = 0; c < config->clusters_count; c++)
-		for (uint32_t h = 0; h < config->clusters[c].hosts_count; h++)
-			if (config->clusters[c].hosts[h].blade)
-				return true;
+		if (config_cluster_blades(&config->clusters[c], NULL) > 0)
+			return true;
 	return false;
 }
 
@@ -255,12 +230,12 @@ static bool resolve(struct config *config, const json_t *document, const char *p
 		    GError **error)
 {
 	g_autoptr(GError) cause = NULL;
-	g_autoptr(GArray) blades = parse_blades(document, path, &cause);
+	json_t *blades;
 
-	if (!blades) {
-		g_set_error_literal(error, LAB_STATE_ERROR, LAB_STATE_ERROR_BROKEN, cause->message);
-		return false;
-	}
+	if (!json_get_array(document, "blades", path, &blades, &cause) ||
+	    !check_blades(blades, path, &cause))
+		return error_fail(error, LAB_STATE_ERROR, LAB_STATE_ERROR_BROKEN, "%s",
+				  cause->message);
 	return each_host(config, blades, path, false, error) &&
 	       each_host(config, blades, path, true, error);
 }
@@ -324,21 +299,15 @@ bool lab_state_resolve(struct config *config, const char *lab_name, GError **err
 
 	if (!names_a_blade(config))
 		return true;
-	if (!lab_state_name_ok(name)) {
-		g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
-			    "\"%s\" cannot name a lab: 1 to 40 letters, digits, dashes and "
-			    "underscores, the first not a dash",
-			    name);
-		return false;
-	}
+	if (!lab_state_name_ok(name))
+		return error_fail(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
+				  "\"%s\" cannot name a lab: 1 to 40 letters, digits, dashes and "
+				  "underscores, the first not a dash", name);
 	path = lab_state_file(name);
 	document = read_document(path, error);
-	if (document && !is_up(parse_state(document))) {
-		g_set_error(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
-			    "%s: the lab is not up (it is half started, or it died); start it with "
-			    "`virtbed lab up`",
-			    path);
-		return false;
-	}
+	if (document && !is_up(parse_state(document)))
+		return error_fail(error, LAB_STATE_ERROR, LAB_STATE_ERROR_DOWN,
+				  "%s: the lab is not up (it is half started, or it died); start "
+				  "it with `virtbed lab up`", path);
 	return document && resolve(config, document, path, error);
 }

@@ -194,11 +194,14 @@ double own_cgroup_quota(const char *mount, const char *group)
 	return least_upwards(mount, group, quota_of);
 }
 
-/* The minimum of `of` over a process's groups in the hierarchies that have `controller`. */
+/*
+ * The minimum of `of` over a process's groups in the hierarchies that have `controller`; INFINITY:
+ * its files are not known (NULL), or no group has a limit.
+ */
 static double least_of(const char *controller, const char *mountinfo, const char *cgroups,
 		       double (*of)(const char *group))
 {
-	g_auto(GStrv) lines = g_strsplit(mountinfo, "\n", -1);
+	g_auto(GStrv) lines = g_strsplit(mountinfo && cgroups ? mountinfo : "", "\n", -1);
 	double least = (double)INFINITY;
 
 	for (gsize i = 0; lines[i]; i++) {
@@ -238,29 +241,20 @@ static double affinity_cpus(void)
 	return count > 0 ? count : (double)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-static bool read_groups(char **ret_mountinfo, char **ret_cgroups)
-{
-	return g_file_get_contents("/proc/self/mountinfo", ret_mountinfo, NULL, NULL) &&
-	       g_file_get_contents("/proc/self/cgroup", ret_cgroups, NULL, NULL);
-}
-
 double own_cgroup_cores(void)
 {
-	g_autofree char *mountinfo = NULL;
-	g_autofree char *cgroups = NULL;
+	g_autofree char *mountinfo = read_file("/proc/self", "mountinfo");
+	g_autofree char *cgroups = read_file("/proc/self", "cgroup");
 
-	return read_groups(&mountinfo, &cgroups)
-		       ? own_cgroup_cores_of(affinity_cpus(), mountinfo, cgroups)
-		       : affinity_cpus();
+	return own_cgroup_cores_of(affinity_cpus(), mountinfo, cgroups);
 }
 
 double own_cgroup_memory(void)
 {
-	g_autofree char *mountinfo = NULL;
-	g_autofree char *cgroups = NULL;
+	g_autofree char *mountinfo = read_file("/proc/self", "mountinfo");
+	g_autofree char *cgroups = read_file("/proc/self", "cgroup");
 
-	return read_groups(&mountinfo, &cgroups) ? own_cgroup_memory_of(mountinfo, cgroups)
-						 : (double)INFINITY;
+	return own_cgroup_memory_of(mountinfo, cgroups);
 }
 
 double own_cgroup_machine_memory_of(double machine, const char *mountinfo, const char *cgroups)
@@ -271,10 +265,8 @@ double own_cgroup_machine_memory_of(double machine, const char *mountinfo, const
 double own_cgroup_machine_memory(void)
 {
 	const double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-	g_autofree char *mountinfo = NULL;
-	g_autofree char *cgroups = NULL;
+	g_autofree char *mountinfo = read_file("/proc/self", "mountinfo");
+	g_autofree char *cgroups = read_file("/proc/self", "cgroup");
 
-	return read_groups(&mountinfo, &cgroups)
-		       ? own_cgroup_machine_memory_of(machine, mountinfo, cgroups)
-		       : machine;
+	return own_cgroup_machine_memory_of(machine, mountinfo, cgroups);
 }

@@ -7,6 +7,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
+
 #define PIECE ((size_t)64 << 10)
 
 static void set_errno(const char *path, int number, GError **error)
@@ -51,9 +53,9 @@ static bool check_kind(const char *path, const struct stat *about, GError **erro
 
 	if (S_ISREG(mode) || is_null_device(about))
 		return true;
-	g_set_error(error, G_FILE_ERROR, S_ISDIR(mode) ? G_FILE_ERROR_ISDIR : G_FILE_ERROR_INVAL,
-		    "'%s' cannot be read: it is %s, not a regular file", path, kind_of(mode));
-	return false;
+	return error_fail(error, G_FILE_ERROR,
+			  S_ISDIR(mode) ? G_FILE_ERROR_ISDIR : G_FILE_ERROR_INVAL,
+			  "'%s' cannot be read: it is %s, not a regular file", path, kind_of(mode));
 }
 
 /*
@@ -81,23 +83,13 @@ int read_file_open(const char *path, GError **error)
 	return -1;
 }
 
-static ssize_t read_some(int fd, char *buffer)
-{
-	ssize_t got;
-
-	do
-		got = read(fd, buffer, PIECE);
-	while (got < 0 && errno == EINTR);
-	return got;
-}
-
 char *read_file_from(int fd, const char *name, size_t max, size_t *ret_length, GError **error)
 {
 	g_autofree char *piece = g_malloc(PIECE);
 	g_autoptr(GString) text = g_string_new(NULL);
 	ssize_t got;
 
-	while ((got = read_some(fd, piece)) > 0) {
+	while ((got = TEMP_FAILURE_RETRY(read(fd, piece, PIECE))) > 0) {
 		if ((size_t)got > max - text->len) {
 			set_too_large(name, max, error);
 			return NULL;

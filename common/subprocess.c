@@ -116,19 +116,23 @@ fail:
 	_exit(127);
 }
 
+static int reap(GPid pid)
+{
+	int status = 0;
+
+	TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
+	return status;
+}
+
 /* Waits until the child has executed its program. Returns 0, or the errno of the failure. */
 static int await_exec(int status_fd, pid_t pid)
 {
 	int failure = 0;
-	ssize_t got;
 
-	do
-		got = read(status_fd, &failure, sizeof failure);
-	while (got < 0 && errno == EINTR);
-	if (got != (ssize_t)sizeof failure)
+	if (TEMP_FAILURE_RETRY(read(status_fd, &failure, sizeof failure)) !=
+	    (ssize_t)sizeof failure)
 		return 0;
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		continue;
+	reap(pid);
 	return failure;
 }
 
@@ -204,9 +208,7 @@ static bool drain(struct run *run, int i)
 	ssize_t got;
 
 	while (run->fds[i] >= 0) {
-		got = read(run->fds[i], buffer, sizeof buffer);
-		if (got < 0 && errno == EINTR)
-			continue;
+		got = TEMP_FAILURE_RETRY(read(run->fds[i], buffer, sizeof buffer));
 		if (got < 0 && errno == EAGAIN)
 			return true;
 		if (got <= 0) {
@@ -221,6 +223,17 @@ static bool drain(struct run *run, int i)
 }
 
 /*
+ * Milliseconds until a deadline, rounded up so that the last wait does not spin, 60 s at most; 0: it
+ * has passed.
+ */
+static int left_ms(int64_t deadline_ns)
+{
+	const int64_t left_ns = deadline_ns - clock_now_ns();
+
+	return left_ns > 0 ? (int)MIN(left_ns / 1000000 + 1, 60000) : 0;
+}
+
+/*
  * Collects output until the program exits: not until its pipes are closed, since a daemon that it
  * started may hold them. Returns 0, or a code of SUBPROCESS_ERROR.
  */
@@ -232,13 +245,11 @@ static int collect(struct run *run)
 			{ .fd = run->fds[0], .events = POLLIN },
 			{ .fd = run->fds[1], .events = POLLIN },
 		};
-		const int64_t left_ns = run->deadline_ns - clock_now_ns();
-		/* Rounded up, so that the last wait does not spin; capped for the int. */
-		const int64_t left_ms = MIN(left_ns / 1000000 + 1, 60000);
+		const int wait_ms = left_ms(run->deadline_ns);
 
-		if (left_ns <= 0)
+		if (wait_ms == 0)
 			return SUBPROCESS_ERROR_TIMEOUT;
-		if (poll(polled, G_N_ELEMENTS(polled), (int)left_ms) < 0 && errno != EINTR)
+		if (poll(polled, G_N_ELEMENTS(polled), wait_ms) < 0 && errno != EINTR)
 			return SUBPROCESS_ERROR_START;
 		if (!drain(run, 0) || !drain(run, 1))
 			return SUBPROCESS_ERROR_OUTPUT;
@@ -248,15 +259,6 @@ static int collect(struct run *run)
 			return SUBPROCESS_ERROR_OUTPUT;
 		}
 	}
-}
-
-static int reap(GPid pid)
-{
-	int status = 0;
-
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		continue;
-	return status;
 }
 
 /* The end of what the program wrote to standard error, on one line, "" or ": text". */
@@ -417,14 +419,11 @@ static bool await_exit(int pidfd, double timeout_s)
 {
 	const int64_t deadline_ns = clock_now_ns() + (int64_t)(timeout_s * 1e9);
 	struct pollfd polled = { .fd = pidfd, .events = POLLIN };
-	int64_t left_ns;
+	int wait_ms;
 
-	while ((left_ns = deadline_ns - clock_now_ns()) > 0) {
-		const int64_t left_ms = MIN(left_ns / 1000000 + 1, 60000);
-
-		if (poll(&polled, 1, (int)left_ms) > 0)
+	while ((wait_ms = left_ms(deadline_ns)) > 0)
+		if (poll(&polled, 1, wait_ms) > 0)
 			return true;
-	}
 	return false;
 }
 

@@ -3,24 +3,15 @@
 
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "common/file_names.h"
 #include "common/json.h"
 #include "common/read_number.h"
 
 G_DEFINE_QUARK(virtbed-task-script, task_script_error)
 
-static bool G_GNUC_PRINTF(2, 3) fail_script(GError **error, const char *format, ...)
-{
-	va_list arguments;
-
-	if (error) {
-		va_start(arguments, format);
-		*error = g_error_new_valist(TASK_SCRIPT_ERROR, TASK_SCRIPT_ERROR_INPUT, format,
-					    arguments);
-		va_end(arguments);
-	}
-	return false;
-}
+#define fail_script(error, ...) \
+	error_fail(error, TASK_SCRIPT_ERROR, TASK_SCRIPT_ERROR_INPUT, __VA_ARGS__)
 
 static void file_free(gpointer data)
 {
@@ -274,14 +265,45 @@ GBytes *task_script_bundle(const struct task_script *script)
 
 /* Results. */
 
-/*
- * Processes a line of a stream. Returns the number of bytes of `rest` that belong to it, or -1: the
- * stream ends here.
- */
-typedef gssize (*take_line_f)(const char *line, const char *rest, gsize length, void *data);
+#define CUT_OFF "what came after was cut off"
+#define ODD_NAME "a file with an odd name"
 
-/* Processes all lines of a guest's stream in turn; returns whether it was complete, or empty. */
-static bool walk(GBytes *stream, take_line_f take, void *data)
+/* An entry of a guest's stream: a file with its bytes, or what was left out. */
+struct entry {
+	const char *name;    /* of the file; NULL: it was left out */
+	const char *skipped; /* words about what was left out */
+	int mode;
+	const char *bytes;
+	gsize size;
+};
+
+/* Parses a line "file SIZE MODE NAME" or "skip WORDS"; false: malformed. */
+static bool parse_line(const char *line, struct entry *ret_entry)
+{
+	uint64_t size;
+	const char *at;
+	int mode = 0;
+
+	if (g_str_has_prefix(line, "skip ")) {
+		*ret_entry = (struct entry){ .skipped = line + strlen("skip ") };
+		return true;
+	}
+	if (!g_str_has_prefix(line, "file "))
+		return false;
+	at = read_number_front_unsigned(line + strlen("file "), &size);
+	if (!at || *at != ' ' || at[1] < '0' || at[1] > '7')
+		return false;
+	for (at++; *at >= '0' && *at <= '7' && mode <= 0777777; at++) /* octal */
+		mode = 8 * mode + (*at - '0');
+	*ret_entry = (struct entry){ .name = at + 1, .mode = mode & 0777, .size = size };
+	return *at == ' ';
+}
+
+/*
+ * Calls `take` with all entries of a guest's stream in turn; a truncated or unknown line ends it.
+ * Returns whether the stream was complete, or empty.
+ */
+static bool walk(GBytes *stream, void (*take)(const struct entry *entry, void *data), void *data)
 {
 	gsize length;
 	const char *bytes = g_bytes_get_data(stream, &length);
@@ -289,7 +311,7 @@ static bool walk(GBytes *stream, take_line_f take, void *data)
 	while (length > 0) {
 		const char *end = memchr(bytes, '\n', length);
 		g_autofree char *line = NULL;
-		gssize taken;
+		struct entry entry;
 
 		if (!end)
 			return false;
@@ -298,17 +320,19 @@ static bool walk(GBytes *stream, take_line_f take, void *data)
 			return true;
 		length -= (gsize)(end + 1 - bytes);
 		bytes = end + 1;
-		taken = take(line, bytes, length, data);
-		if (taken < 0)
+		if (!parse_line(line, &entry) || entry.size > length)
 			return false;
-		bytes += taken;
-		length -= (gsize)taken;
+		entry.bytes = bytes;
+		if (entry.name && !file_name_ok(entry.name)) {
+			entry.name = NULL;
+			entry.skipped = ODD_NAME;
+		}
+		take(&entry, data);
+		bytes += entry.size;
+		length -= entry.size;
 	}
 	return g_bytes_get_size(stream) == 0;
 }
-
-#define CUT_OFF "what came after was cut off"
-#define ODD_NAME "a file with an odd name"
 
 struct results {
 	json_t *files, *skipped;
@@ -321,64 +345,28 @@ static void skip(struct results *results, const char *words)
 	json_array_append_new(results->skipped, json_string(valid));
 }
 
-/* Parses "SIZE MODE NAME"; false: malformed. */
-static bool parse_line(const char *line, gsize *ret_size, int *ret_mode, const char **ret_name)
-{
-	uint64_t size;
-	const char *at = read_number_front_unsigned(line, &size);
-	int mode = 0;
-
-	if (!at || *at != ' ' || at[1] < '0' || at[1] > '7')
-		return false;
-	for (at++; *at >= '0' && *at <= '7' && mode <= 0777777; at++) /* octal */
-		mode = 8 * mode + (*at - '0');
-	*ret_size = size;
-	*ret_mode = mode & 0777;
-	*ret_name = at + 1;
-	return *at == ' ';
-}
-
-/* Processes a "file" line; see take_line_f. */
-static gssize take_file(struct results *results, const char *line, const char *rest, gsize length)
-{
-	g_autoptr(GBytes) bytes = NULL;
-	const char *name;
-	json_t *object;
-	gsize size;
-	int mode;
-
-	if (!parse_line(line, &size, &mode, &name) || size > length)
-		return -1;
-	if (!file_name_ok(name)) {
-		skip(results, ODD_NAME);
-		return (gssize)size;
-	}
-	bytes = g_bytes_new(rest, size);
-	object = file_json(name, mode, bytes);
-	json_object_set_new(object, "bytes", json_integer((json_int_t)size));
-	add_data(object, bytes);
-	json_array_append_new(results->files, object);
-	return (gssize)size;
-}
-
-/* Processes a line of any kind; a truncated or unknown line ends the stream. */
-static gssize take_line(const char *line, const char *rest, gsize length, void *data)
+static void take_entry(const struct entry *entry, void *data)
 {
 	struct results *results = data;
+	g_autoptr(GBytes) bytes = NULL;
+	json_t *object;
 
-	if (g_str_has_prefix(line, "file "))
-		return take_file(results, line + strlen("file "), rest, length);
-	if (!g_str_has_prefix(line, "skip "))
-		return -1;
-	skip(results, line + strlen("skip "));
-	return 0;
+	if (!entry->name) {
+		skip(results, entry->skipped);
+		return;
+	}
+	bytes = g_bytes_new(entry->bytes, entry->size);
+	object = file_json(entry->name, entry->mode, bytes);
+	json_object_set_new(object, "bytes", json_integer((json_int_t)entry->size));
+	add_data(object, bytes);
+	json_array_append_new(results->files, object);
 }
 
 json_t *task_script_results(GBytes *stream)
 {
 	struct results results = {json_array(), json_array()};
 
-	if (!walk(stream, take_line, &results))
+	if (!walk(stream, take_entry, &results))
 		skip(&results, CUT_OFF);
 	return json_pack("{s:o, s:o}", "files", results.files, "skipped", results.skipped);
 }
@@ -403,38 +391,23 @@ static void G_GNUC_PRINTF(2, 3) add_line(struct joint *joint, const char *format
 	g_byte_array_append(joint->stream, (const guint8 *)"\n", 1);
 }
 
-static gssize join_file(struct joint *joint, const char *line, const char *rest, gsize length)
-{
-	g_autofree char *path = NULL;
-	const char *name;
-	gsize size;
-	int mode;
-
-	if (!parse_line(line, &size, &mode, &name) || size > length)
-		return -1;
-	path = g_strconcat(joint->prefix, name, NULL);
-	if (!file_name_ok(name) || !file_name_ok(path)) {
-		add_line(joint, "skip %s%s", joint->prefix, ODD_NAME);
-	} else if (size > joint->room) {
-		add_line(joint, "skip %s: too much comes from all nodes", path);
-	} else {
-		add_line(joint, "file %zu %o %s", size, (unsigned)mode, path);
-		g_byte_array_append(joint->stream, (const guint8 *)rest, (guint)size);
-		joint->room -= size;
-	}
-	return (gssize)size;
-}
-
-static gssize join_line(const char *line, const char *rest, gsize length, void *data)
+static void join_entry(const struct entry *entry, void *data)
 {
 	struct joint *joint = data;
+	g_autofree char *path = g_strconcat(joint->prefix, entry->name, NULL);
 
-	if (g_str_has_prefix(line, "file "))
-		return join_file(joint, line + strlen("file "), rest, length);
-	if (!g_str_has_prefix(line, "skip "))
-		return -1;
-	add_line(joint, "skip %s%s", joint->prefix, line + strlen("skip "));
-	return 0;
+	if (!entry->name) {
+		add_line(joint, "skip %s%s", joint->prefix, entry->skipped);
+	} else if (!file_name_ok(path)) {
+		add_line(joint, "skip %s" ODD_NAME, joint->prefix);
+	} else if (entry->size > joint->room) {
+		add_line(joint, "skip %s: too much comes from all nodes", path);
+	} else {
+		add_line(joint, "file %zu %o %s", entry->size, (unsigned)entry->mode, path);
+		g_byte_array_append(joint->stream, (const guint8 *)entry->bytes,
+				    (guint)entry->size);
+		joint->room -= entry->size;
+	}
 }
 
 GBytes *task_script_join(GBytes *const *streams, uint32_t count)
@@ -447,7 +420,7 @@ GBytes *task_script_join(GBytes *const *streams, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		if (i > 0)
 			g_snprintf(joint.prefix, sizeof(joint.prefix), "node-%u/", i);
-		if (!walk(streams[i], join_line, &joint))
+		if (!walk(streams[i], join_entry, &joint))
 			add_line(&joint, "skip %s%s", joint.prefix, CUT_OFF);
 	}
 	if (joint.stream->len == 0) {

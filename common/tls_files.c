@@ -3,20 +3,11 @@
 
 #include <sys/stat.h>
 
+#include "common/error_fail.h"
 #include "common/http_client.h"
 #include "common/read_file.h"
 
-static bool fail_trust(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool fail_trust(GError **error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	if (error)
-		*error = g_error_new_valist(HTTP_ERROR, HTTP_ERROR_TRUST, format, arguments);
-	va_end(arguments);
-	return false;
-}
+#define fail_trust(error, ...) error_fail(error, HTTP_ERROR, HTTP_ERROR_TRUST, __VA_ARGS__)
 
 bool tls_files_check_key(const char *key, GError **error)
 {

@@ -77,10 +77,9 @@ static char *check_shared(const struct config *config, const struct config_clust
 	if (cluster->hosts_count == 0 || cluster->nodes % cluster->hosts_count != 0)
 		return g_strdup_printf("nodes: %u nodes are not the same number on each of %u hosts; shared hosts have "
 				       "equally many", cluster->nodes, cluster->hosts_count);
-	for (uint32_t h = 0; h < cluster->hosts_count; h++)
-		if (cluster->hosts[h].blade && cluster->max_mhz == 0)
-			return g_strdup("max_mhz: missing; on a shared blade it says what all of its CPU is, which VMs "
-					"get shares of");
+	if (config_cluster_blades(cluster, NULL) > 0 && cluster->max_mhz == 0)
+		return g_strdup("max_mhz: missing; on a shared blade it says what all of its CPU is, which VMs get "
+				"shares of");
 	return NULL;
 }
 

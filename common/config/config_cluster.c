@@ -80,6 +80,15 @@ uint32_t config_cluster_host(const struct config_cluster *cluster, uint32_t node
 	return (uint32_t)((uint64_t)node * cluster->hosts_count / cluster->nodes);
 }
 
+uint32_t config_cluster_blades(const struct config_cluster *cluster, const char *name)
+{
+	uint32_t blades = 0;
+
+	for (uint32_t h = 0; h < cluster->hosts_count; h++)
+		blades += cluster->hosts[h].blade && (!name || g_str_equal(cluster->hosts[h].blade, name));
+	return blades;
+}
+
 uint32_t config_cluster_places(const struct config_cluster *cluster)
 {
 	return cluster->nodes / MAX(cluster->hosts_count, 1);

@@ -62,5 +62,8 @@ extern const struct config_section config_cluster_section;
 /* The index of the host that a node of `cluster` is on: they are spread over its hosts in blocks. */
 uint32_t config_cluster_host(const struct config_cluster *cluster, uint32_t node);
 
+/* How many hosts of `cluster` are blades of a lab: the one of that name, or (NULL) any. */
+uint32_t config_cluster_blades(const struct config_cluster *cluster, const char *name);
+
 /* Places for VMs on each host of a cluster that is shared. */
 uint32_t config_cluster_places(const struct config_cluster *cluster);

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "common/error_fail.h"
+
 /* The least share of a CPU that a VM's quota can be: 1 ms per period, of which the shortest is 71 ms (cpu_cap.h). */
 #define QUOTA_LEAST 0.0142
 #define REPETITIONS_MAX 1e9
@@ -39,11 +41,8 @@ static void fit_cluster(struct fitting *fitting, struct config_cluster *cluster)
 	const double least = ceil(QUOTA_LEAST * cluster->base_mhz / cluster->cores);
 	const double wanted = floor(cluster->max_mhz * fitting->fit->quotas);
 	const uint32_t given = cluster->max_mhz;
-	bool on_blades = false;
 
-	for (uint32_t h = 0; h < cluster->hosts_count; h++)
-		on_blades |= cluster->hosts[h].blade != NULL;
-	if (given == 0 || !on_blades)
+	if (given == 0 || config_cluster_blades(cluster, NULL) == 0)
 		return;
 	cluster->max_mhz = (uint32_t)fmin(fmax(fmax(wanted, least), 1), given);
 	if (cluster->max_mhz > wanted)
@@ -135,13 +134,11 @@ bool config_fit(struct config *config, const struct machine_probe *probe, struct
 	*ret_fit = (struct config_fit){.quotas = 1, .work = 1};
 	if (!config_lab_is_to_fit(config))
 		return true;
-	if (room <= 0) {
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			    "lab.fit: a lab gets %.2f cores of this machine, too few: its metronome alone takes "
-			    "%.2f; give it more, or leave out steady",
-			    probe->cores, config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
-		return false;
-	}
+	if (room <= 0)
+		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+				  "lab.fit: a lab gets %.2f cores of this machine, too few: its metronome alone takes "
+				  "%.2f; give it more, or leave out steady",
+				  probe->cores, config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
 	vms = config_lab_cores(config);
 	ret_fit->quotas = vms > room ? room / vms : 1;
 	ret_fit->work = ret_fit->quotas * (isnan(probe->speed) ? 1 : probe->speed);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/config/config_parts.h"
+#include "common/error_fail.h"
 #include "common/own_cgroup.h"
 
 #define WATTS_MAX 1e6
@@ -72,10 +73,8 @@ const char *config_lab_unsteady(const struct config *config, bool has_metronome)
 /* Host cores that the VMs of `cluster` on `blade` may use, without quotas. */
 static double cores_on(const struct config_cluster *cluster, const struct config_blade *blade)
 {
-	uint32_t here = 0;
+	const uint32_t here = config_cluster_blades(cluster, blade->name);
 
-	for (uint32_t h = 0; h < cluster->hosts_count; h++)
-		here += cluster->hosts[h].blade && g_str_equal(cluster->hosts[h].blade, blade->name);
 	if (cluster->shared) /* each may have all of it, and all together no more */
 		return here > 0 ? cluster->cores : 0;
 	return here > 0 ? (double)cluster->cores * cluster->nodes * here / cluster->hosts_count : 0;
@@ -155,10 +154,8 @@ uint64_t config_lab_memory_mib(const struct config *config)
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		const struct config_cluster *cluster = &config->clusters[c];
 		const uint32_t spares = cluster->preemption ? cluster->preemption->spares : 0;
-		uint32_t blades = 0;
+		const uint32_t blades = config_cluster_blades(cluster, NULL);
 
-		for (uint32_t h = 0; h < cluster->hosts_count; h++)
-			blades += cluster->hosts[h].blade != NULL;
 		if (blades > 0)
 			sum += (cluster->nodes + (uint64_t)spares * blades) *
 			       (cluster->memory_mib + CONFIG_LAB_EMULATOR_MIB);
@@ -191,11 +188,10 @@ bool config_check_memory(const struct config *config, const char *path, GError *
 
 	if ((double)needed_mib <= machine_mib)
 		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "%s: clusters: all VMs that are to run on this machine need %.1f GiB of memory, and it lets us use "
-		    "%.1f GiB; give fewer nodes or a lower memory_mib",
-		    path, (double)needed_mib / 1024, machine_mib / 1024);
-	return false;
+	return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			  "%s: clusters: all VMs that are to run on this machine need %.1f GiB of memory, and it lets "
+			  "us use %.1f GiB; give fewer nodes or a lower memory_mib",
+			  path, (double)needed_mib / 1024, machine_mib / 1024);
 }
 
 bool config_check_room(const struct config *config, const char *path, GError **error)
@@ -211,10 +207,9 @@ bool config_check_room(const struct config *config, const char *path, GError **e
 	sum = config_lab_cores(config) + (config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
 	if (sum <= cores * CONFIG_LAB_HOST_SHARE + 1e-9)
 		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "%s: lab.blades: all VMs, emulator threads included, may use %.2f cores, more than 80 %% of the "
-		    "%.4g that this machine lets us use; lower max_mhz (or cpu_cores, where a cluster has no "
-		    "max_mhz), or have them fitted to the machine, by fit: yes, or, where nothing is measured, say "
-		    "overcommit: yes", path, sum, cores);
-	return false;
+	return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			  "%s: lab.blades: all VMs, emulator threads included, may use %.2f cores, more than 80 %% of "
+			  "the %.4g that this machine lets us use; lower max_mhz (or cpu_cores, where a cluster has no "
+			  "max_mhz), or have them fitted to the machine, by fit: yes, or, where nothing is measured, "
+			  "say overcommit: yes", path, sum, cores);
 }

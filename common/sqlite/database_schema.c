@@ -2,6 +2,8 @@
 /* The schema of a file: the tables of records, the file's version, its upgrade, and SQLite's check. */
 #include "common/sqlite/database_private.h"
 
+#include "common/error_fail.h"
+
 /* Tables. */
 
 static void add_columns(GArray *columns, const struct record *record, size_t base)
@@ -156,17 +158,13 @@ bool database_identify(struct database *database, bool create, GError **error)
 	}
 	if (create && application == 0 && version == 0 && tables == 0)
 		return true;
-	if (application != kind->application_id) {
-		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s: not %s",
-			    database->name, kind->what);
-		return false;
-	}
-	if (version < (kind->application_id ? 1 : 0) || version > kind->version) {
-		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_SCHEMA,
-			    "%s: written with schema %d, %s knows %d%s", database->name,
-			    (int)version, kind->reader, kind->version, kind->newer);
-		return false;
-	}
+	if (application != kind->application_id)
+		return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s: not %s",
+				  database->name, kind->what);
+	if (version < (kind->application_id ? 1 : 0) || version > kind->version)
+		return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_SCHEMA,
+				  "%s: written with schema %d, %s knows %d%s", database->name,
+				  (int)version, kind->reader, kind->version, kind->newer);
 	database->version = (int)version;
 	return true;
 }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "controller/access/token_file.h"
 
 #define LOG_SUBSYSTEM "tokens"
 #include "common/log.h"
@@ -84,13 +83,9 @@ static bool is_as_seen(const struct sight *now, const struct sight *seen)
 static void read_tokens(struct token_book *book)
 {
 	g_autoptr(GError) error = NULL;
-	const int fd = token_file_open_dir(book->dir, false, &error);
 
 	g_clear_pointer(&book->tokens, g_ptr_array_unref);
-	if (fd >= 0) {
-		book->tokens = token_file_read(fd, book->dir, &error);
-		close(fd);
-	}
+	book->tokens = tokens_list(book->dir, &error);
 	if (error && g_strcmp0(error->message, book->complaint) != 0)
 		log_error("no token is good: %s", error->message);
 	g_free(book->complaint);

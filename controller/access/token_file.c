@@ -9,33 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
+#include "common/file_names.h"
 #include "common/json.h"
+#include "common/read_file.h"
 
 /* Larger than a file of TOKENS_MAX tokens. */
 #define FILE_MAX (8 << 20)
 
 #define VERSION 1
 
-static bool G_GNUC_PRINTF(2, 3) fail_file(GError **error, const char *format, ...)
-{
-	va_list arguments;
-
-	if (error) {
-		va_start(arguments, format);
-		*error = g_error_new_valist(TOKEN_ERROR, TOKEN_ERROR_FILE, format, arguments);
-		va_end(arguments);
-	}
-	return false;
-}
-
-/* Closes a descriptor at the end of a block; -1: there is none. */
-typedef int file_t;
-static void file_close(const file_t *file)
-{
-	if (*file >= 0)
-		close(*file);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(file_t, file_close)
+#define fail_file(error, ...) error_fail(error, TOKEN_ERROR, TOKEN_ERROR_FILE, __VA_ARGS__)
 
 /* The directory. */
 
@@ -54,9 +38,7 @@ int token_file_open_dir(const char *dir, bool lock, GError **error)
 			  "others can write to '%s', and so could make tokens; chmod go-w it", dir);
 		return -1;
 	}
-	while (lock && flock(fd, LOCK_EX) < 0) {
-		if (errno == EINTR)
-			continue;
+	if (lock && TEMP_FAILURE_RETRY(flock(fd, LOCK_EX)) < 0) {
 		fail_file(error, "cannot lock '%s': %s", dir, g_strerror(errno));
 		return -1;
 	}
@@ -135,7 +117,7 @@ GPtrArray *token_file_parse(const char *text, size_t length, const char *what, G
 }
 
 /* Checks that only the owner can read an opened file, and that a trusted user wrote it. */
-static bool check_file(int fd, int dir_fd, const char *path, gsize *ret_size, GError **error)
+static bool check_file(int fd, int dir_fd, const char *path, GError **error)
 {
 	struct stat file, dir;
 
@@ -148,22 +130,6 @@ static bool check_file(int fd, int dir_fd, const char *path, gsize *ret_size, GE
 	if (file.st_uid != 0 && file.st_uid != geteuid() && file.st_uid != dir.st_uid)
 		return fail_file(error, "'%s' is another user's (%u); remove it", path,
 			      (unsigned)file.st_uid);
-	*ret_size = (gsize)file.st_size;
-	return true;
-}
-
-static bool read_all(int fd, char *buffer, gsize size, gsize *ret_got)
-{
-	*ret_got = 0;
-	while (*ret_got < size) {
-		const ssize_t got = read(fd, buffer + *ret_got, size - *ret_got);
-
-		if (got < 0 && errno != EINTR)
-			return false;
-		if (got == 0)
-			break;
-		*ret_got += got > 0 ? (gsize)got : 0;
-	}
 	return true;
 }
 
@@ -173,23 +139,23 @@ GPtrArray *token_file_read(int dir_fd, const char *dir, GError **error)
 		openat(dir_fd, TOKENS_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	g_autofree char *path = g_build_filename(dir, TOKENS_FILE, NULL);
 	g_autofree char *text = NULL;
-	GPtrArray *tokens = NULL;
-	gsize size, got;
+	gsize length;
 
+	if (dir_fd < 0)
+		return NULL;
 	if (fd < 0 && errno == ENOENT)
 		return g_ptr_array_new_with_free_func((GDestroyNotify)token_free);
 	if (fd < 0) {
 		fail_file(error, "cannot open '%s': %s", path, g_strerror(errno));
 		return NULL;
 	}
-	if (!check_file(fd, dir_fd, path, &size, error))
+	if (!check_file(fd, dir_fd, path, error))
 		return NULL;
-	text = g_malloc(size + 1);
-	if (!read_all(fd, text, size, &got))
-		fail_file(error, "cannot read '%s': %s", path, g_strerror(errno));
-	else
-		tokens = token_file_parse(text, got, path, error);
-	return tokens;
+	text = read_file_from(fd, path, FILE_MAX, &length, NULL);
+	if (text)
+		return token_file_parse(text, length, path, error);
+	fail_file(error, "cannot read '%s': %s", path, g_strerror(errno));
+	return NULL;
 }
 
 /* Writing. */
@@ -220,21 +186,6 @@ static char *format(const GPtrArray *tokens)
 	return json_pretty(json);
 }
 
-static bool write_all(int fd, const char *text)
-{
-	size_t left = strlen(text);
-
-	while (left > 0) {
-		const ssize_t wrote = write(fd, text, left);
-
-		if (wrote < 0 && errno != EINTR)
-			return false;
-		text += wrote > 0 ? wrote : 0;
-		left -= wrote > 0 ? (size_t)wrote : 0;
-	}
-	return true;
-}
-
 /* Gives the file to the directory's owner before it gets its name. */
 static bool fill_file(int fd, int dir_fd, const char *text)
 {
@@ -244,7 +195,7 @@ static bool fill_file(int fd, int dir_fd, const char *text)
 		return false;
 	if (geteuid() == 0 && dir.st_uid != 0 && fchown(fd, dir.st_uid, dir.st_gid) < 0)
 		return false;
-	return write_all(fd, text) && fsync(fd) == 0;
+	return file_write_all(fd, text, strlen(text)) && fsync(fd) == 0;
 }
 
 bool token_file_write(int dir_fd, const char *dir, const GPtrArray *tokens, GError **error)

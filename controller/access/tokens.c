@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "controller/access/token_file.h"
 
 #define SECRET_BYTES 32
@@ -55,9 +56,8 @@ static bool draw_bytes(void *bytes, size_t length, GError **error)
 {
 	if (getentropy(bytes, length) == 0)
 		return true;
-	g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_FILE,
-		    "the kernel gives no random numbers: %s", g_strerror(errno));
-	return false;
+	return error_fail(error, TOKEN_ERROR, TOKEN_ERROR_FILE,
+			  "the kernel gives no random numbers: %s", g_strerror(errno));
 }
 
 /* Makes a secret: the prefix and 43 characters that are safe in headers, files and shells. */
@@ -113,29 +113,24 @@ static struct token *new_token(enum http_role role, const char *user, double lif
 
 GPtrArray *tokens_list(const char *dir, GError **error)
 {
-	const int fd = token_file_open_dir(dir, false, error);
-	GPtrArray *tokens;
+	g_auto(file_t) fd = token_file_open_dir(dir, false, error);
 
-	if (fd < 0)
-		return NULL;
-	tokens = token_file_read(fd, dir, error);
-	close(fd);
-	return tokens;
+	return token_file_read(fd, dir, error);
 }
 
 /* Adds the token (borrowed) to the file. */
-static bool add_to_file(int fd, const char *dir, struct token *token, GError **error)
+static bool add_to_file(const char *dir, struct token *token, GError **error)
 {
+	g_auto(file_t) fd = token_file_open_dir(dir, true, error);
 	g_autoptr(GPtrArray) tokens = token_file_read(fd, dir, error);
 	bool written;
 
 	if (!tokens)
 		return false;
-	if (tokens->len == TOKENS_MAX) {
-		g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
-			    "there are %d tokens, as many as can be; revoke some", TOKENS_MAX);
-		return false;
-	}
+	if (tokens->len == TOKENS_MAX)
+		return error_fail(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
+				  "there are %d tokens, as many as can be; revoke some",
+				  TOKENS_MAX);
 	g_ptr_array_add(tokens, token);
 	written = token_file_write(fd, dir, tokens, error);
 	g_ptr_array_steal_index(tokens, tokens->len - 1);
@@ -147,23 +142,20 @@ char *tokens_create(const char *dir, enum http_role role, const char *user, doub
 {
 	g_autoptr(token_t) token = new_token(role, user, lifetime_s, error);
 	char *secret = token ? draw_secret(error) : NULL;
-	int fd;
 
 	if (!secret)
 		return NULL;
 	token->sha256 = hash(secret);
-	fd = token_file_open_dir(dir, true, error);
-	if (fd >= 0 && add_to_file(fd, dir, token, error))
+	if (add_to_file(dir, token, error))
 		*ret_token = g_steal_pointer(&token);
 	else
 		g_clear_pointer(&secret, tokens_wipe);
-	if (fd >= 0)
-		close(fd);
 	return secret;
 }
 
-static bool drop_from_file(int fd, const char *dir, const char *id, GError **error)
+bool tokens_revoke(const char *dir, const char *id, GError **error)
 {
+	g_auto(file_t) fd = token_file_open_dir(dir, true, error);
 	g_autoptr(GPtrArray) tokens = token_file_read(fd, dir, error);
 
 	for (guint i = 0; tokens && i < tokens->len; i++)
@@ -177,16 +169,4 @@ static bool drop_from_file(int fd, const char *dir, const char *id, GError **err
 			    id,
 			    dir);
 	return false;
-}
-
-bool tokens_revoke(const char *dir, const char *id, GError **error)
-{
-	const int fd = token_file_open_dir(dir, true, error);
-	bool done;
-
-	if (fd < 0)
-		return false;
-	done = drop_from_file(fd, dir, id, error);
-	close(fd);
-	return done;
 }

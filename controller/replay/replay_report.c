@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/file_names.h"
+
 /* Room for a row of the CSV file, bytes. */
 #define ROW_MAX 640
 #define BUFFER_SIZE (256u << 10)
@@ -253,18 +255,6 @@ static char *put_job(char *at, const struct replay_setup *setup, const struct re
 	return at;
 }
 
-static bool write_all(int fd, const char *from, const char *to)
-{
-	while (from < to) {
-		const ssize_t done = write(fd, from, (size_t)(to - from));
-
-		if (done < 0 && errno != EINTR)
-			return false;
-		from += MAX(done, 0);
-	}
-	return true;
-}
-
 bool replay_write_csv(const struct replay_setup *setup, const struct replay_result *result,
 		      const char *path, GError **error)
 {
@@ -278,10 +268,10 @@ bool replay_write_csv(const struct replay_setup *setup, const struct replay_resu
 		at = put_job(at, setup, result, i);
 		if (at + ROW_MAX <= buffer + BUFFER_SIZE)
 			continue;
-		good = write_all(fd, buffer, at);
+		good = file_write_all(fd, buffer, (size_t)(at - buffer));
 		at = buffer;
 	}
-	good = good && write_all(fd, buffer, at);
+	good = good && file_write_all(fd, buffer, (size_t)(at - buffer));
 	code = errno;
 	if (fd >= 0 && close(fd) < 0 && good) {
 		code = errno;

@@ -5,6 +5,7 @@
 #include <glib/gstdio.h>
 #include <sys/stat.h>
 
+#include "common/error_fail.h"
 #include "common/read_file.h"
 
 bool store_error_is_input(const GError *error)
@@ -19,25 +20,18 @@ static bool find_file(const char *dir, const char *path, GError **error)
 {
 	GStatBuf status;
 
-	if (g_stat(dir, &status) != 0) {
-		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s: %s", dir, g_strerror(errno));
-		return false;
-	}
-	if (!S_ISDIR(status.st_mode)) {
-		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
-			    "%s: not a directory; give the run directory", dir);
-		return false;
-	}
-	if (g_stat(path, &status) != 0) {
-		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
-			    "%s: %s; not a run directory", path, g_strerror(errno));
-		return false;
-	}
-	if (!S_ISREG(status.st_mode) || status.st_size == 0) {
-		g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s: %s", path,
-			    S_ISREG(status.st_mode) ? "the file is empty" : "not a file");
-		return false;
-	}
+	if (g_stat(dir, &status) != 0)
+		return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s: %s", dir,
+				  g_strerror(errno));
+	if (!S_ISDIR(status.st_mode))
+		return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
+				  "%s: not a directory; give the run directory", dir);
+	if (g_stat(path, &status) != 0)
+		return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
+				  "%s: %s; not a run directory", path, g_strerror(errno));
+	if (!S_ISREG(status.st_mode) || status.st_size == 0)
+		return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s: %s", path,
+				  S_ISREG(status.st_mode) ? "the file is empty" : "not a file");
 	return true;
 }
 
@@ -56,10 +50,9 @@ static bool make_dir(const char *dir, GError **error)
 {
 	if (g_mkdir_with_parents(dir, 0755) == 0)
 		return true;
-	g_set_error(error, DATABASE_ERROR,
-		    errno == ENOSPC || errno == EDQUOT ? DATABASE_ERROR_FULL : DATABASE_ERROR_OPEN,
-		    "cannot make the run directory \"%s\": %s", dir, g_strerror(errno));
-	return false;
+	return error_fail(error, DATABASE_ERROR,
+			  errno == ENOSPC || errno == EDQUOT ? DATABASE_ERROR_FULL : DATABASE_ERROR_OPEN,
+			  "cannot make the run directory \"%s\": %s", dir, g_strerror(errno));
 }
 
 /*

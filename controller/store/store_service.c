@@ -131,13 +131,22 @@ GPtrArray *store_drains(struct store *store, int64_t run, GError **error)
 
 /* Decisions about a task. */
 
-static void action_free(void *data)
+/* The columns of the actions: no table has them. */
+static const struct record_field action_fields[] = {
+	{RECORD_FIELD_REAL(store_action, time_s)},
+	{RECORD_FIELD_TEXT(store_action, action)},
+	{NULL},
+};
+static void free_action(void *data)
 {
 	struct store_action *action = data;
 
 	g_free(action->action);
 	g_free(action);
 }
+static const struct record action_record = {
+	.name = "action", .size = sizeof(struct store_action), .fields = action_fields,
+	.free = free_action, .since = 1};
 
 GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, double from_s,
 			      double until_s, uint32_t most, GError **error)
@@ -146,26 +155,10 @@ GPtrArray *store_task_actions(struct store *store, int64_t run, uint32_t task, d
 		"SELECT d.time_s, action.value FROM decision AS d, json_each(d.actions) AS action"
 		" WHERE d.run = ?1 AND d.time_s BETWEEN ?2 AND ?5"
 		" AND json_extract(action.value, '$.task') = ?3 ORDER BY d.id DESC LIMIT ?4";
-	g_autoptr(GPtrArray) actions = g_ptr_array_new_with_free_func(action_free);
-	sqlite3_stmt *statement =
-		database_query(store->database, sql,
-			       DATABASE_ARGS(run, from_s, task, most, until_s), error);
-	int code;
 
-	if (!statement)
-		return NULL;
-	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-		struct database_cursor cursor = database_reading(statement);
-		struct store_action *action = g_new0(struct store_action, 1);
-
-		action->time_s = database_get_real(&cursor);
-		action->action = database_get_text(&cursor);
-		g_ptr_array_add(actions, action);
-	}
-	if (code != SQLITE_DONE)
-		database_fail(store->database, code, "read the decisions", error);
-	sqlite3_reset(statement);
-	return code == SQLITE_DONE ? g_steal_pointer(&actions) : NULL;
+	return database_list_by(store->database, sql, &action_record,
+				DATABASE_ARGS(run, from_s, task, most, until_s),
+				"read the decisions", error);
 }
 
 /*
