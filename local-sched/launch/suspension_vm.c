@@ -225,6 +225,6 @@ bool suspension_vm_repeats(void *owner, uint32_t vm, const GError *error)
 	if (step == SUSPENSION_CLOCKING)
 		return error ? !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) :
 			       vm_steps_is_clock_late(suspension->steps, vm);
-	return error && suspension_step_is_rollback(step) &&
+	return error && suspension_steps.steps[step].is_rollback &&
 	       g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION);
 }
