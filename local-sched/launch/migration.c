@@ -284,8 +284,8 @@ static gboolean abort_moves(gpointer data)
 
 	for (uint32_t i = 0; i < migration->count; i++)
 		if (migration->vms[i].moving)
-			pool_abort_live(migration->pool, migration->vms[i].vm,
-					migration->vms[i].to);
+			pool_interrupt(migration->pool, migration->vms[i].vm, migration->vms[i].to,
+				       TRANSFER_LIVE);
 	return G_SOURCE_CONTINUE;
 }
 

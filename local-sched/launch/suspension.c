@@ -379,7 +379,7 @@ static void interrupt_moves(struct suspension *suspension)
 
 		if (suspended->moving)
 			pool_interrupt(suspension->pool, suspended->vm, suspended->node,
-				       suspended->saved);
+				       suspended->saved ? TRANSFER_SAVED : TRANSFER_STILL);
 	}
 }
 

@@ -25,7 +25,8 @@ static const struct vm_step steps[SUSPENSION_STEPS] = {
 	[SUSPENSION_REWIRING] = {"rewiring", .holds = true, .is_rollback = true, .limit_s = ACT_LIMIT_S},
 	[SUSPENSION_THAWING] = {"thawing", .holds = true, .is_rollback = true, .limit_s = ACT_LIMIT_S},
 	[SUSPENSION_LOCATING] = {"locating", .holds = true, .is_rollback = true, .limit_s = DISK_LIMIT_S},
-	[SUSPENSION_REFREEZING] = {"refreezing", .holds = true, .is_rollback = true, .limit_s = ACT_LIMIT_S},
+	[SUSPENSION_REFREEZING] = {"refreezing", .holds = true, .is_rollback = true,
+				   .limit_s = ACT_LIMIT_S},
 	[SUSPENSION_RETREATING] = {"retreating", .holds = true, .is_rollback = true},
 	[SUSPENSION_LOST] = {"lost", .holds = true},
 };
