@@ -459,42 +459,24 @@ static bool record_move(struct pool *pool, const struct vm *vm, const struct vm_
 	return false;
 }
 
-void pool_move(struct pool *pool, struct vm *vm, struct node *node, bool saved,
+void pool_move(struct pool *pool, struct vm *vm, struct node *node, enum transfer_manner manner,
 	       host_done_f done, gpointer data)
 {
 	if (!record_move(pool, vm, node_vm_host(node), done, data))
 		return;
-	vm_host_send(vm_host_of(pool, vm), node_vm_host(node), vm, saved, done, data);
+	vm_host_send(vm_host_of(pool, vm), node_vm_host(node), vm, manner, done, data);
 }
 
-void pool_interrupt(struct pool *pool, struct vm *vm, struct node *node, bool saved)
+void pool_interrupt(struct pool *pool, struct vm *vm, struct node *node,
+		    enum transfer_manner manner)
 {
-	vm_host_interrupt(vm_host_of(pool, vm), node_vm_host(node), vm, saved);
+	vm_host_interrupt(vm_host_of(pool, vm), node_vm_host(node), vm, manner);
 }
 
-void pool_find(struct pool *pool, struct vm *vm, struct node *node, host_done_f done,
-	       gpointer data)
+void pool_find(struct pool *pool, struct vm *vm, struct node *node, enum transfer_manner manner,
+	       host_done_f done, gpointer data)
 {
-	vm_host_find(vm_host_of(pool, vm), node_vm_host(node), vm, done, data);
-}
-
-void pool_move_live(struct pool *pool, struct vm *vm, struct node *node,
-		    host_done_f done, gpointer data)
-{
-	if (!record_move(pool, vm, node_vm_host(node), done, data))
-		return;
-	vm_host_send_live(vm_host_of(pool, vm), node_vm_host(node), vm, done, data);
-}
-
-void pool_find_live(struct pool *pool, struct vm *vm, struct node *node,
-		    host_done_f done, gpointer data)
-{
-	vm_host_find_live(vm_host_of(pool, vm), node_vm_host(node), vm, done, data);
-}
-
-void pool_abort_live(struct pool *pool, struct vm *vm, struct node *node)
-{
-	vm_host_abort_live(vm_host_of(pool, vm), node_vm_host(node), vm);
+	vm_host_find(vm_host_of(pool, vm), node_vm_host(node), vm, manner, done, data);
 }
 
 void pool_arrived(struct pool *pool, struct vm *vm, struct node *node)

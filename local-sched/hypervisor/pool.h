@@ -98,26 +98,17 @@ bool pool_match(const struct pool *pool, struct vm *const *vms, const uint32_t *
 		uint32_t count, uint32_t *to, GError **error);
 
 /*
- * Brings a VM that may be absent to the host of its node (vm_host_send()), and finds out where it
- * is after a failure (vm_host_find()).
+ * Brings a VM, which may be absent unless it is live, to the host of its node (vm_host_send()), and
+ * finds out where it is after a failure (vm_host_find()).
  */
-void pool_move(struct pool *pool, struct vm *vm, struct node *node, bool saved,
+void pool_move(struct pool *pool, struct vm *vm, struct node *node, enum transfer_manner manner,
 	       host_done_f done, gpointer data);
-void pool_find(struct pool *pool, struct vm *vm, struct node *node, host_done_f done,
-	       gpointer data);
+void pool_find(struct pool *pool, struct vm *vm, struct node *node, enum transfer_manner manner,
+	       host_done_f done, gpointer data);
 
-/* Like pool_move() and pool_find(), for a VM that runs throughout (vm_host_send_live()). */
-void pool_move_live(struct pool *pool, struct vm *vm, struct node *node,
-		    host_done_f done, gpointer data);
-void pool_find_live(struct pool *pool, struct vm *vm, struct node *node,
-		    host_done_f done, gpointer data);
-void pool_abort_live(struct pool *pool, struct vm *vm, struct node *node);
-
-/*
- * A VM that is being moved is not wanted any more: pool_move() or pool_find() ends soon
- * (vm_host_interrupt()).
- */
-void pool_interrupt(struct pool *pool, struct vm *vm, struct node *node, bool saved);
+/* Ends a move that is under way: pool_move() or pool_find() ends soon (vm_host_interrupt()). */
+void pool_interrupt(struct pool *pool, struct vm *vm, struct node *node,
+		    enum transfer_manner manner);
 
 /*
  * Report the end of a move: the VM is on the node's host, or is not. pool_give_up(): the VM is not

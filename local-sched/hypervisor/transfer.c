@@ -22,7 +22,7 @@ struct order {
 	GStrv changes;
 	bool swap;
 	bool tls;
-	bool live;
+	bool live; /* TRANSFER_LIVE */
 	GCancellable *cancel;
 };
 
@@ -461,7 +461,7 @@ static struct order *order_new(const struct transfer *transfer)
 		.changes = g_strdupv((GStrv)transfer->changes),
 		.swap = transfer->swap,
 		.tls = transfer->tls,
-		.live = transfer->live,
+		.live = transfer->manner == TRANSFER_LIVE,
 		.cancel = transfer->cancel ? g_object_ref(transfer->cancel) : NULL,
 	};
 	return order;
@@ -475,7 +475,8 @@ static void submit(const struct transfer *transfer, enum host_lane lane, host_wo
 		.work = work,
 		.input = order_new(transfer),
 		.input_free = order_free,
-		.result_free = work == migrate_work && transfer->live ? g_free : NULL,
+		.result_free =
+			work == migrate_work && transfer->manner == TRANSFER_LIVE ? g_free : NULL,
 		.done = done,
 		.data = data,
 	};
@@ -485,13 +486,16 @@ static void submit(const struct transfer *transfer, enum host_lane lane, host_wo
 
 void transfer_start(const struct transfer *transfer, host_done_f done, gpointer data)
 {
-	submit(transfer, HOST_LANE_MOVE, transfer->saved ? carry_work : migrate_work, done, data);
+	submit(transfer, HOST_LANE_MOVE,
+	       transfer->manner == TRANSFER_SAVED ? carry_work : migrate_work, done, data);
 }
 
 void transfer_cancel(const struct transfer *transfer)
 {
 	g_cancellable_cancel(transfer->cancel);
-	if (!transfer->saved)
+	if (transfer->manner == TRANSFER_LIVE)
+		submit(transfer, HOST_LANE_ACT, abort_work, NULL, NULL);
+	else if (transfer->manner == TRANSFER_STILL)
 		domain_destroy(transfer->from, transfer->domain, transfer->keeper, NULL, NULL);
 }
 
@@ -527,16 +531,9 @@ void transfer_find(const struct transfer *transfer, host_done_f done, gpointer d
 {
 	struct search *search = g_new0(struct search, 1);
 
-	if (transfer->live && transfer->cancel)
+	if (transfer->manner == TRANSFER_LIVE)
 		/* a transfer that has not begun does not begin */
 		g_cancellable_cancel(transfer->cancel);
 	*search = (struct search){.order = order_new(transfer), .done = done, .data = data};
 	submit(transfer, HOST_LANE_ACT, find_work, searched, search);
-}
-
-void transfer_abort(const struct transfer *transfer, host_done_f done, gpointer data)
-{
-	if (transfer->cancel)
-		g_cancellable_cancel(transfer->cancel);
-	submit(transfer, HOST_LANE_ACT, abort_work, done, data);
 }

@@ -15,6 +15,13 @@
  * A migration continues when its caller is gone. transfer_find() finds out how it ended.
  */
 
+/* How a VM moves. */
+enum transfer_manner {
+	TRANSFER_STILL = 0, /* in memory, and stays frozen */
+	TRANSFER_SAVED,     /* it is volumes */
+	TRANSFER_LIVE,      /* in memory, and runs throughout */
+};
+
 /* The VM and its way; copied. */
 struct transfer {
 	struct host *from;
@@ -24,11 +31,10 @@ struct transfer {
 	/* owner of the VM; a VM of that name with another owner counts as missing */
 	const char *keeper;
 	const char *const *changes; /* to its XML (domain_xml_changes()) */
-	bool saved;                 /* the VM is volumes; else it is in memory, and stays frozen */
-	bool live;                  /* the VM is in memory, and runs throughout */
+	enum transfer_manner manner;
 	bool swap;                  /* it has a swap disk */
 	bool tls;                   /* the contents of memory travel by TLS, or not at all */
-	GCancellable *cancel;       /* for transfer_cancel() and transfer_abort() */
+	GCancellable *cancel;       /* for transfer_cancel() */
 };
 
 /* Durations of a live migration; -1: not known. */
@@ -46,9 +52,10 @@ struct transfer_took {
 void transfer_start(const struct transfer *transfer, host_done_f done, gpointer data);
 
 /*
- * Ends the transfer of a VM that is not wanted any more. Volumes are not copied further. A VM in
- * memory is destroyed at `from`, which ends its migration even where its QEMU hangs. The `done` of
- * transfer_start() follows soon, with an error unless the transfer had ended before.
+ * Ends a transfer. A transfer that waits for its turn does not begin. A live transfer fails, unless
+ * it had ended. Otherwise the VM is not wanted any more: volumes are not copied further, and a VM
+ * in memory is destroyed at `from`, which ends its migration even where its QEMU hangs. The `done`
+ * of transfer_start() follows soon, with an error unless the transfer had ended before.
  */
 void transfer_cancel(const struct transfer *transfer);
 
@@ -68,9 +75,3 @@ enum transfer_place {
  * the rest of it stands still.
  */
 void transfer_find(const struct transfer *transfer, host_done_f done, gpointer data);
-
-/*
- * Ends a live transfer. A transfer that waits for its turn does not begin; a transfer under way
- * fails, unless it had ended. No result.
- */
-void transfer_abort(const struct transfer *transfer, host_done_f done, gpointer data);

@@ -8,6 +8,7 @@
 #include "common/config/config.h"
 #include "local-sched/hypervisor/host_info.h"
 #include "local-sched/hypervisor/image.h"
+#include "local-sched/hypervisor/transfer.h"
 #include "local-sched/hypervisor/vm.h"
 #include "local-sched/hypervisor/virt_type.h"
 
@@ -74,32 +75,22 @@ bool vm_host_awaits(const struct vm_host *vm_host, const struct vm *vm);
 bool vm_host_may_move(const struct vm_host *from, const struct vm_host *to, GError **error);
 
 /*
- * Brings a VM to another host (transfer_start()); it is in memory, or `saved`, and may be absent
+ * Brings a VM to another host (transfer_start()). Unless it is live, it may be absent
  * (vm_allow_absence()). Until vm_host_arrived() or vm_host_stayed() both hosts know it.
  */
-void vm_host_send(struct vm_host *from, struct vm_host *to, struct vm *vm, bool saved,
-	       host_done_f done, gpointer data);
+void vm_host_send(struct vm_host *from, struct vm_host *to, struct vm *vm,
+		  enum transfer_manner manner, host_done_f done, gpointer data);
 
 /*
- * Like vm_host_send() and vm_host_find(), for a VM that runs throughout (transfer_start(),
- * transfer_find()).
+ * Ends a transfer that is under way (transfer_cancel()): vm_host_send() or vm_host_find() ends
+ * soon.
  */
-void vm_host_send_live(struct vm_host *from, struct vm_host *to, struct vm *vm, host_done_f done,
-		    gpointer data);
-void vm_host_find_live(struct vm_host *from, struct vm_host *to, struct vm *vm, host_done_f done,
-		    gpointer data);
-/* Ends a live transfer that is under way (transfer_abort()). */
-void vm_host_abort_live(struct vm_host *from, struct vm_host *to, struct vm *vm);
-
-/*
- * A VM under way to another host is not wanted any more (transfer_cancel()): vm_host_send() or
- * vm_host_find() ends soon.
- */
-void vm_host_interrupt(struct vm_host *from, struct vm_host *to, struct vm *vm, bool saved);
+void vm_host_interrupt(struct vm_host *from, struct vm_host *to, struct vm *vm,
+		       enum transfer_manner manner);
 
 /* Finds out where a VM in memory is after vm_host_send() failed (transfer_find()). */
-void vm_host_find(struct vm_host *from, struct vm_host *to, struct vm *vm, host_done_f done,
-	       gpointer data);
+void vm_host_find(struct vm_host *from, struct vm_host *to, struct vm *vm,
+		  enum transfer_manner manner, host_done_f done, gpointer data);
 
 /* The VM is on its new host. What it had on the old host's disk is removed. */
 void vm_host_arrived(struct vm_host *from, struct vm_host *to, struct vm *vm);

@@ -5,7 +5,6 @@
 #include "local-sched/hypervisor/managed_save.h"
 #include "local-sched/hypervisor/vm_host_private.h"
 #include "local-sched/hypervisor/storage.h"
-#include "local-sched/hypervisor/transfer.h"
 #include "local-sched/hypervisor/virt_error.h"
 
 static const char *peer_uri(const struct vm_host *vm_host)
@@ -72,15 +71,8 @@ static char **changes_between(const struct vm_host *from, const struct vm_host *
 	return changes;
 }
 
-/* How a VM moves. */
-enum manner {
-	STILL = 0, /* in memory, frozen */
-	SAVED,
-	LIVE,
-};
-
 static void transfer(struct vm_host *from, struct vm_host *to, struct vm *vm,
-		     enum manner manner,
+		     enum transfer_manner manner,
 		     void (*begin)(const struct transfer *transfer, host_done_f done,
 				   gpointer data),
 		     host_done_f done, gpointer data)
@@ -93,8 +85,7 @@ static void transfer(struct vm_host *from, struct vm_host *to, struct vm *vm,
 		.domain = vm_domain(vm),
 		.keeper = from->settings.keeper,
 		.changes = (const char *const *)changes,
-		.saved = manner == SAVED,
-		.live = manner == LIVE,
+		.manner = manner,
 		.swap = vm_host_has_swap(from),
 		.tls = from->settings.cluster->migration_tls,
 		.cancel = g_hash_table_lookup(to->coming, vm_domain(vm)),
@@ -111,49 +102,34 @@ static void announce(struct vm_host *from, struct vm_host *to, struct vm *vm)
 	g_hash_table_insert(to->coming, g_strdup(vm_domain(vm)), g_cancellable_new());
 }
 
-void vm_host_send(struct vm_host *from, struct vm_host *to, struct vm *vm, bool saved,
-	       host_done_f done, gpointer data)
+void vm_host_send(struct vm_host *from, struct vm_host *to, struct vm *vm,
+		  enum transfer_manner manner, host_done_f done, gpointer data)
 {
 	announce(from, to, vm);
-	transfer(from, to, vm, saved ? SAVED : STILL, transfer_start, done, data);
+	if (manner == TRANSFER_LIVE)
+		vm_set_destination(vm, to->host);
+	transfer(from, to, vm, manner, transfer_start, done, data);
 }
 
-void vm_host_send_live(struct vm_host *from, struct vm_host *to, struct vm *vm, host_done_f done,
-		    gpointer data)
-{
-	announce(from, to, vm);
-	vm_set_destination(vm, to->host);
-	transfer(from, to, vm, LIVE, transfer_start, done, data);
-}
-
-void vm_host_find_live(struct vm_host *from, struct vm_host *to, struct vm *vm, host_done_f done,
-		    gpointer data)
-{
-	transfer(from, to, vm, LIVE, transfer_find, done, data);
-}
-
-void vm_host_abort_live(struct vm_host *from, struct vm_host *to, struct vm *vm)
-{
-	transfer(from, to, vm, LIVE, transfer_abort, NULL, NULL);
-}
-
-void vm_host_interrupt(struct vm_host *from, struct vm_host *to, struct vm *vm, bool saved)
+void vm_host_interrupt(struct vm_host *from, struct vm_host *to, struct vm *vm,
+		       enum transfer_manner manner)
 {
 	const struct transfer transfer = {
 		.from = from->host,
+		.to = to->host,
 		.domain = vm_domain(vm),
 		.keeper = from->settings.keeper,
-		.saved = saved,
+		.manner = manner,
 		.cancel = g_hash_table_lookup(to->coming, vm_domain(vm)),
 	};
 
 	transfer_cancel(&transfer);
 }
 
-void vm_host_find(struct vm_host *from, struct vm_host *to, struct vm *vm, host_done_f done,
-	       gpointer data)
+void vm_host_find(struct vm_host *from, struct vm_host *to, struct vm *vm,
+		  enum transfer_manner manner, host_done_f done, gpointer data)
 {
-	transfer(from, to, vm, STILL, transfer_find, done, data);
+	transfer(from, to, vm, manner, transfer_find, done, data);
 }
 
 /* The end of a move. */

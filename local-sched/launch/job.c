@@ -36,7 +36,7 @@ struct vm **job_vms(const struct job *job)
 bool job_is_held(const struct job *job)
 {
 	return job->suspension && !job->vms_removed &&
-	       suspension_step_holds(suspension_step(job->suspension));
+	       suspension_steps.steps[suspension_step(job->suspension)].holds;
 }
 
 bool job_is_quiet(const struct job *job)

@@ -12,7 +12,7 @@
 bool job_is_moving(const struct job *job)
 {
 	return job->migration && !job->vms_removed &&
-	       migration_step_holds(migration_step(job->migration));
+	       migration_steps.steps[migration_step(job->migration)].holds;
 }
 
 bool job_is_at_rest(const struct job *job)

@@ -133,43 +133,26 @@ static void enter_lost(struct migration *migration)
 	migration->events->ended(MIGRATION_END_LOST, reason, migration->data);
 }
 
-static unsigned step_limit_s(const void *owner, guint step)
-{
-	const struct migration *migration = owner;
-
-	return migration_step_limit_s((enum migration_step)step,
-				      vm_patience_s(migration->vms[0].vm));
-}
+/* The beginning of steps that do more, or other, than a step for each VM. */
+static void (*const entries[MIGRATION_STEPS])(struct migration *migration) = {
+	[MIGRATION_QUIETING] = enter_quieting, [MIGRATION_MOVING] = enter_moving,
+	[MIGRATION_CLOCKING] = enter_clocking, [MIGRATION_LEAVING] = wait_for_nodes,
+	[MIGRATION_LOST] = enter_lost,
+};
 
 static void enter(void *owner, guint previous, guint event)
 {
 	struct migration *migration = owner;
 	const enum migration_step step = migration_step(migration);
 
-	if (migration->aborting && step_limit_s(migration, step) > ABORT_LIMIT_S)
+	if (migration->aborting && vm_steps_limit_s(migration->steps) > ABORT_LIMIT_S)
 		vm_steps_set_limit(migration->steps, ABORT_LIMIT_S);
-	switch (step) {
-	case MIGRATION_QUIETING:
-		enter_quieting(migration);
-		return;
-	case MIGRATION_MOVING:
-		enter_moving(migration);
-		return;
-	case MIGRATION_CLOCKING:
-		enter_clocking(migration);
-		return;
-	case MIGRATION_LEAVING:
-		wait_for_nodes(migration);
-		return;
-	case MIGRATION_IDLE:
+	if (step == MIGRATION_IDLE)
 		enter_idle(migration, event);
-		return;
-	case MIGRATION_LOST:
-		enter_lost(migration);
-		return;
-	default:
+	else if (entries[step])
+		entries[step](migration);
+	else
 		vm_steps_run(migration->steps);
-	}
 }
 
 static void left(void *owner)
@@ -198,31 +181,8 @@ static bool is_patient(void *owner)
 	return false;
 }
 
-/* The table's functions, with its own enumerations as arguments. */
-
-static bool next_step(guint step, guint event, guint *ret_next)
-{
-	enum migration_step next;
-	bool leads = migration_step_next((enum migration_step)step, (enum migration_event)event,
-					 &next);
-
-	*ret_next = next;
-	return leads;
-}
-
-static const char *step_name(guint step)
-{
-	return migration_step_name((enum migration_step)step);
-}
-
 static const struct vm_steps_kind kind = {
-	.name = "migration",
-	.done = MIGRATION_EVENT_DONE,
-	.fail = MIGRATION_EVENT_FAIL,
-	.limit = MIGRATION_EVENT_LIMIT,
-	.next = next_step,
-	.step_name = step_name,
-	.limit_s = step_limit_s,
+	.table = &migration_steps,
 	.start = migration_vm_start,
 	.is_to_be_repeated = migration_vm_repeats,
 	.is_patient = is_patient,
@@ -242,7 +202,8 @@ struct migration *migration_new(const struct migration_settings *settings,
 	migration->count = settings->count;
 	migration->events = events;
 	migration->data = data;
-	migration->steps = vm_steps_new(&kind, settings->task, settings->count, migration);
+	migration->steps = vm_steps_new(&kind, settings->task, settings->count,
+					vm_patience_s(settings->vms[0]), migration);
 	migration->vms = g_new0(struct moving_vm, settings->count);
 	for (uint32_t i = 0; i < settings->count; i++)
 		migration->vms[i] = (struct moving_vm){
@@ -323,8 +284,8 @@ static gboolean abort_moves(gpointer data)
 
 	for (uint32_t i = 0; i < migration->count; i++)
 		if (migration->vms[i].moving)
-			pool_abort_live(migration->pool, migration->vms[i].vm,
-					migration->vms[i].to);
+			pool_interrupt(migration->pool, migration->vms[i].vm, migration->vms[i].to,
+				       TRANSFER_LIVE);
 	return G_SOURCE_CONTINUE;
 }
 

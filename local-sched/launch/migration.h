@@ -67,9 +67,9 @@ void migration_lost(struct migration *migration, const struct vm *vm);
 
 /*
  * The task ends. No move begins any more, moves under way are stopped, and each step gets at most
- * ten seconds. In steps for which migration_step_holds() is true, `moved` follows when all is done,
- * or `ended` where a VM is lost. In other steps no event follows, except that nodes that VMs have
- * left are reported down while they have no VM.
+ * ten seconds. In steps that hold (vm_step.h), `moved` follows when all is done, or `ended` where a
+ * VM is lost. In other steps no event follows, except that nodes that VMs have left are reported
+ * down while they have no VM.
  */
 void migration_abort(struct migration *migration);
 

@@ -1,36 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/migration_step.h"
 
-#include <math.h>
-#include <stddef.h>
-
 /* libvirt has no deadline of its own, and a QEMU that hangs has to be noticed. */
 #define ACT_LIMIT_S 60
 #define MOVE_LIMIT_S 600
 /* A wait for guests, whose agents first answer earlier requests. */
 #define QUIET_PATIENCES 2
 
-static const struct {
-	const char *name;
-	bool holds;
-	unsigned limit_s;
-} steps[MIGRATION_STEPS] = {
-	[MIGRATION_IDLE] = {"idle", false, 0},
-	[MIGRATION_QUIETING] = {"quieting", false, 0},
-	[MIGRATION_MOVING] = {"moving", true, MOVE_LIMIT_S},
-	[MIGRATION_LOCATING] = {"locating", true, MOVE_LIMIT_S},
-	[MIGRATION_WIRING] = {"wiring", true, ACT_LIMIT_S},
-	[MIGRATION_PLACING] = {"placing", true, ACT_LIMIT_S},
-	[MIGRATION_CLOCKING] = {"clocking", false, 0},
-	[MIGRATION_LEAVING] = {"leaving", false, 0},
-	[MIGRATION_LOST] = {"lost", true, 0},
+static const struct vm_step steps[MIGRATION_STEPS] = {
+	[MIGRATION_IDLE] = {"idle"},
+	[MIGRATION_QUIETING] = {"quieting", .patiences = QUIET_PATIENCES},
+	[MIGRATION_MOVING] = {"moving", .holds = true, .limit_s = MOVE_LIMIT_S},
+	[MIGRATION_LOCATING] = {"locating", .holds = true, .limit_s = MOVE_LIMIT_S},
+	[MIGRATION_WIRING] = {"wiring", .holds = true, .limit_s = ACT_LIMIT_S},
+	[MIGRATION_PLACING] = {"placing", .holds = true, .limit_s = ACT_LIMIT_S},
+	[MIGRATION_CLOCKING] = {"clocking", .patiences = QUIET_PATIENCES},
+	[MIGRATION_LEAVING] = {"leaving"},
+	[MIGRATION_LOST] = {"lost", .holds = true},
 };
 
-static const struct {
-	enum migration_step from;
-	enum migration_event event;
-	enum migration_step to;
-} transitions[] = {
+static const struct vm_transition transitions[] = {
 	{MIGRATION_IDLE, MIGRATION_EVENT_START, MIGRATION_QUIETING},
 	{MIGRATION_QUIETING, MIGRATION_EVENT_DONE, MIGRATION_MOVING},
 	{MIGRATION_MOVING, MIGRATION_EVENT_DONE, MIGRATION_WIRING},
@@ -52,39 +41,17 @@ static const struct {
 	{MIGRATION_CLOCKING, MIGRATION_EVENT_LIMIT, MIGRATION_LEAVING},
 
 	{MIGRATION_LOCATING, MIGRATION_EVENT_FAIL, MIGRATION_LOST},
-	{MIGRATION_LOCATING, MIGRATION_EVENT_LIMIT, MIGRATION_LOST},
 	{MIGRATION_WIRING, MIGRATION_EVENT_FAIL, MIGRATION_LOST},
-	{MIGRATION_WIRING, MIGRATION_EVENT_LIMIT, MIGRATION_LOST},
 	{MIGRATION_PLACING, MIGRATION_EVENT_FAIL, MIGRATION_LOST},
-	{MIGRATION_PLACING, MIGRATION_EVENT_LIMIT, MIGRATION_LOST},
 };
 
-bool migration_step_next(enum migration_step step, enum migration_event event,
-			 enum migration_step *ret_next)
-{
-	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
-		if (transitions[i].from == step && transitions[i].event == event) {
-			*ret_next = transitions[i].to;
-			return true;
-		}
-	}
-	*ret_next = step;
-	return false;
-}
-
-bool migration_step_holds(enum migration_step step)
-{
-	return steps[step].holds;
-}
-
-unsigned migration_step_limit_s(enum migration_step step, double patience_s)
-{
-	if (step == MIGRATION_QUIETING || step == MIGRATION_CLOCKING)
-		return (unsigned)ceil(QUIET_PATIENCES * patience_s);
-	return steps[step].limit_s;
-}
-
-const char *migration_step_name(enum migration_step step)
-{
-	return steps[step].name;
-}
+const struct vm_step_table migration_steps = {
+	.name = "migration",
+	.done = MIGRATION_EVENT_DONE,
+	.fail = MIGRATION_EVENT_FAIL,
+	.limit = MIGRATION_EVENT_LIMIT,
+	.lost = MIGRATION_LOST,
+	.steps = steps,
+	.transitions = transitions,
+	.transitions_count = G_N_ELEMENTS(transitions),
+};

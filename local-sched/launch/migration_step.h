@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <stdbool.h>
+#include "local-sched/launch/vm_step.h"
 
 /*
  * The steps by which VMs of a running task are brought to other nodes, as data. Pure; migration.h
@@ -38,24 +38,6 @@ enum migration_event {
 	MIGRATION_EVENT_FAIL,      /* the step failed for a VM */
 	MIGRATION_EVENT_ABORT,     /* the task ends: no move begins any more */
 	MIGRATION_EVENT_LIMIT,     /* the step exceeds its limit */
-	MIGRATION_EVENTS,
 };
 
-/*
- * The step that `event` leads to from `step`. False, and *ret_next is `step`, where the event means
- * nothing.
- */
-bool migration_step_next(enum migration_step step, enum migration_event event,
-			 enum migration_step *ret_next);
-
-/* Whether nothing may be asked of the guests or sent to them in a step. */
-bool migration_step_holds(enum migration_step step);
-
-/*
- * The limit of a step in seconds, where guests' agents may take `patience_s` to answer; 0: no
- * limit.
- */
-unsigned migration_step_limit_s(enum migration_step step, double patience_s);
-
-/* The name of a step, for logs and reasons: "idle", "quieting", ... */
-const char *migration_step_name(enum migration_step step);
+extern const struct vm_step_table migration_steps;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/hypervisor/domain.h"
-#include "local-sched/hypervisor/transfer.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/migration_private.h"
 
@@ -81,8 +80,8 @@ static bool move_vm(struct moving_vm *moving)
 	}
 	moving->moving = true;
 	vm_allow_absence(moving->vm, true);
-	pool_move_live(moving->migration->pool, moving->vm, moving->to, move_answered,
-		       vm_steps_call(moving->migration->steps, moving->index));
+	pool_move(moving->migration->pool, moving->vm, moving->to, TRANSFER_LIVE, move_answered,
+		  vm_steps_call(moving->migration->steps, moving->index));
 	return true;
 }
 
@@ -116,8 +115,8 @@ static bool locate_vm(struct moving_vm *moving)
 {
 	if (!moving->moving)
 		return false;
-	pool_find_live(moving->migration->pool, moving->vm, moving->to, located,
-		       vm_steps_call(moving->migration->steps, moving->index));
+	pool_find(moving->migration->pool, moving->vm, moving->to, TRANSFER_LIVE, located,
+		  vm_steps_call(moving->migration->steps, moving->index));
 	return true;
 }
 

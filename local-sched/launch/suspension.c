@@ -76,18 +76,19 @@ static void measure_skew(struct suspension *suspension)
 	suspension->record->skew_ns = first_us > 0 ? (last_us - first_us) * 1000 : -1;
 }
 
-static void vacate_all(struct suspension *suspension)
-{
-	for (uint32_t i = 0; i < suspension->count; i++)
-		pool_vacate(suspension->pool, suspension->vms[i].node);
-}
-
 static void wait_for_nodes(struct suspension *suspension)
 {
 	for (uint32_t i = 0; i < suspension->count; i++)
 		if (!node_is_settled(suspension->vms[i].node))
 			return;
 	fire(suspension, SUSPENSION_EVENT_DONE);
+}
+
+static void leave_nodes(struct suspension *suspension)
+{
+	for (uint32_t i = 0; i < suspension->count; i++)
+		pool_vacate(suspension->pool, suspension->vms[i].node);
+	wait_for_nodes(suspension);
 }
 
 static void forget_images(struct suspension *suspension)
@@ -151,8 +152,7 @@ static void enter_counting(struct suspension *suspension)
 static void enter_leaving(struct suspension *suspension)
 {
 	measure_skew(suspension);
-	vacate_all(suspension);
-	wait_for_nodes(suspension);
+	leave_nodes(suspension);
 }
 
 static void enter_clocking(struct suspension *suspension)
@@ -167,10 +167,9 @@ static void enter_clocking(struct suspension *suspension)
 		vm_steps_run(suspension->steps);
 }
 
-static void enter_retreating(struct suspension *suspension)
+static void enter_lost(struct suspension *suspension)
 {
-	vacate_all(suspension);
-	wait_for_nodes(suspension);
+	end(suspension, SUSPENSION_END_LOST);
 }
 
 /* `event` led to the step "running", by any way. */
@@ -216,48 +215,31 @@ static void finish_doom(struct suspension *suspension)
 	suspension->events->cancelled(suspension->data);
 }
 
+/* The beginning of steps that do more, or other, than a step for each VM. */
+static void (*const entries[SUSPENSION_STEPS])(struct suspension *suspension) = {
+	[SUSPENSION_QUIETING] = enter_quieting, [SUSPENSION_FREEZING] = enter_freezing,
+	[SUSPENSION_COUNTING] = enter_counting, [SUSPENSION_LEAVING] = enter_leaving,
+	[SUSPENSION_MOVING] = enter_moving,     [SUSPENSION_CLOCKING] = enter_clocking,
+	[SUSPENSION_RETREATING] = leave_nodes,  [SUSPENSION_LOST] = enter_lost,
+};
+
 static void enter(void *owner, guint previous, guint event)
 {
 	struct suspension *suspension = owner;
+	const enum suspension_step step = suspension_step(suspension);
 
 	if (suspension->cancelling) {
 		finish_doom(suspension);
 		return;
 	}
-	switch (suspension_step(suspension)) {
-	case SUSPENSION_QUIETING:
-		enter_quieting(suspension);
-		return;
-	case SUSPENSION_FREEZING:
-		enter_freezing(suspension);
-		return;
-	case SUSPENSION_COUNTING:
-		enter_counting(suspension);
-		return;
-	case SUSPENSION_LEAVING:
-		enter_leaving(suspension);
-		return;
-	case SUSPENSION_MOVING:
-		enter_moving(suspension);
-		return;
-	case SUSPENSION_SUSPENDED:
-		enter_suspended(suspension, previous);
-		return;
-	case SUSPENSION_CLOCKING:
-		enter_clocking(suspension);
-		return;
-	case SUSPENSION_RETREATING:
-		enter_retreating(suspension);
-		return;
-	case SUSPENSION_RUNNING:
+	if (step == SUSPENSION_RUNNING)
 		enter_running(suspension, previous, event);
-		return;
-	case SUSPENSION_LOST:
-		end(suspension, SUSPENSION_END_LOST);
-		return;
-	default:
+	else if (step == SUSPENSION_SUSPENDED)
+		enter_suspended(suspension, previous);
+	else if (entries[step])
+		entries[step](suspension);
+	else
 		vm_steps_run(suspension->steps);
-	}
 }
 
 static void left(void *owner)
@@ -267,39 +249,8 @@ static void left(void *owner)
 	g_clear_handle_id(&suspension->still_source, g_source_remove);
 }
 
-/* The table's functions, with its own enumerations as arguments. */
-
-static bool next_step(guint step, guint event, guint *ret_next)
-{
-	enum suspension_step next;
-	bool leads = suspension_step_next((enum suspension_step)step, (enum suspension_event)event,
-					  &next);
-
-	*ret_next = next;
-	return leads;
-}
-
-static const char *step_name(guint step)
-{
-	return suspension_step_name((enum suspension_step)step);
-}
-
-static unsigned step_limit_s(const void *owner, guint step)
-{
-	const struct suspension *suspension = owner;
-
-	return suspension_step_limit_s((enum suspension_step)step,
-				       vm_patience_s(suspension->vms[0].vm));
-}
-
 static const struct vm_steps_kind kind = {
-	.name = "suspension",
-	.done = SUSPENSION_EVENT_DONE,
-	.fail = SUSPENSION_EVENT_FAIL,
-	.limit = SUSPENSION_EVENT_LIMIT,
-	.next = next_step,
-	.step_name = step_name,
-	.limit_s = step_limit_s,
+	.table = &suspension_steps,
 	.start = suspension_vm_start,
 	.is_to_be_repeated = suspension_vm_repeats,
 	.good = suspension_vm_good,
@@ -319,7 +270,8 @@ struct suspension *suspension_new(const struct suspension_settings *settings,
 	suspension->task = g_strdup(settings->task);
 	suspension->events = events;
 	suspension->data = data;
-	suspension->steps = vm_steps_new(&kind, settings->task, settings->count, suspension);
+	suspension->steps = vm_steps_new(&kind, settings->task, settings->count,
+					 vm_patience_s(settings->vms[0]), suspension);
 	suspension->vms = g_new0(struct suspended_vm, settings->count);
 	for (uint32_t i = 0; i < settings->count; i++)
 		suspension->vms[i] = (struct suspended_vm){
@@ -427,7 +379,7 @@ static void interrupt_moves(struct suspension *suspension)
 
 		if (suspended->moving)
 			pool_interrupt(suspension->pool, suspended->vm, suspended->node,
-				       suspended->saved);
+				       suspended->saved ? TRANSFER_SAVED : TRANSFER_STILL);
 	}
 }
 

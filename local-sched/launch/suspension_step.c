@@ -1,55 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/suspension_step.h"
 
-#include <math.h>
-#include <stddef.h>
-
 /* libvirt has no deadline of its own, and a QEMU that hangs has to be noticed. */
 #define ACT_LIMIT_S 60
 #define DISK_LIMIT_S 600
 /* A wait for guests, whose agents first answer earlier requests. */
 #define QUIET_PATIENCES 2
 
-static const struct {
-	const char *name;
-	bool holds;
-	bool is_rollback;
-	unsigned limit_s;
-} steps[SUSPENSION_STEPS] = {
-	[SUSPENSION_RUNNING] = {"running", false, false, 0},
-	[SUSPENSION_QUIETING] = {"quieting", false, false, 0},
-	[SUSPENSION_FREEZING] = {"freezing", true, false, ACT_LIMIT_S},
-	[SUSPENSION_COUNTING] = {"counting", true, false, ACT_LIMIT_S},
-	[SUSPENSION_SAVING] = {"saving", true, false, DISK_LIMIT_S},
-	[SUSPENSION_LEAVING] = {"leaving", true, false, 0},
-	[SUSPENSION_SUSPENDED] = {"suspended", true, false, 0},
-	[SUSPENSION_MOVING] = {"moving", true, false, DISK_LIMIT_S},
-	[SUSPENSION_RESTORING] = {"restoring", true, false, DISK_LIMIT_S},
-	[SUSPENSION_PLACING] = {"placing", true, false, ACT_LIMIT_S},
-	[SUSPENSION_WIRING] = {"wiring", true, false, ACT_LIMIT_S},
-	[SUSPENSION_CONTINUING] = {"continuing", true, false, ACT_LIMIT_S},
-	[SUSPENSION_CLOCKING] = {"clocking", false, false, 0},
-	[SUSPENSION_UNSAVING] = {"unsaving", true, true, DISK_LIMIT_S},
-	[SUSPENSION_REWIRING] = {"rewiring", true, true, ACT_LIMIT_S},
-	[SUSPENSION_THAWING] = {"thawing", true, true, ACT_LIMIT_S},
-	[SUSPENSION_LOCATING] = {"locating", true, true, DISK_LIMIT_S},
-	[SUSPENSION_REFREEZING] = {"refreezing", true, true, ACT_LIMIT_S},
-	[SUSPENSION_RETREATING] = {"retreating", true, true, 0},
-	[SUSPENSION_LOST] = {"lost", true, false, 0},
+static const struct vm_step steps[SUSPENSION_STEPS] = {
+	[SUSPENSION_RUNNING] = {"running"},
+	[SUSPENSION_QUIETING] = {"quieting", .patiences = QUIET_PATIENCES},
+	[SUSPENSION_FREEZING] = {"freezing", .holds = true, .limit_s = ACT_LIMIT_S},
+	[SUSPENSION_COUNTING] = {"counting", .holds = true, .limit_s = ACT_LIMIT_S},
+	[SUSPENSION_SAVING] = {"saving", .holds = true, .limit_s = DISK_LIMIT_S},
+	[SUSPENSION_LEAVING] = {"leaving", .holds = true},
+	[SUSPENSION_SUSPENDED] = {"suspended", .holds = true},
+	[SUSPENSION_MOVING] = {"moving", .holds = true, .limit_s = DISK_LIMIT_S},
+	[SUSPENSION_RESTORING] = {"restoring", .holds = true, .limit_s = DISK_LIMIT_S},
+	[SUSPENSION_PLACING] = {"placing", .holds = true, .limit_s = ACT_LIMIT_S},
+	[SUSPENSION_WIRING] = {"wiring", .holds = true, .limit_s = ACT_LIMIT_S},
+	[SUSPENSION_CONTINUING] = {"continuing", .holds = true, .limit_s = ACT_LIMIT_S},
+	[SUSPENSION_CLOCKING] = {"clocking", .patiences = QUIET_PATIENCES},
+	[SUSPENSION_UNSAVING] = {"unsaving", .holds = true, .is_rollback = true, .limit_s = DISK_LIMIT_S},
+	[SUSPENSION_REWIRING] = {"rewiring", .holds = true, .is_rollback = true, .limit_s = ACT_LIMIT_S},
+	[SUSPENSION_THAWING] = {"thawing", .holds = true, .is_rollback = true, .limit_s = ACT_LIMIT_S},
+	[SUSPENSION_LOCATING] = {"locating", .holds = true, .is_rollback = true, .limit_s = DISK_LIMIT_S},
+	[SUSPENSION_REFREEZING] = {"refreezing", .holds = true, .is_rollback = true,
+				   .limit_s = ACT_LIMIT_S},
+	[SUSPENSION_RETREATING] = {"retreating", .holds = true, .is_rollback = true},
+	[SUSPENSION_LOST] = {"lost", .holds = true},
 };
 
-static const char *const event_names[SUSPENSION_EVENTS] = {
-	[SUSPENSION_EVENT_SUSPEND] = "suspend", [SUSPENSION_EVENT_RESUME] = "resume",
-	[SUSPENSION_EVENT_DONE] = "done",       [SUSPENSION_EVENT_SAVE] = "save",
-	[SUSPENSION_EVENT_FAIL] = "fail",       [SUSPENSION_EVENT_ABORT] = "abort",
-	[SUSPENSION_EVENT_LIMIT] = "limit",
-};
-
-static const struct {
-	enum suspension_step from;
-	enum suspension_event event;
-	enum suspension_step to;
-} transitions[] = {
+static const struct vm_transition transitions[] = {
 	{SUSPENSION_RUNNING, SUSPENSION_EVENT_SUSPEND, SUSPENSION_QUIETING},
 	{SUSPENSION_QUIETING, SUSPENSION_EVENT_DONE, SUSPENSION_FREEZING},
 	{SUSPENSION_FREEZING, SUSPENSION_EVENT_DONE, SUSPENSION_COUNTING},
@@ -92,47 +74,13 @@ static const struct {
 	{SUSPENSION_RETREATING, SUSPENSION_EVENT_DONE, SUSPENSION_SUSPENDED},
 };
 
-bool suspension_step_next(enum suspension_step step, enum suspension_event event,
-			  enum suspension_step *ret_next)
-{
-	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
-		if (transitions[i].from == step && transitions[i].event == event) {
-			*ret_next = transitions[i].to;
-			return true;
-		}
-	}
-	*ret_next = step;
-	/* Failures of a rollback, and steps that exceed their limit. */
-	if (event == SUSPENSION_EVENT_LIMIT && steps[step].limit_s > 0)
-		*ret_next = SUSPENSION_LOST;
-	else if (event == SUSPENSION_EVENT_FAIL && steps[step].is_rollback)
-		*ret_next = SUSPENSION_LOST;
-	return *ret_next != step;
-}
-
-bool suspension_step_holds(enum suspension_step step)
-{
-	return steps[step].holds;
-}
-
-bool suspension_step_is_rollback(enum suspension_step step)
-{
-	return steps[step].is_rollback;
-}
-
-unsigned suspension_step_limit_s(enum suspension_step step, double patience_s)
-{
-	if (step == SUSPENSION_QUIETING || step == SUSPENSION_CLOCKING)
-		return (unsigned)ceil(QUIET_PATIENCES * patience_s);
-	return steps[step].limit_s;
-}
-
-const char *suspension_step_name(enum suspension_step step)
-{
-	return steps[step].name;
-}
-
-const char *suspension_event_name(enum suspension_event event)
-{
-	return event_names[event];
-}
+const struct vm_step_table suspension_steps = {
+	.name = "suspension",
+	.done = SUSPENSION_EVENT_DONE,
+	.fail = SUSPENSION_EVENT_FAIL,
+	.limit = SUSPENSION_EVENT_LIMIT,
+	.lost = SUSPENSION_LOST,
+	.steps = steps,
+	.transitions = transitions,
+	.transitions_count = G_N_ELEMENTS(transitions),
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <stdbool.h>
+#include "local-sched/launch/vm_step.h"
 
 /*
  * The steps by which all VMs of a task are suspended and resumed, as data. Pure; suspension.h acts
@@ -52,31 +52,7 @@ enum suspension_event {
 	SUSPENSION_EVENT_FAIL,        /* the step failed for a VM */
 	SUSPENSION_EVENT_ABORT,       /* the task ends by itself before it is frozen */
 	SUSPENSION_EVENT_LIMIT,       /* the step exceeds its limit */
-	SUSPENSION_EVENTS,
 };
 
-/*
- * The step that `event` leads to from `step`. False, and *ret_next is `step`, where the event means
- * nothing.
- */
-bool suspension_step_next(enum suspension_step step, enum suspension_event event,
-			  enum suspension_step *ret_next);
-
-/* Whether the VMs do not run in a step, so that nothing may be asked of their guests. */
-bool suspension_step_holds(enum suspension_step step);
-
-/*
- * Whether a step rolls back a failed one. Such a step is repeated while the host is out of reach.
- */
-bool suspension_step_is_rollback(enum suspension_step step);
-
-/*
- * The limit of a step in seconds, where guests' agents may take `patience_s` to answer; 0: no
- * limit.
- */
-unsigned suspension_step_limit_s(enum suspension_step step, double patience_s);
-
-/* The name of a step, for logs and tests: "running", "quieting", ... */
-const char *suspension_step_name(enum suspension_step step);
-/* The name of an event, for logs: "suspend", "resume", ... */
-const char *suspension_event_name(enum suspension_event event);
+/* The steps; the task is lost where a rollback fails, or a step exceeds its limit. */
+extern const struct vm_step_table suspension_steps;

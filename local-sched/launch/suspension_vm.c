@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/managed_save.h"
-#include "local-sched/hypervisor/transfer.h"
 #include "local-sched/hypervisor/virt_error.h"
 #include "local-sched/launch/suspension_private.h"
 
@@ -84,8 +83,8 @@ static bool move_vm(struct suspended_vm *suspended)
 		return false;
 	suspended->moving = true;
 	vm_allow_absence(suspended->vm, true);
-	pool_move(suspended->suspension->pool, suspended->vm, suspended->node, suspended->saved,
-		  vm_steps_answer,
+	pool_move(suspended->suspension->pool, suspended->vm, suspended->node,
+		  suspended->saved ? TRANSFER_SAVED : TRANSFER_STILL, vm_steps_answer,
 		  call_new(suspended));
 	return true;
 }
@@ -137,8 +136,8 @@ static bool locate_vm(struct suspended_vm *suspended)
 		vm_stayed(suspended);
 	if (!suspended->moving)
 		return false;
-	pool_find(suspended->suspension->pool, suspended->vm, suspended->node, located,
-		  call_new(suspended));
+	pool_find(suspended->suspension->pool, suspended->vm, suspended->node, TRANSFER_STILL,
+		  located, call_new(suspended));
 	return true;
 }
 
@@ -225,6 +224,6 @@ bool suspension_vm_repeats(void *owner, uint32_t vm, const GError *error)
 	if (step == SUSPENSION_CLOCKING)
 		return error ? !g_error_matches(error, VIRT_ERROR, VIRT_ERROR_REFUSED) :
 			       vm_steps_is_clock_late(suspension->steps, vm);
-	return error && suspension_step_is_rollback(step) &&
+	return error && suspension_steps.steps[step].is_rollback &&
 	       g_error_matches(error, VIRT_ERROR, VIRT_ERROR_CONNECTION);
 }

@@ -29,6 +29,7 @@ struct vm_steps {
 	const struct vm_steps_kind *kind;
 	void *owner; /* NULL: the owner has freed the steps */
 	char *task;
+	double patience_s;
 	uint32_t count;
 	struct turn *turns; /* count of them */
 	guint step;
@@ -51,13 +52,14 @@ struct call {
 /* Life. */
 
 struct vm_steps *vm_steps_new(const struct vm_steps_kind *kind, const char *task, uint32_t count,
-			      void *owner)
+			      double patience_s, void *owner)
 {
 	struct vm_steps *steps = g_new0(struct vm_steps, 1);
 
 	steps->kind = kind;
 	steps->owner = owner;
 	steps->task = g_strdup(task);
+	steps->patience_s = patience_s;
 	steps->count = count;
 	steps->turns = g_new0(struct turn, count);
 	for (uint32_t i = 0; i < count; i++)
@@ -95,6 +97,16 @@ guint vm_steps_current(const struct vm_steps *steps)
 	return steps->step;
 }
 
+unsigned vm_steps_limit_s(const struct vm_steps *steps)
+{
+	return steps->limit_s;
+}
+
+static const char *name_of(const struct vm_steps *steps, guint step)
+{
+	return steps->kind->table->steps[step].name;
+}
+
 char *vm_steps_take_reason(struct vm_steps *steps)
 {
 	return g_steal_pointer(&steps->reason);
@@ -109,10 +121,10 @@ static gboolean limit_reached(gpointer data)
 
 	if (steps->kind->is_patient && steps->kind->is_patient(steps->owner))
 		return G_SOURCE_CONTINUE;
-	reason = g_strdup_printf("%s took longer than %u s", steps->kind->step_name(steps->step),
+	reason = g_strdup_printf("%s took longer than %u s", name_of(steps, steps->step),
 				 steps->limit_s);
 	steps->limit_source = 0;
-	vm_steps_fire(steps, steps->kind->limit, reason);
+	vm_steps_fire(steps, steps->kind->table->limit, reason);
 	return G_SOURCE_REMOVE;
 }
 
@@ -143,22 +155,22 @@ static void keep_reason(struct vm_steps *steps, const char *reason)
 
 void vm_steps_fire(struct vm_steps *steps, guint event, const char *reason)
 {
-	const struct vm_steps_kind *kind = steps->kind;
+	const struct vm_step_table *table = steps->kind->table;
 	const guint previous = steps->step;
 	guint next;
 
-	if (!kind->next(previous, event, &next)) {
+	if (!vm_step_next(table, previous, event, &next)) {
 		log_debug_of(LOG_LOCAL(steps->task), "event %u of a %s means nothing while %s",
-			     event, kind->name, kind->step_name(previous));
+			     event, table->name, name_of(steps, previous));
 		return;
 	}
-	log_debug_of(LOG_LOCAL(steps->task), "%s: %s -> %s", kind->name, kind->step_name(previous),
-		     kind->step_name(next));
+	log_debug_of(LOG_LOCAL(steps->task), "%s: %s -> %s", table->name, name_of(steps, previous),
+		     name_of(steps, next));
 	if (reason)
 		keep_reason(steps, reason);
 	vm_steps_jump(steps, next);
-	vm_steps_set_limit(steps, kind->limit_s(steps->owner, next));
-	kind->enter(steps->owner, previous, event);
+	vm_steps_set_limit(steps, vm_step_limit_s(table, next, steps->patience_s));
+	steps->kind->enter(steps->owner, previous, event);
 }
 
 /* Within a step. */
@@ -166,8 +178,10 @@ void vm_steps_fire(struct vm_steps *steps, guint event, const char *reason)
 /* Counts down what the step waits for, and ends the step at 0. */
 static void count_down(struct vm_steps *steps)
 {
+	const struct vm_step_table *table = steps->kind->table;
+
 	if (--steps->pending == 0)
-		vm_steps_fire(steps, steps->failed ? steps->kind->fail : steps->kind->done, NULL);
+		vm_steps_fire(steps, steps->failed ? table->fail : table->done, NULL);
 }
 
 void vm_steps_run(struct vm_steps *steps)
@@ -199,8 +213,8 @@ void vm_steps_done(struct vm_steps *steps, uint32_t vm, const GError *error)
 		return;
 	steps->turns[vm].open = false;
 	if (error) {
-		g_autofree char *reason = g_strdup_printf(
-			"%s: %s", steps->kind->step_name(steps->step), error->message);
+		g_autofree char *reason =
+			g_strdup_printf("%s: %s", name_of(steps, steps->step), error->message);
 
 		keep_reason(steps, reason);
 		log_warning_of(LOG_LOCAL(steps->task), "%s", reason);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "local-sched/hypervisor/vm.h"
+#include "local-sched/launch/vm_step.h"
 
 /*
  * Steps that are done for several VMs side by side, one step after the other: the common part of
@@ -18,14 +19,7 @@ struct vm_steps;
 
 /* A kind of owner: a constant table. All but `good`, `is_patient` and `left` are required. */
 struct vm_steps_kind {
-	const char *name; /* "suspension", for logs */
-	guint done;       /* event: the step succeeded for all VMs */
-	guint fail;       /* event: the step failed for a VM */
-	guint limit;      /* event: the step exceeded its limit */
-	/* The owner's tables (suspension_step.h, migration_step.h). */
-	bool (*next)(guint step, guint event, guint *ret_next);
-	const char *(*step_name)(guint step);
-	unsigned (*limit_s)(const void *owner, guint step);
+	const struct vm_step_table *table; /* suspension_step.h, migration_step.h */
 	/* Starts the current step for a VM; false: there is nothing to do. */
 	bool (*start)(void *owner, uint32_t vm);
 	/*
@@ -44,16 +38,18 @@ struct vm_steps_kind {
 };
 
 /*
- * Creates the steps for `count` VMs of `task` (copied), at step 0. `kind` and `owner` are borrowed.
+ * Creates the steps for `count` VMs of `task` (copied), at step 0, whose agents may take
+ * `patience_s` to answer. `kind` and `owner` are borrowed.
  */
 struct vm_steps *vm_steps_new(const struct vm_steps_kind *kind, const char *task, uint32_t count,
-			      void *owner);
+			      double patience_s, void *owner);
 
 /* Frees them, also while calls are under way; the owner gets no more calls. NULL is allowed. */
 void vm_steps_free(struct vm_steps *steps);
 
-/* The current step. */
+/* The current step, and its limit in seconds; 0: none. */
 guint vm_steps_current(const struct vm_steps *steps);
+unsigned vm_steps_limit_s(const struct vm_steps *steps);
 
 /* The first failure, or NULL. The caller takes and frees the text. */
 char *vm_steps_take_reason(struct vm_steps *steps);

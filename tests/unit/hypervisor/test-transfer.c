@@ -124,7 +124,7 @@ static enum found find(struct host *from, struct host *to)
 		.domain = NAME,
 		.keeper = KEEPER,
 		.changes = changes,
-		.live = true,
+		.manner = TRANSFER_LIVE,
 	};
 	guint deadline = g_timeout_add_seconds(DEADLINE_S, too_late, NULL);
 	enum found found = 0;

@@ -46,33 +46,33 @@ static const struct {
 static void test_life(gconstpointer data)
 {
 	size_t i = (size_t)GPOINTER_TO_UINT(data);
-	enum migration_step step = lives[i].start;
+	guint step = lives[i].start;
 
 	for (int e = 0; e < lives[i].count; e++)
-		migration_step_next(step, lives[i].events[e], &step);
-	g_assert_cmpstr(migration_step_name(step), ==, migration_step_name(lives[i].end));
+		vm_step_next(&migration_steps, step, lives[i].events[e], &step);
+	g_assert_cmpstr(migration_steps.steps[step].name, ==,
+			migration_steps.steps[lives[i].end].name);
 }
 
 /* Every step in which hosts are asked comes to an end, and guests are left alone in them. */
 static void test_steps(void)
 {
-	for (int step = 0; step < MIGRATION_STEPS; step++) {
-		enum migration_step next;
-		bool limited = migration_step_limit_s((enum migration_step)step, 15) > 0;
+	for (guint step = 0; step < MIGRATION_STEPS; step++) {
+		guint next;
+		bool limited = vm_step_limit_s(&migration_steps, step, 15) > 0;
 
-		g_assert_nonnull(migration_step_name((enum migration_step)step));
-		g_assert_cmpint(migration_step_next((enum migration_step)step, LIMIT, &next), ==,
-				limited);
+		g_assert_nonnull(migration_steps.steps[step].name);
+		g_assert_cmpint(vm_step_next(&migration_steps, step, LIMIT, &next), ==, limited);
 	}
-	g_assert_cmpuint(migration_step_limit_s(MIGRATION_QUIETING, 75), ==, 150);
-	g_assert_cmpuint(migration_step_limit_s(MIGRATION_CLOCKING, 75), ==, 150);
-	g_assert_cmpuint(migration_step_limit_s(MIGRATION_PLACING, 75), ==, 60);
-	g_assert_false(migration_step_holds(MIGRATION_IDLE));
-	g_assert_false(migration_step_holds(MIGRATION_QUIETING));
-	g_assert_true(migration_step_holds(MIGRATION_MOVING));
-	g_assert_true(migration_step_holds(MIGRATION_PLACING));
-	g_assert_false(migration_step_holds(MIGRATION_CLOCKING));
-	g_assert_false(migration_step_holds(MIGRATION_LEAVING));
+	g_assert_cmpuint(vm_step_limit_s(&migration_steps, MIGRATION_QUIETING, 75), ==, 150);
+	g_assert_cmpuint(vm_step_limit_s(&migration_steps, MIGRATION_CLOCKING, 75), ==, 150);
+	g_assert_cmpuint(vm_step_limit_s(&migration_steps, MIGRATION_PLACING, 75), ==, 60);
+	g_assert_false(migration_steps.steps[MIGRATION_IDLE].holds);
+	g_assert_false(migration_steps.steps[MIGRATION_QUIETING].holds);
+	g_assert_true(migration_steps.steps[MIGRATION_MOVING].holds);
+	g_assert_true(migration_steps.steps[MIGRATION_PLACING].holds);
+	g_assert_false(migration_steps.steps[MIGRATION_CLOCKING].holds);
+	g_assert_false(migration_steps.steps[MIGRATION_LEAVING].holds);
 }
 
 static struct task *new_task(void)

@@ -83,22 +83,24 @@ static const struct {
 static void test_lives(void)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(lives); i++) {
-		enum suspension_step step = lives[i].start;
+		guint step = lives[i].start;
 
 		g_test_message("%s", lives[i].name);
 		for (int e = 0; e < lives[i].count; e++)
-			suspension_step_next(step, lives[i].events[e], &step);
-		g_assert_cmpstr(suspension_step_name(step), ==, suspension_step_name(lives[i].end));
+			vm_step_next(&suspension_steps, step, lives[i].events[e], &step);
+		g_assert_cmpstr(suspension_steps.steps[step].name, ==,
+				suspension_steps.steps[lives[i].end].name);
 	}
 }
 
 /* From every step that does something a failure leads, step by step, to an end. */
 static void test_failures(void)
 {
-	for (int s = 0; s < SUSPENSION_STEPS; s++) {
-		enum suspension_step step = (enum suspension_step)s;
+	for (guint s = 0; s < SUSPENSION_STEPS; s++) {
+		guint step = s;
 
-		for (int i = 0; i < SUSPENSION_STEPS && suspension_step_next(step, FAIL, &step); i++)
+		for (int i = 0; i < SUSPENSION_STEPS &&
+				vm_step_next(&suspension_steps, step, FAIL, &step); i++)
 			;
 		g_assert_true(step == SUSPENSION_RUNNING || step == SUSPENSION_SUSPENDED ||
 			      step == SUSPENSION_LOST || step == SUSPENSION_LEAVING);
@@ -108,13 +110,12 @@ static void test_failures(void)
 /* What can hang has a limit, and the limit leads somewhere. */
 static void test_limits(void)
 {
-	for (int s = 0; s < SUSPENSION_STEPS; s++) {
-		enum suspension_step next;
-		bool limited = suspension_step_limit_s((enum suspension_step)s, 15) > 0;
+	for (guint step = 0; step < SUSPENSION_STEPS; step++) {
+		guint next;
+		bool limited = vm_step_limit_s(&suspension_steps, step, 15) > 0;
 
-		g_assert_cmpint(suspension_step_next((enum suspension_step)s,
-						     SUSPENSION_EVENT_LIMIT, &next),
-				==, limited);
+		g_assert_cmpint(vm_step_next(&suspension_steps, step, SUSPENSION_EVENT_LIMIT,
+					     &next), ==, limited);
 	}
 }
 
@@ -124,21 +125,19 @@ static void test_slow_guests(void)
 	static const enum suspension_step steps[] = {SUSPENSION_QUIETING, SUSPENSION_CLOCKING};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {
-		g_assert_cmpuint(suspension_step_limit_s(steps[i], 15), ==, 30);
-		g_assert_cmpuint(suspension_step_limit_s(steps[i], 75), ==, 150);
+		g_assert_cmpuint(vm_step_limit_s(&suspension_steps, steps[i], 15), ==, 30);
+		g_assert_cmpuint(vm_step_limit_s(&suspension_steps, steps[i], 75), ==, 150);
 	}
-	g_assert_cmpuint(suspension_step_limit_s(SUSPENSION_FREEZING, 75), ==, 60);
+	g_assert_cmpuint(vm_step_limit_s(&suspension_steps, SUSPENSION_FREEZING, 75), ==, 60);
 }
 
 static void test_names(void)
 {
 	for (int step = 0; step < SUSPENSION_STEPS; step++)
-		g_assert_nonnull(suspension_step_name((enum suspension_step)step));
-	for (int event = 0; event < SUSPENSION_EVENTS; event++)
-		g_assert_nonnull(suspension_event_name((enum suspension_event)event));
-	g_assert_false(suspension_step_holds(SUSPENSION_RUNNING));
-	g_assert_false(suspension_step_holds(SUSPENSION_CLOCKING));
-	g_assert_true(suspension_step_holds(SUSPENSION_SUSPENDED));
+		g_assert_nonnull(suspension_steps.steps[step].name);
+	g_assert_false(suspension_steps.steps[SUSPENSION_RUNNING].holds);
+	g_assert_false(suspension_steps.steps[SUSPENSION_CLOCKING].holds);
+	g_assert_true(suspension_steps.steps[SUSPENSION_SUSPENDED].holds);
 }
 
 int main(int argc, char **argv)

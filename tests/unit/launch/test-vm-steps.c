@@ -10,13 +10,26 @@
 enum step { IDLE = 0, WORKING, MORE, FAILED, STEPS };
 enum event { START = 0, DONE, FAIL, LIMIT };
 
-static const struct {
-	enum step from;
-	enum event event;
-	enum step to;
-} transitions[] = {
+static const struct vm_transition transitions[] = {
 	{IDLE, START, WORKING},  {WORKING, DONE, MORE},    {WORKING, FAIL, FAILED},
 	{WORKING, LIMIT, FAILED}, {MORE, DONE, IDLE},
+};
+
+static const struct vm_step steps[STEPS] = {
+	[IDLE] = {"idle"},
+	[WORKING] = {"working", .limit_s = 1},
+	[MORE] = {"more"},
+	[FAILED] = {"failed"},
+};
+
+static const struct vm_step_table table = {
+	.name = "test",
+	.done = DONE,
+	.fail = FAIL,
+	.limit = LIMIT,
+	.steps = steps,
+	.transitions = transitions,
+	.transitions_count = G_N_ELEMENTS(transitions),
 };
 
 /* What owns them. */
@@ -30,29 +43,6 @@ struct owner {
 	int good;
 	int entered[STEPS];
 };
-
-static bool next(guint step, guint event, guint *ret_next)
-{
-	for (size_t i = 0; i < G_N_ELEMENTS(transitions); i++) {
-		if (transitions[i].from == step && transitions[i].event == event) {
-			*ret_next = transitions[i].to;
-			return true;
-		}
-	}
-	return false;
-}
-
-static const char *step_name(guint step)
-{
-	static const char *const names[] = {"idle", "working", "more", "failed"};
-
-	return names[step];
-}
-
-static unsigned limit_s(const void *owner, guint step)
-{
-	return step == WORKING ? 1 : 0;
-}
 
 static bool start(void *data, uint32_t vm)
 {
@@ -93,13 +83,7 @@ static void enter(void *data, guint previous, guint event)
 }
 
 static const struct vm_steps_kind kind = {
-	.name = "test",
-	.done = DONE,
-	.fail = FAIL,
-	.limit = LIMIT,
-	.next = next,
-	.step_name = step_name,
-	.limit_s = limit_s,
+	.table = &table,
 	.start = start,
 	.is_to_be_repeated = is_to_be_repeated,
 	.good = good,
@@ -109,7 +93,7 @@ static const struct vm_steps_kind kind = {
 
 static void begin(struct owner *owner)
 {
-	owner->steps = vm_steps_new(&kind, "t", VMS, owner);
+	owner->steps = vm_steps_new(&kind, "t", VMS, 15, owner);
 	vm_steps_fire(owner->steps, START, NULL);
 	g_assert_cmpuint(vm_steps_current(owner->steps), ==, WORKING);
 }
