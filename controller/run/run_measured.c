@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "common/json.h"
@@ -126,9 +125,7 @@ static bool begin_new(struct measured_run *run, GError **error)
 static void continue_run(struct measured_run *run)
 {
 	struct run_session *session = run->series->session;
-	g_autofree char *key = run_record_baseline_key(run->row.run);
-	g_autofree char *text = store_get_meta(session->store, key);
-	g_autoptr(json_t) baseline = text ? json_parse(text, strlen(text), key, NULL) : NULL;
+	g_autoptr(json_t) baseline = run_record_find_baseline(session->store, run->row.run);
 
 	run->before.busy_s = json_number_value(json_object_get(baseline, "host_busy_s"));
 	run->before.at_s = json_number_value(json_object_get(baseline, "host_at_s"));

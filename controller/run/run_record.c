@@ -23,10 +23,66 @@
  */
 #define READ_LATE_NS 5000000000
 
-char *run_record_baseline_key(int64_t run)
+/* The baseline. */
+
+/* Its key in the store's meta data (the caller frees). */
+static char *baseline_key(int64_t run)
 {
 	return g_strdup_printf("run.%" PRId64 ".baseline", run);
 }
+
+json_t *run_record_find_baseline(struct store *store, int64_t run)
+{
+	g_autofree char *key = baseline_key(run);
+	g_autofree char *text = store_get_meta(store, key);
+
+	return text ? json_parse(text, strlen(text), key, NULL) : NULL;
+}
+
+double run_record_idle_w(const json_t *baseline, const char *host)
+{
+	const json_t *one;
+	size_t at;
+
+	json_array_foreach (json_object_get(baseline, "hosts"), at, one)
+		if (g_strcmp0(json_string_value(json_object_get(one, "host")), host) == 0)
+			return json_number_value(json_object_get(one, "idle_w"));
+	return (double)NAN;
+}
+
+void run_record_start_meters(struct run_session *session, const json_t *baseline, int64_t start_ns)
+{
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+
+	for (guint i = 0; i < meters->len; i++) {
+		struct remote_meter *meter = g_ptr_array_index(meters, i);
+		const double idle_w = run_record_idle_w(baseline, meter->host);
+
+		remote_meter_start(meter, start_ns, isnan(idle_w) ? 0 : idle_w);
+	}
+}
+
+json_t *run_record_samples_seq(const struct run_session *session)
+{
+	json_t *seqs = json_array();
+
+	for (uint32_t i = 0; i < session->config->clusters_count; i++)
+		json_array_append_new(seqs, json_integer(remote_link_samples_seq(
+						    remote_fleet_link(session->fleet, i))));
+	return seqs;
+}
+
+void run_record_samples_from(struct run_session *session, const json_t *seqs)
+{
+	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+		const json_int_t seq = json_integer_value(json_array_get(seqs, i));
+
+		remote_link_samples_from(remote_fleet_link(session->fleet, i),
+					 MAX(seq - SAMPLES_BACK, 0));
+	}
+}
+
+/* Callbacks. */
 
 void run_record_note(double time_s, const char *kind, const char *text, void *data)
 {
@@ -155,14 +211,10 @@ bool run_record_baseline(struct run_session *session, int64_t run,
 			 GError **error)
 {
 	g_autoptr(json_t) document = run_session_baseline_json(session, baseline);
-	g_autofree char *key = run_record_baseline_key(run);
+	g_autofree char *key = baseline_key(run);
 	g_autofree char *text = NULL;
-	json_t *seqs = json_array();
 
-	for (uint32_t i = 0; i < session->config->clusters_count; i++)
-		json_array_append_new(seqs, json_integer(remote_link_samples_seq(
-						    remote_fleet_link(session->fleet, i))));
-	json_object_set_new(document, "samples_seq", seqs);
+	json_object_set_new(document, "samples_seq", run_record_samples_seq(session));
 	host_load_read(NULL, ret_before);
 	json_object_set_new(document, "host_busy_s", json_real(ret_before->busy_s));
 	json_object_set_new(document, "host_at_s", json_real(ret_before->at_s));
@@ -219,44 +271,18 @@ void run_record_unmetered(struct run_session *session)
 
 /* After a restart. */
 
-static void recall_samples(struct run_session *session, const json_t *baseline)
-{
-	json_t *seqs = json_object_get(baseline, "samples_seq");
-
-	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
-		json_int_t seq = json_integer_value(json_array_get(seqs, i));
-
-		remote_link_samples_from(remote_fleet_link(session->fleet, i),
-					 MAX(seq - SAMPLES_BACK, 0));
-	}
-}
-
-static void recall_meters(struct run_session *session, const json_t *baseline, int64_t t0_ns)
-{
-	GPtrArray *meters = remote_fleet_meters(session->fleet);
-	json_t *hosts = json_object_get(baseline, "hosts");
-
-	for (guint i = 0; i < meters->len; i++) {
-		json_t *idle_w = json_object_get(json_array_get(hosts, i), "idle_w");
-
-		remote_meter_start(g_ptr_array_index(meters, i), t0_ns, json_number_value(idle_w));
-	}
-}
-
 void run_record_recall(struct run_session *session)
 {
 	g_autoptr(GPtrArray) rows = store_runs(session->store, NULL);
 
 	for (guint i = 0; rows && i < rows->len; i++) {
 		const struct store_run *row = g_ptr_array_index(rows, i);
-		g_autofree char *key = run_record_baseline_key(row->run);
-		g_autofree char *text = row->ended_by ? NULL : store_get_meta(session->store, key);
 		g_autoptr(json_t) baseline =
-			text ? json_parse(text, strlen(text), key, NULL) : NULL;
+			row->ended_by ? NULL : run_record_find_baseline(session->store, row->run);
 
 		if (!baseline)
 			continue;
-		recall_samples(session, baseline);
-		recall_meters(session, baseline, row->t0_ns);
+		run_record_samples_from(session, json_object_get(baseline, "samples_seq"));
+		run_record_start_meters(session, baseline, row->t0_ns);
 	}
 }

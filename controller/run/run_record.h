@@ -39,8 +39,20 @@ void run_record_first_samples(struct run_session *session);
  */
 void run_record_known_samples(struct run_session *session);
 
-/* Key of a run's baseline in the store's meta data. Freed with g_free(). */
-char *run_record_baseline_key(int64_t run);
+/* What run_record_baseline() stored of a run; NULL: nothing. New reference. */
+json_t *run_record_find_baseline(struct store *store, int64_t run);
+/* A host's idle watts in it (NULL is allowed), or NAN. */
+double run_record_idle_w(const json_t *baseline, const char *host);
+
+/*
+ * Starts the accounts of all meters at `start_ns`, with the idle watts of `baseline`, or 0 of a
+ * host that it does not have. To be called before the first answer of a local scheduler.
+ */
+void run_record_start_meters(struct run_session *session, const json_t *baseline, int64_t start_ns);
+
+/* The number of the last sample read of each cluster, and reading from such numbers on. */
+json_t *run_record_samples_seq(const struct run_session *session);
+void run_record_samples_from(struct run_session *session, const json_t *seqs);
 
 /*
  * Restores what a continuing controller needs of run number `run` beside the store's rows: idle

@@ -17,6 +17,7 @@
 #include "controller/run/run_reload.h"
 #include "controller/run/run_service_private.h"
 #include "controller/run/run_service_scripts.h"
+#include "controller/store/store_records.h"
 
 #define READY_S 300.0
 
@@ -141,17 +142,14 @@ static bool make_experiment(struct run_service *service, GError **error)
 static bool find_row(struct run_service *service, GError **error)
 {
 	g_autoptr(GPtrArray) rows = store_runs(service->session->store, error);
-	const struct store_run *row;
 
 	if (!rows)
 		return false;
 	if (rows->len == 0)
 		return true;
-	row = g_ptr_array_index(rows, 0);
-	service->row = *row;
-	service->row.started_utc = g_strdup(row->started_utc);
-	service->row.boot_id = g_strdup(row->boot_id);
-	service->row.ended_by = NULL;
+	record_copy_to(&store_run_record, rows->pdata[0], &service->row);
+	g_clear_pointer(&service->row.ended_by, g_free);
+	g_free(service->row.policy);
 	service->row.policy = g_strdup(service->experiment->policies[0].name);
 	return true;
 }
@@ -630,9 +628,7 @@ static void clear_service(struct run_service *service)
 	g_hash_table_unref(service->keys);
 	g_hash_table_unref(service->accounts);
 	g_hash_table_unref(service->bad);
-	g_free(service->row.policy);
-	g_free(service->row.started_utc);
-	g_free(service->row.boot_id);
+	record_clear(&store_run_record, &service->row);
 }
 
 bool run_service(struct run_session *session, GError **error)

@@ -14,15 +14,10 @@
 /* Smaller differences come from steering the clock, and are followed once they have added up. */
 #define CLOCK_SET_S 1.0
 
-static double now_s(const struct run_service *service)
-{
-	return clock_elapsed_s(service->session->t0_ns, clock_now_ns());
-}
-
 /* UTC in seconds, at the run's time 0. */
 static double epoch_s(const struct run_service *service)
 {
-	return (double)g_get_real_time() * 1e-6 - now_s(service);
+	return (double)g_get_real_time() * 1e-6 - run_session_now_s(service->session);
 }
 
 /* The time of the run at which UTC is a multiple of the window's length. */
@@ -89,7 +84,7 @@ bool run_service_limit_find(struct run_service *service, const struct config_ser
 		.length_s = config->energy_window_s,
 		.begin_s = in_step_s(service, config->energy_window_s),
 	};
-	const double past = floor((now_s(service) - window.begin_s) / window.length_s);
+	const double past = floor((run_session_now_s(service->session) - window.begin_s) / window.length_s);
 
 	if (window.limit_j > 0 && !add_spent(service, window.begin_s + past * window.length_s,
 					     &window.spent_j, error))

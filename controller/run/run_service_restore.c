@@ -5,7 +5,6 @@
  */
 #include <math.h>
 
-#include "common/clock.h"
 #include "controller/run/run_service_private.h"
 
 /* The number of quarantined tasks with a note of their own; the rest is only counted. */
@@ -106,7 +105,7 @@ bool run_service_recall(struct run_service *service, GError **error)
 	struct workload *workload = service->workload;
 	g_autoptr(GPtrArray) rows =
 		store_submissions(service->session->store, service->row.run, error);
-	const double now_s = clock_elapsed_s(service->session->t0_ns, clock_now_ns());
+	const double now_s = run_session_now_s(service->session);
 	uint32_t numbers, count;
 
 	if (!rows ||

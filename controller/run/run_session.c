@@ -13,6 +13,7 @@
 #include "controller/config/config_holes.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/run/run_driver.h"
+#include "controller/run/run_finished.h"
 #include "controller/run/run_meta.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_profile.h"
@@ -115,6 +116,11 @@ bool run_session_commit(struct run_session *session, GError **error)
 	return !session->recorder || recorder_store_finish(session->recorder, error);
 }
 
+double run_session_now_s(const struct run_session *session)
+{
+	return clock_elapsed_s(session->t0_ns, clock_now_ns());
+}
+
 static char *text_detail(const char *text)
 {
 	g_autoptr(json_t) detail = json_pack("{s:s}", "text", text);
@@ -131,7 +137,7 @@ static void add_event(struct run_session *session, double time_s, const char *ki
 	if (!session->run)
 		return;
 	if (isnan(time_s))
-		time_s = clock_elapsed_s(session->t0_ns, clock_now_ns());
+		time_s = run_session_now_s(session);
 	if (!store_add_event(session->store, session->run, time_s, kind, detail, &error))
 		run_session_store_failed(session, error);
 }
@@ -304,12 +310,9 @@ static bool has_runs(struct run_session *session)
 {
 	g_autoptr(GPtrArray) rows = store_runs(session->store, NULL);
 
-	for (guint i = 0; rows && i < rows->len; i++) {
-		const struct store_run *row = rows->pdata[i];
-
-		if (row->ended_by && !g_str_equal(row->ended_by, "aborted"))
+	for (guint i = 0; rows && i < rows->len; i++)
+		if (run_has_ended(rows->pdata[i]))
 			return true;
-	}
 	return false;
 }
 

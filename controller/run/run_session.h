@@ -91,6 +91,9 @@ bool run_session_commit(struct run_session *session, GError **error);
 const struct http_tls *run_session_tls(const char *address, const struct config *config,
 				       struct http_tls *ret_tls);
 
+/* The present time of the run under way, seconds. */
+double run_session_now_s(const struct run_session *session);
+
 /* The longest duration of a run, seconds: duration, baseline, and some time for nodes to settle. */
 double run_session_run_s(const struct run_session *session);
 /* The number of planned runs. */
