@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "controller/backend/remote.h"
+#include "controller/run/run_record.h"
 #include "controller/store/store_profile.h"
 #include "controller/workload/workload.h"
 
@@ -407,11 +408,6 @@ static bool measure(struct measuring *measuring, GError **error)
 	return true;
 }
 
-static void on_note(double time_s, const char *kind, const char *text, void *data)
-{
-	run_session_note(data, time_s, kind, text);
-}
-
 static struct backend *open_backend(struct run_session *session)
 {
 	int64_t t0_ns = clock_now_ns();
@@ -420,7 +416,7 @@ static struct backend *open_backend(struct run_session *session)
 		/* unique ids, also when the measurement is repeated */
 		.run = t0_ns / INT64_C(1000000),
 		.t0_ns = t0_ns,
-		.note = on_note,
+		.note = run_record_note,
 		.data = session,
 	};
 
