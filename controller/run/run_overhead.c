@@ -54,6 +54,24 @@ struct measuring {
 	uint32_t total;
 };
 
+static const struct record_field overhead_fields[] = {
+	{RECORD_FIELD_TEXT(config_overhead, cluster)},
+	{RECORD_FIELD_TEXT(config_overhead, keep), .null = RECORD_NULL_POINTER},
+	{RECORD_FIELD_REAL(config_overhead, freeze_s)},
+	{RECORD_FIELD_REAL(config_overhead, save_s)},
+	{RECORD_FIELD_REAL(config_overhead, restore_s)},
+	{RECORD_FIELD_REAL(config_overhead, resume_s)},
+	{RECORD_FIELD_REAL(config_overhead, skew_s)},
+	{NULL},
+};
+const struct record run_overhead_record = {
+	.size = sizeof(struct config_overhead), .fields = overhead_fields, .open = true};
+
+static void clear_sample(void *sample)
+{
+	record_clear(&run_overhead_record, sample);
+}
+
 void run_overheads_clear(struct run_overheads *overheads)
 {
 	if (overheads->samples)
@@ -86,18 +104,14 @@ static bool allows(const struct config_cluster *cluster, uint32_t keep)
 static uint32_t longest_type(const struct config *config, const struct config_cluster *cluster,
 			     const struct config_estimate *estimates, uint32_t count)
 {
-	uint32_t longest = config->types_count;
-	double longest_s = 0;
+	const struct config_estimate *longest = NULL;
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (!g_str_equal(estimates[i].cluster, cluster->name) ||
-		    estimates[i].etc_s <= longest_s)
-			continue;
-		longest_s = estimates[i].etc_s;
-		for (longest = 0; !g_str_equal(config->types[longest].name, estimates[i].type);)
-			longest++;
-	}
-	return longest;
+	for (uint32_t i = 0; i < count; i++)
+		if (g_str_equal(estimates[i].cluster, cluster->name) &&
+		    estimates[i].etc_s > (longest ? longest->etc_s : 0))
+			longest = &estimates[i];
+	return longest ? (uint32_t)(config_type_find(config, longest->type) - config->types)
+		       : config->types_count;
 }
 
 static void bench_init(struct measuring *measuring, uint32_t index,
@@ -123,29 +137,17 @@ static void bench_init(struct measuring *measuring, uint32_t index,
 				SAMPLES_PER_REPEAT * measuring->session->plan->profile_repeats;
 }
 
-/* A sample from its entry in profile.json; its strings are the cluster's and of `keeps`. */
-static struct config_overhead sample_of(const struct config_cluster *cluster, uint32_t keep,
-					const json_t *detail)
+/* Adds a sample, which is read from its entry in profile.json. False: it is malformed. */
+static bool add_sample(struct run_overheads *overheads, json_t *detail)
 {
-	return (struct config_overhead){
-		.cluster = cluster->name,
-		.keep = (char *)keeps[keep],
-		.freeze_s = json_number_value(json_object_get(detail, "freeze_s")),
-		.save_s = json_number_value(json_object_get(detail, "save_s")),
-		.restore_s = json_number_value(json_object_get(detail, "restore_s")),
-		.resume_s = json_number_value(json_object_get(detail, "resume_s")),
-		.skew_s = json_number_value(json_object_get(detail, "skew_s")),
-	};
-}
+	struct config_overhead sample;
 
-/* Adds a sample; takes over `detail`. */
-static void add_sample(struct run_overheads *overheads, const struct config_cluster *cluster,
-		       uint32_t keep, json_t *detail)
-{
-	const struct config_overhead sample = sample_of(cluster, keep, detail);
-
+	record_init(&run_overhead_record, &sample);
+	if (!record_from_json(&run_overhead_record, detail, &sample, NULL))
+		return false;
 	g_array_append_val(overheads->samples, sample);
-	json_array_append_new(overheads->list, detail);
+	json_array_append(overheads->list, detail);
+	return true;
 }
 
 /*
@@ -154,18 +156,15 @@ static void add_sample(struct run_overheads *overheads, const struct config_clus
  */
 static void recall_overhead(struct measuring *measuring, const struct store_overhead *row)
 {
-	json_t *detail = json_parse(row->detail, strlen(row->detail), "overhead", NULL);
+	g_autoptr(json_t) detail = json_parse(row->detail, strlen(row->detail), "overhead", NULL);
 
 	for (uint32_t i = 0; detail && i < measuring->config->clusters_count; i++) {
 		struct bench *bench = &measuring->benches[i];
 		const uint32_t keep = g_strcmp0(row->keep, keeps[1]) == 0;
 
-		if (g_strcmp0(bench->cluster->name, row->cluster) != 0 || bench->left[keep] == 0)
-			continue;
-		bench->left[keep]--;
-		add_sample(measuring->overheads, bench->cluster, keep, json_incref(detail));
+		if (g_strcmp0(bench->cluster->name, row->cluster) == 0 && bench->left[keep] > 0)
+			bench->left[keep] -= add_sample(measuring->overheads, detail);
 	}
-	json_decref(detail);
 }
 
 static bool init_benches(struct measuring *measuring, const struct config_estimate *estimates,
@@ -245,22 +244,26 @@ static bool note_sample(struct measuring *measuring, struct bench *bench,
 			const struct backend_event *resumed, GError **error)
 {
 	const struct backend_overhead *suspended = &bench->suspended.overhead;
-	json_t *detail = json_pack(
-		"{s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:O}", "cluster", bench->cluster->name,
-		"keep", keeps[bench->keep], "nodes", (int)bench->nodes_count, "freeze_s",
-		zero_if_unknown(suspended->freeze_s), "save_s", zero_if_unknown(suspended->save_s),
-		"restore_s", zero_if_unknown(resumed->overhead.restore_s), "resume_s",
-		zero_if_unknown(resumed->overhead.resume_s), "skew_s",
-		zero_if_unknown(suspended->skew_s), "vms", bench->vms);
-	g_autofree char *text = json_text(detail);
-	const struct store_overhead row = {
+	const struct config_overhead sample = {
 		.cluster = bench->cluster->name,
 		.keep = (char *)keeps[bench->keep],
-		.detail = text,
+		.freeze_s = zero_if_unknown(suspended->freeze_s),
+		.save_s = zero_if_unknown(suspended->save_s),
+		.restore_s = zero_if_unknown(resumed->overhead.restore_s),
+		.resume_s = zero_if_unknown(resumed->overhead.resume_s),
+		.skew_s = zero_if_unknown(suspended->skew_s),
 	};
+	g_autoptr(json_t) detail = record_to_json(&run_overhead_record, &sample);
+	struct store_overhead row = {.cluster = sample.cluster, .keep = sample.keep};
+	bool good;
 
-	add_sample(measuring->overheads, bench->cluster, bench->keep, detail);
-	return store_add_overhead(measuring->session->store, &row, error);
+	json_object_set_new(detail, "nodes", json_integer(bench->nodes_count));
+	json_object_set(detail, "vms", bench->vms);
+	add_sample(measuring->overheads, detail);
+	row.detail = json_text(detail);
+	good = store_add_overhead(measuring->session->store, &row, error);
+	g_free(row.detail);
+	return good;
 }
 
 static bool on_resumed(struct measuring *measuring, struct bench *bench,
@@ -450,6 +453,7 @@ bool run_overhead_measure(struct run_session *session, const struct config_estim
 		.samples = g_array_new(FALSE, FALSE, sizeof(struct config_overhead)),
 		.list = json_array(),
 	};
+	g_array_set_clear_func(ret_overheads->samples, clear_sample);
 	measuring.overheads = ret_overheads;
 	measuring.benches = g_new0(struct bench, session->config->clusters_count);
 	good = init_benches(&measuring, estimates, count, error) && measure_rest(&measuring, error);

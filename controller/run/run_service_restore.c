@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "controller/run/run_service_private.h"
+#include "controller/store/store_records.h"
 
 /* The number of quarantined tasks with a note of their own; the rest is only counted. */
 #define QUARANTINED_TOLD 20
@@ -25,22 +26,14 @@ static void quarantine(struct run_service *service, uint32_t task, char *why)
  */
 static struct store_submission *missing_submission(const struct run_service *service, uint32_t task)
 {
-	struct store_submission *submission = g_new0(struct store_submission, 1);
+	struct store_submission *submission = record_new(&store_submission_record);
 
-	*submission = (struct store_submission){
-		.run = service->row.run,
-		.task = task,
-		.type = g_strdup("unknown"),
-		.uid = -1,
-		.submitted_utc = g_strdup(service->row.started_utc),
-		.first = task,
-		.count = 1,
-		.utility_max = 1,
-		.constant_s = (double)NAN,
-		.zero_s = (double)NAN,
-		.deadline_s = (double)NAN,
-		.asked_held = -1,
-	};
+	submission->run = service->row.run;
+	submission->task = submission->first = task;
+	submission->type = g_strdup("unknown");
+	submission->submitted_utc = g_strdup(service->row.started_utc);
+	submission->count = 1;
+	submission->utility_max = 1;
 	return submission;
 }
 

@@ -51,18 +51,6 @@ static bool put_on_record(struct run_service *service, GError **error)
 
 /* Tasks. */
 
-static const struct config_type *find_type(const struct config *config, const char *name,
-					   uint32_t *ret_row)
-{
-	for (uint32_t i = 0; i < config->types_count; i++) {
-		if (!g_str_equal(config->types[i].name, name))
-			continue;
-		*ret_row = i;
-		return &config->types[i];
-	}
-	return NULL;
-}
-
 /* Whether the type has no estimate on any cluster that it fits. On shared hosts none is needed. */
 static bool is_unmeasured(const struct config *config, const struct config_type *type)
 {
@@ -115,17 +103,14 @@ static struct utility utility_of(const struct store_submission *submission)
 bool run_service_make_task(const struct run_service *service,
 			   const struct store_submission *submission, struct sched_task *ret_task)
 {
-	uint32_t row = UINT32_MAX;
-	const struct config_type *type =
-		find_type(service->session->config, submission->type, &row);
+	const struct config *config = service->session->config;
+	const struct config_type *type = config_type_find(config, submission->type);
 
-	if (type && is_unmeasured(service->session->config, type)) {
+	if (type && is_unmeasured(config, type))
 		type = NULL; /* treated as an unknown type */
-		row = UINT32_MAX;
-	}
 	*ret_task = (struct sched_task){
 		.id = submission->task,
-		.row = row,
+		.row = type ? (uint32_t)(type - config->types) : UINT32_MAX,
 		.arrival_s = submission->arrival_s,
 		.utility = utility_of(submission),
 		.may_preempt = type && type->may_preempt,
@@ -140,9 +125,8 @@ bool run_service_make_task(const struct run_service *service,
 static bool check_type(const struct config *config, const struct run_service_submit_request *order,
 		       GError **error)
 {
-	uint32_t row;
 	const char *name = order->type;
-	const struct config_type *type = find_type(config, name, &row);
+	const struct config_type *type = config_type_find(config, name);
 	g_autofree char *known = NULL;
 
 	if (!type) {
@@ -321,9 +305,7 @@ static struct store_submission *new_submission(const struct run_service *service
 					       const struct run_service_submit_request *order,
 					       uint32_t first, uint32_t i)
 {
-	struct store_submission *submission = g_new0(struct store_submission, 1);
-
-	*submission = (struct store_submission){
+	const struct store_submission submission = {
 		.run = service->row.run,
 		.task = first + i,
 		.type = g_strdup(order->type),
@@ -343,7 +325,8 @@ static struct store_submission *new_submission(const struct run_service *service
 		.asked_held = order->held,
 		.script_sha256 = script_digest(order),
 	};
-	return submission;
+
+	return g_memdup2(&submission, sizeof(submission));
 }
 
 /*
