@@ -78,21 +78,15 @@ bool run_fit_check_request(const struct run_request *request, const char *dir,
 
 	if (!request->probe)
 		return true;
-	if (!config_lab_is_to_fit(config)) {
-		g_set_error(
-			error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-			"--probe: %s has no lab that is to be fitted; say lab.fit: yes, or leave "
-			"--probe out",
-			request->config_path);
-		return false;
-	}
-	if (!before)
-		return true;
-	g_set_error(
-		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-		"--probe: this run was fitted to %s when it began, and stays so; leave --probe out",
-		before);
-	return false;
+	if (!config_lab_is_to_fit(config))
+		return run_refuse(error,
+				  "--probe: %s has no lab that is to be fitted; say lab.fit: yes, "
+				  "or leave --probe out",
+				  request->config_path);
+	return !before || run_refuse(error,
+				     "--probe: this run was fitted to %s when it began, and stays "
+				     "so; leave --probe out",
+				     before);
 }
 
 static struct machine_probe *find_probe(const struct run_request *request, const char *dir,
@@ -142,14 +136,13 @@ bool run_fit_check_room(const struct run_request *request, const char *dir,
 		g_propagate_error(error, g_steal_pointer(&reason));
 		return false;
 	}
-	g_set_error(
-		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+	return run_refuse(
+		error,
 		"%s was fitted to more CPU time than this machine lets us use now: its VMs may use "
 		"%.2f cores, more than 80 %% of the %.4g that there are; give it the CPUs back, or "
 		"start in another directory (%s)",
 		dir, config_lab_cores(config), own_cgroup_cores(),
 		request->serve ? "--state" : "--out");
-	return false;
 }
 
 bool run_fit(const struct run_request *request, const char *dir, struct config *config,
@@ -185,13 +178,9 @@ bool run_fit_to_lab(struct config *config, const char *path, GError **error)
 
 	if (!config_lab_is_to_fit(config))
 		return config_check_room(config, path, error);
-	if (!file) {
-		g_set_error(
-			error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-			"the lab that is up was not fitted to this machine, and the configuration "
-			"says lab.fit: yes");
-		return false;
-	}
+	if (!file)
+		return run_refuse(error, "the lab that is up was not fitted to this machine, and "
+					 "the configuration says lab.fit: yes");
 	probe = machine_probe_load(file, error);
 	if (!probe || !config_fit(config, probe, &done, error))
 		return false;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_plan.h"
 
-#include <jansson.h>
-
 #include "common/json.h"
 #include "common/read_file.h"
+#include "common/record/record.h"
 #include "controller/store/store.h"
 
 #define NAME_KEPT 23
@@ -25,16 +24,15 @@ char *run_plan_experiment_id(const struct config *config)
 static bool read_limits(const struct record_reading *reading, const struct record_field *field,
 			const json_t *value, void *data)
 {
-	const struct run_plan *plan = data;
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		const double limit = json_number_value(json_array_get(value, i));
 
-	if (!record_read_value(reading, field, value, data))
-		return false;
-	for (uint32_t i = 0; i < plan->limits_count; i++)
-		if (!(plan->limits[i] > 0 && plan->limits[i] <= 1))
+		if (!(limit > 0 && limit <= 1))
 			return record_refuse(
 				reading,
 				"limits: not a list of fractions above 0 and at most 1");
-	return true;
+	}
+	return record_read_value(reading, field, value, data);
 }
 
 #define COUNT(field_) {RECORD_FIELD_U32(run_plan, field_), .max = 1000000}

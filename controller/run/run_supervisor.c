@@ -31,6 +31,19 @@ enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROL
 
 G_DEFINE_QUARK(virtbed - run - supervisor, run_supervisor_error)
 
+bool run_refuse(GError **error, const char *format, ...)
+{
+	va_list arguments;
+
+	if (error) {
+		va_start(arguments, format);
+		*error = g_error_new_valist(RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+					    format, arguments);
+		va_end(arguments);
+	}
+	return false;
+}
+
 void run_supervisor_give_up(struct supervisor *supervisor, enum run_supervisor_error code,
 			    const char *format, ...)
 {
@@ -403,8 +416,7 @@ static bool bring_up_and_run(struct supervisor *supervisor, GError **error)
 
 static void take_down(struct supervisor *supervisor)
 {
-	if (supervisor->stop_source)
-		g_source_remove(supervisor->stop_source);
+	g_clear_handle_id(&supervisor->stop_source, g_source_remove);
 	g_clear_handle_id(&supervisor->reload_source, g_source_remove);
 	if (supervisor->request->serve)
 		notify_stopping(TAKE_DOWN_S);

@@ -45,6 +45,9 @@ enum run_supervisor_error {
 	RUN_SUPERVISOR_ERROR_INTERRUPTED, /* by Ctrl-C; the message says how to resume */
 };
 
+/* Sets `error` to one of bad input (RUN_SUPERVISOR_ERROR_INPUT). Returns false. */
+bool run_refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
 /* Whether the error is one of bad input: exit status 2. */
 bool run_supervisor_is_input(const GError *error);
 
