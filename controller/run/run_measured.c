@@ -15,8 +15,6 @@
 #include "controller/run/run_record.h"
 #include "controller/run/run_speed.h"
 
-#define READY_S 300.0
-
 /* One run. */
 struct measured_run {
 	struct run_series *series;
@@ -102,7 +100,7 @@ static bool begin_new(struct measured_run *run, GError **error)
 	session->progress->phase_left_s = (double)NAN;
 	session->progress->left_s =
 		(run->series->total - run->series->done) * guess_run_s(run->series);
-	if (!run_session_settle(session, READY_S, error))
+	if (!run_session_settle(session, error))
 		return false;
 	run->speed = run_speed_begin(session);
 	if (!run_session_baseline(session, &baseline, &session->t0_ns, error))
@@ -139,17 +137,16 @@ static void continue_run(struct measured_run *run)
 static bool restore_run(struct measured_run *run, GError **error)
 {
 	struct run_session *session = run->series->session;
-	g_autofree char *text =
-		g_strdup_printf("the controller was restarted; run %" PRId64 " continues at %.1f s",
-				run->row.run, backend_now_s(run->backend));
 
 	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine,
 				    NULL, error))
 		return false;
-	run_session_note(session, (double)NAN, "resumed", text);
+	run_session_note(session, "resumed",
+			 "the controller was restarted; run %" PRId64 " continues at %.1f s",
+			 run->row.run, backend_now_s(run->backend));
 	run_reattach(run->engine, run->backend, run->series->workload->tasks_count);
 	engine_queue_again(run->engine);
-	remote_backend_wait_asked(run->backend, READY_S);
+	remote_backend_wait_asked(run->backend, RUN_SESSION_READY_S);
 	return true;
 }
 

@@ -11,8 +11,6 @@
 #include "controller/store/store_profile.h"
 #include "controller/workload/workload.h"
 
-#define READY_S 300.0
-
 /* Suspensions for each storage of VMs, per measurement of a pair. */
 #define SAMPLES_PER_REPEAT 2
 
@@ -433,7 +431,7 @@ static bool measure_rest(struct measuring *measuring, GError **error)
 
 	if (measuring->total == 0)
 		return true;
-	if (!run_session_settle_some(session, READY_S, error))
+	if (!run_session_settle_some(session, error))
 		return false;
 	run_progress_note(session->progress, "profile", "suspending and resuming %u time%s",
 			  measuring->total, measuring->total == 1 ? "" : "s");

@@ -12,8 +12,6 @@
 #include "controller/run/run_record.h"
 #include "controller/store/store_profile.h"
 
-#define READY_S 300.0
-
 /*
  * Shortest time between two mapping events while no measurement gives the interval of a run,
  * seconds.
@@ -543,7 +541,7 @@ static bool measure_rest(struct profile *profile, GError **error)
 
 	if (!left(profile))
 		return true;
-	if (!run_session_settle_some(session, READY_S, error) ||
+	if (!run_session_settle_some(session, error) ||
 	    !run_session_baseline(session, &baseline, &t0_ns, error))
 		return false;
 	profile->idle_w = baseline.sum_w;

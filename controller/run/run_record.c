@@ -86,7 +86,7 @@ void run_record_samples_from(struct run_session *session, const json_t *seqs)
 
 void run_record_note(double time_s, const char *kind, const char *text, void *data)
 {
-	run_session_note(data, time_s, kind, text);
+	run_session_note_at(data, time_s, kind, text);
 }
 
 static void put_sample(struct run_session *session, double time_s, const struct remote_meter *meter,
@@ -266,7 +266,7 @@ void run_record_unmetered(struct run_session *session)
 	text = g_strdup_printf("%s: the energy of this run is not known, and its limit cannot end "
 			       "it",
 			       missing);
-	run_session_note(session, 0, "unmetered", text);
+	run_session_note_at(session, 0, "unmetered", text);
 }
 
 /* After a restart. */

@@ -9,7 +9,6 @@
 #include "common/log.h"
 #include "controller/backend/remote.h"
 #include "controller/config/config_controller.h"
-#include "controller/config/config_holes.h"
 #include "controller/run/run_reattach.h"
 #include "controller/run/run_meta.h"
 #include "controller/run/run_paths.h"
@@ -18,8 +17,6 @@
 #include "controller/run/run_service_private.h"
 #include "controller/run/run_service_scripts.h"
 #include "controller/store/store_records.h"
-
-#define READY_S 300.0
 
 /*
  * How long a continued service waits for the first answers, seconds: available local schedulers
@@ -180,7 +177,7 @@ static bool begin_new(struct run_service *service, GError **error)
 	bool good;
 
 	session->progress->phase = RUN_PHASE_SETTLE;
-	if (!run_session_settle(session, READY_S, error) ||
+	if (!run_session_settle(session, error) ||
 	    !run_session_baseline(session, &baseline, &session->t0_ns, error))
 		return false;
 	service->row = (struct store_run){
@@ -232,14 +229,13 @@ static bool restore_drains(struct run_service *service, GError **error)
 static void note_unknown_idle(struct run_service *service)
 {
 	g_autofree char *hosts = run_service_unknown_idle(service);
-	g_autofree char *text = NULL;
 
-	if (!hosts)
-		return;
-	text = g_strdup_printf("idle watts were never measured of %s: all that it draws counts as "
-			       "the service's energy; to measure it, use a new state directory",
-			       hosts);
-	run_session_note(service->session, (double)NAN, "unmetered", text);
+	if (hosts)
+		run_session_note(
+			service->session, "unmetered",
+			"idle watts were never measured of %s: all that it draws counts as "
+			"the service's energy; to measure it, use a new state directory",
+			hosts);
 }
 
 /*
@@ -251,15 +247,12 @@ static void note_silent(struct run_service *service)
 
 	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
 		const struct remote_link *link = remote_fleet_link(session->fleet, i);
-		g_autofree char *text = NULL;
 
-		if (remote_link_known(link))
-			continue;
-		text = g_strdup_printf(
-			"continuing without cluster '%s', whose local scheduler does "
-			"not answer; it joins when it does",
-			remote_link_cluster(link)->name);
-		run_session_note(session, (double)NAN, "scheduler-silent", text);
+		if (!remote_link_known(link))
+			run_session_note(session, "scheduler-silent",
+					 "continuing without cluster '%s', whose local scheduler "
+					 "does not answer; it joins when it does",
+					 remote_link_cluster(link)->name);
 	}
 }
 
@@ -267,13 +260,12 @@ static bool restore_service(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 	const guint count = service->submissions->len;
-	g_autofree char *text = g_strdup_printf("the service continues at %.1f s with %u task%s",
-						backend_now_s(service->backend), count,
-						count == 1 ? "" : "s");
+	const double continued_s = backend_now_s(service->backend);
 
 	if (!run_service_restore(service, error) || !restore_drains(service, error))
 		return false;
-	run_session_note(session, (double)NAN, "resumed", text);
+	run_session_note(session, "resumed", "the service continues at %.1f s with %u task%s",
+			 continued_s, count, count == 1 ? "" : "s");
 	run_record_known_samples(session);
 	note_silent(service);
 	run_service_note_quarantined(service);
@@ -450,9 +442,9 @@ void run_service_reload(struct run_session *session)
 	if (!session->service)
 		return;
 	if (apply_reload(session->service, &text, &error))
-		run_session_note(session, (double)NAN, "reloaded", text);
+		run_session_note(session, "reloaded", "%s", text);
 	else
-		run_session_note(session, (double)NAN, "not-reloaded", error->message);
+		run_session_note(session, "not-reloaded", "%s", error->message);
 }
 
 static void synced(const GError *error, void *data)
@@ -513,15 +505,6 @@ static gboolean on_tick(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-static void note_serving(struct run_service *service)
-{
-	struct run_session *session = service->session;
-	g_autofree char *text = g_strdup_printf("serving at %s with policy %s",
-						session->plan->api, service->row.policy);
-
-	run_session_note(session, (double)NAN, "serving", text);
-}
-
 /*
  * Reports the result of the check of the whole file; what the service continues from was checked
  * before, so it continues even if older records are damaged.
@@ -531,7 +514,7 @@ static void checked(const GError *error, void *data)
 	struct run_service *service = data;
 
 	if (error)
-		run_session_note(service->session, (double)NAN, "store-damaged", error->message);
+		run_session_note(service->session, "store-damaged", "%s", error->message);
 }
 
 /* Serves until the end. Tasks that ran then are killed; their records wait for the next start. */
@@ -551,7 +534,8 @@ static bool serve_until_end(struct run_service *service, GError **error)
 		session->engine = NULL;
 		return false;
 	}
-	note_serving(service);
+	run_session_note(session, "serving", "serving at %s with policy %s", session->plan->api,
+			 service->row.policy);
 	note_policy(service);
 	service->check = store_check_new(session->store, checked, service);
 	if (session->reload_wanted)
@@ -584,7 +568,6 @@ static bool serve_until_end(struct run_service *service, GError **error)
 static bool begin_and_serve(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	g_autofree char *holes = config_holes(session->config, true);
 	bool continued;
 
 	/* Room for all that a reload can allow; unused room costs no memory. */
@@ -599,10 +582,7 @@ static bool begin_and_serve(struct run_service *service, GError **error)
 		return false;
 	if (!(continued ? run_session_wait_heard(session, ANSWERS_S, error)
 		       : run_session_wait_known(session, error)) ||
-	    !run_meta_write(session, error) ||
-	    !store_put_estimates(session->store, session->config->estimates,
-				 session->config->estimates_count, error) ||
-	    !store_set_meta(session->store, "unmeasured", holes, error))
+	    !run_meta_write(session, error) || !run_session_record_estimates(session, error))
 		return false;
 	if (!continued &&
 	    (!begin_new(service, error) || !keep_config(service, session->config, error)))

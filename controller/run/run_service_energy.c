@@ -435,14 +435,12 @@ static bool sum_stored_energy(struct run_service *service, GError **error)
 static void sum_stored_or_note(struct run_service *service)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *text = NULL;
 
-	if (sum_stored_energy(service, &error))
-		return;
-	text = g_strdup_printf(
-		"what the service has used so far is not known, and counts from now on: %s",
-		error->message);
-	run_session_note(service->session, (double)NAN, "energy-unknown", text);
+	if (!sum_stored_energy(service, &error))
+		run_session_note(
+			service->session, "energy-unknown",
+			"what the service has used so far is not known, and counts from now on: %s",
+			error->message);
 }
 
 /* A controller that continues a run serves since the one before it did. */

@@ -116,16 +116,15 @@ static void follow_clock(struct run_service *service)
 	const double length_s = service->config.energy_window_s;
 	const double begin_s = in_step_s(service, length_s);
 	const double off_s = remainder(begin_s - service->window_begin_s, length_s);
-	g_autofree char *text = NULL;
 
 	if (fabs(off_s) < CLOCK_SET_S)
 		return;
-	text = g_strdup_printf(
-		"the clock was set: windows of energy begin %.0f s %s, from the next one on",
-		fabs(off_s), off_s > 0 ? "later" : "earlier");
 	service->window_begin_s = begin_s;
 	engine_shift_window(service->engine, begin_s);
-	run_session_note(service->session, (double)NAN, "clock", text);
+	run_session_note(
+		service->session, "clock",
+		"the clock was set: windows of energy begin %.0f s %s, from the next one on",
+		fabs(off_s), off_s > 0 ? "later" : "earlier");
 }
 
 bool run_service_limit_tick(struct run_service *service, GError **error)

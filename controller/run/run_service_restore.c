@@ -207,39 +207,34 @@ static void note_strays(struct run_service *service)
 {
 	g_autofree char *strays = store_stray_tasks(service->session->store, service->row.run,
 						    service->config.tasks_max);
-	g_autofree char *text = NULL;
 
-	if (!strays)
-		return;
-	text = g_strdup_printf(
-		"no task can have these numbers: %s (service.tasks_max is %u); what is "
-		"on record under them stays as it is, and is left out",
-		strays, service->config.tasks_max);
-	run_session_note(service->session, (double)NAN, "strays", text);
+	if (strays)
+		run_session_note(
+			service->session, "strays",
+			"no task can have these numbers: %s (service.tasks_max is %u); what is "
+			"on record under them stays as it is, and is left out",
+			strays, service->config.tasks_max);
 }
 
 void run_service_note_quarantined(struct run_service *service)
 {
 	guint told = 0;
-	g_autofree char *more = NULL;
 
 	note_strays(service);
 	for (guint i = 0; i < service->submissions->len && told < QUARANTINED_TOLD; i++) {
 		const struct engine_task *task = engine_task(service->engine, i);
-		g_autofree char *text = NULL;
 
 		if (task->state != ENGINE_TASK_QUARANTINED)
 			continue;
-		text = g_strdup_printf("task %u is quarantined: %s; its record stays as it is: "
-				       "virtbed release starts it again, virtbed cancel ends it",
-				       i, task->reason);
-		run_session_note(service->session, (double)NAN, "quarantined", text);
+		run_session_note(service->session, "quarantined",
+				 "task %u is quarantined: %s; its record stays as it is: "
+				 "virtbed release starts it again, virtbed cancel ends it",
+				 i, task->reason);
 		told++;
 	}
-	if (g_hash_table_size(service->bad) <= QUARANTINED_TOLD)
-		return;
-	more = g_strdup_printf("%u tasks are quarantined; virtbed queue --state quarantined lists "
-			       "them",
-			       g_hash_table_size(service->bad));
-	run_session_note(service->session, (double)NAN, "quarantined", more);
+	if (g_hash_table_size(service->bad) > QUARANTINED_TOLD)
+		run_session_note(
+			service->session, "quarantined",
+			"%u tasks are quarantined; virtbed queue --state quarantined lists them",
+			g_hash_table_size(service->bad));
 }

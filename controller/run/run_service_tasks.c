@@ -10,6 +10,7 @@
 #include "common/visible.h"
 #include "controller/run/run_service_private.h"
 #include "controller/run/run_service_scripts.h"
+#include "controller/store/store_records.h"
 
 /* The duration of a utility that never falls: 31 years. */
 #define FOREVER_S 1e9
@@ -125,7 +126,7 @@ bool run_service_make_task(const struct run_service *service,
 static bool check_type(const struct config *config, const struct run_service_submit_request *order,
 		       GError **error)
 {
-	const char *name = order->type;
+	const char *name = order->task.type;
 	const struct config_type *type = config_type_find(config, name);
 	g_autofree char *known = NULL;
 
@@ -172,15 +173,15 @@ static bool check_time(const char *key, double value, GError **error)
 
 static bool check_times(const struct run_service_submit_request *order, GError **error)
 {
-	if (!check_time("constant_s", order->constant_s, error) ||
-	    !check_time("zero_s", order->zero_s, error) ||
-	    !check_time("deadline_s", order->deadline_s, error))
+	if (!check_time("constant_s", order->task.constant_s, error) ||
+	    !check_time("zero_s", order->task.zero_s, error) ||
+	    !check_time("deadline_s", order->task.deadline_s, error))
 		return false;
-	if (isfinite(order->deadline_s) &&
-	    (isfinite(order->constant_s) || isfinite(order->zero_s)))
+	if (isfinite(order->task.deadline_s) &&
+	    (isfinite(order->task.constant_s) || isfinite(order->task.zero_s)))
 		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
 			      "deadline_s: give it alone, or constant_s and zero_s");
-	if (isfinite(order->constant_s) && !(order->zero_s >= order->constant_s))
+	if (isfinite(order->task.constant_s) && !(order->task.zero_s >= order->task.constant_s))
 		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
 			      "constant_s: give zero_s as well, no less than it: from when on the "
 			      "task is worth nothing");
@@ -190,24 +191,24 @@ static bool check_times(const struct run_service_submit_request *order, GError *
 /* All users may lower a task's priority; only operators may raise it. */
 static bool check_priority(const struct run_service_submit_request *order, GError **error)
 {
-	return order->priority <= 0 || order->unbound ||
+	return order->task.priority <= 0 || order->unbound ||
 	       fail_request(error, RUN_SERVICE_ERROR_FORBIDDEN,
-		      "priority: %d is for an operator to give; you may give 0 or less",
-		      order->priority);
+		      "priority: %" PRId64 " is for an operator to give; you may give 0 or less",
+		      order->task.priority);
 }
 
 static bool check_order(const struct run_service *service,
 			const struct run_service_submit_request *order, GError **error)
 {
 	if (!check_type(service->session->config, order, error) ||
-	    !check_text("name", order->name, error) || !check_text("key", order->key, error))
+	    !check_text("name", order->task.name, error) || !check_text("key", order->task.key, error))
 		return false;
-	if (order->count < 1 || order->count > RUN_SERVICE_COUNT_MAX)
+	if (order->task.count < 1 || order->task.count > RUN_SERVICE_COUNT_MAX)
 		return fail_request(error, RUN_SERVICE_ERROR_INPUT, "count: %u is not from 1 to %d",
-			      order->count, RUN_SERVICE_COUNT_MAX);
-	if (!(order->utility_max > 0 && order->utility_max <= RUN_SERVICE_UTILITY_MAX))
+			      order->task.count, RUN_SERVICE_COUNT_MAX);
+	if (!(order->task.utility_max > 0 && order->task.utility_max <= RUN_SERVICE_UTILITY_MAX))
 		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
-			      "utility_max: %g is not above 0 and at most %.0f", order->utility_max,
+			      "utility_max: %g is not above 0 and at most %.0f", order->task.utility_max,
 			      RUN_SERVICE_UTILITY_MAX);
 	return check_times(order, error) && check_priority(order, error);
 }
@@ -235,7 +236,7 @@ void run_service_note_key(struct run_service *service, struct store_submission *
 static const struct store_submission *find_key(const struct run_service *service,
 					       const struct run_service_submit_request *order)
 {
-	g_autofree char *text = order->key ? key_text(order->key, order->uid) : NULL;
+	g_autofree char *text = order->task.key ? key_text(order->task.key, order->task.uid) : NULL;
 
 	return text ? g_hash_table_lookup(service->keys, text) : NULL;
 }
@@ -270,16 +271,16 @@ static char *differences(const struct run_service_submit_request *order,
 	g_autofree char *digest = script_digest(order);
 	GString *text = g_string_new(NULL);
 
-	append_difference(text, g_str_equal(order->type, before->type), "type");
-	append_difference(text, order->count == before->count, "count");
-	append_difference(text, g_strcmp0(order->name, before->name) == 0, "name");
-	append_difference(text, !known || order->held == before->asked_held, "held");
-	append_difference(text, same_number(order->utility_max, before->utility_max),
+	append_difference(text, g_str_equal(order->task.type, before->type), "type");
+	append_difference(text, order->task.count == before->count, "count");
+	append_difference(text, g_strcmp0(order->task.name, before->name) == 0, "name");
+	append_difference(text, !known || order->task.held == before->asked_held, "held");
+	append_difference(text, same_number(order->task.utility_max, before->utility_max),
 			  "utility_max");
-	append_difference(text, same_number(order->constant_s, before->constant_s), "constant_s");
-	append_difference(text, same_number(order->zero_s, before->zero_s), "zero_s");
-	append_difference(text, same_number(order->deadline_s, before->deadline_s), "deadline_s");
-	append_difference(text, order->priority == before->priority, "priority");
+	append_difference(text, same_number(order->task.constant_s, before->constant_s), "constant_s");
+	append_difference(text, same_number(order->task.zero_s, before->zero_s), "zero_s");
+	append_difference(text, same_number(order->task.deadline_s, before->deadline_s), "deadline_s");
+	append_difference(text, order->task.priority == before->priority, "priority");
 	append_difference(text, !known || g_strcmp0(digest, before->script_sha256) == 0, "script");
 	return g_string_free(text, FALSE);
 }
@@ -298,35 +299,23 @@ static bool check_key(const struct run_service_submit_request *order,
 		       error, RUN_SERVICE_ERROR_REFUSED,
 		       "key: '%s' was used for task %u with other contents (%s); give another key, "
 		       "or ask for the same",
-		       order->key, before->first, different);
+		       order->task.key, before->first, different);
 }
 
 static struct store_submission *new_submission(const struct run_service *service,
 					       const struct run_service_submit_request *order,
 					       uint32_t first, uint32_t i)
 {
-	const struct store_submission submission = {
-		.run = service->row.run,
-		.task = first + i,
-		.type = g_strdup(order->type),
-		.name = g_strdup(order->name),
-		.user = g_strdup(order->user),
-		.uid = order->uid,
-		.submitted_utc = clock_utc(),
-		.key = g_strdup(order->key),
-		.first = first,
-		.count = order->count,
-		.utility_max = order->utility_max,
-		.constant_s = order->constant_s,
-		.zero_s = order->zero_s,
-		.deadline_s = order->deadline_s,
-		.held = order->held,
-		.priority = order->priority,
-		.asked_held = order->held,
-		.script_sha256 = script_digest(order),
-	};
+	struct store_submission *submission =
+		record_copy(&store_submission_record, &order->task);
 
-	return g_memdup2(&submission, sizeof(submission));
+	submission->run = service->row.run;
+	submission->task = first + i;
+	submission->submitted_utc = clock_utc();
+	submission->first = first;
+	submission->asked_held = order->task.held;
+	submission->script_sha256 = script_digest(order);
+	return submission;
 }
 
 /*
@@ -375,12 +364,12 @@ static bool check_room(const struct run_service *service, uint32_t count, GError
 static void log_submitted(const struct run_service_submit_request *order, uint32_t first)
 {
 	g_autofree char *task = g_strdup_printf("%u", first);
-	g_autofree char *all = order->count > 1 ? g_strdup_printf(", and so all up to %u",
-								  first + order->count - 1)
+	g_autofree char *all = order->task.count > 1 ? g_strdup_printf(", and so all up to %u",
+								  first + order->task.count - 1)
 						: NULL;
 
-	log_info_of(LOG_TASK(task), "submitted by %s as %s%s%s", order->user ?: "an unknown user",
-		    order->type, order->held ? ", held" : "", all ?: "");
+	log_info_of(LOG_TASK(task), "submitted by %s as %s%s%s", order->task.user ?: "an unknown user",
+		    order->task.type, order->task.held ? ", held" : "", all ?: "");
 }
 
 /*
@@ -417,8 +406,8 @@ static bool check_share(const struct run_service *service,
 
 	if (order->unbound)
 		return true;
-	open = count_open(service, order->uid);
-	return open + order->count <= service->config.user_tasks_max ||
+	open = count_open(service, order->task.uid);
+	return open + order->task.count <= service->config.user_tasks_max ||
 	       fail_request(error, RUN_SERVICE_ERROR_REFUSED,
 		      "you have %u task%s that ha%s not ended, and may have %u "
 		      "(service.user_tasks_max); wait until some have",
@@ -432,8 +421,8 @@ static bool record_submitted(struct run_service *service,
 			     GError **error)
 {
 	g_autoptr(json_t) detail = json_pack(
-		"{s:i, s:i, s:s, s:s*, s:s*, s:b}", "task", (int)first, "count", (int)order->count,
-		"type", order->type, "name", order->name, "user", order->user, "held", order->held);
+		"{s:i, s:i, s:s, s:s*, s:s*, s:b}", "task", (int)first, "count", (int)order->task.count,
+		"type", order->task.type, "name", order->task.name, "user", order->task.user, "held", order->task.held);
 	g_autofree char *text = json_text(detail);
 
 	return store_add_event(service->session->store, service->row.run,
@@ -444,7 +433,7 @@ static bool record_submitted(struct run_service *service,
 static bool add_all(struct run_service *service, const struct run_service_submit_request *order,
 		    uint32_t first, GError **error)
 {
-	for (uint32_t i = 0; i < order->count; i++)
+	for (uint32_t i = 0; i < order->task.count; i++)
 		if (!add_one(service, new_submission(service, order, first, i), error))
 			return false;
 	return record_submitted(service, order, first, error);
@@ -465,7 +454,7 @@ bool run_service_submit(struct run_service *service, const struct run_service_su
 		return true;
 	}
 	if (!check_order(service, order, error) || !check_serving(service, error) ||
-	    !check_room(service, order->count, error) || !check_share(service, order, error))
+	    !check_room(service, order->task.count, error) || !check_share(service, order, error))
 		return false;
 	if (order->script && !keep_script(service, order, first, error))
 		return false;
@@ -475,7 +464,7 @@ bool run_service_submit(struct run_service *service, const struct run_service_su
 	run_service_note_key(service, g_ptr_array_index(service->submissions, first));
 	log_submitted(order, first);
 	*ret_first = first;
-	*ret_count = order->count;
+	*ret_count = order->task.count;
 	return true;
 }
 
