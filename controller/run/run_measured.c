@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/fail.h"
 #include "common/json.h"
 #include "controller/backend/remote.h"
 #include "controller/engine/engine.h"
@@ -271,9 +272,8 @@ static bool end_run(struct measured_run *run, const struct engine_result *result
 		note_result(run);
 		return true;
 	}
-	g_set_error(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
+	return fail_with(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
 		    stopped ?: engine_reason(run->engine) ?: "the run was aborted");
-	return false;
 }
 
 /* `name` is as in the headings of reports. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/fail.h"
 #include "common/json.h"
 #include "controller/backend/remote.h"
 #include "controller/run/run_record.h"
@@ -285,12 +286,11 @@ static bool count_failure(struct measuring *measuring, struct bench *bench, cons
 {
 	if (++bench->failures < FAILURES_MAX)
 		return true;
-	g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
+	return fail_with(error, RUN_ERROR, RUN_ERROR_MEASURE,
 		    "tasks of type '%s' cannot be suspended and resumed on cluster '%s': %s; look "
 		    "into the log of its local scheduler",
 		    measuring->config->types[bench->type].name, bench->cluster->name,
 		    reason ?: "they end");
-	return false;
 }
 
 static bool on_failed_step(struct measuring *measuring, struct bench *bench,
@@ -390,8 +390,7 @@ static bool measure(struct measuring *measuring, GError **error)
 
 		backend_wait(measuring->backend, next_due_s(measuring), &event);
 		if (event.kind == BACKEND_EVENT_ABORTED) {
-			g_set_error(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event.reason);
-			return false;
+			return fail_with(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event.reason);
 		}
 		bench = event.kind == BACKEND_EVENT_NONE ? NULL : bench_of(measuring, event.task);
 		if (bench && event.attempt) {
@@ -401,10 +400,9 @@ static bool measure(struct measuring *measuring, GError **error)
 		}
 		if (backend_now_s(measuring->backend) - measuring->heard_s <= stall_s)
 			continue;
-		g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
+		return fail_with(error, RUN_ERROR, RUN_ERROR_MEASURE,
 			    "nothing was suspended or resumed for %.0f s; are nodes down?",
 			    stall_s);
-		return false;
 	}
 	return true;
 }

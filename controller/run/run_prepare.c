@@ -9,6 +9,7 @@
 #include "common/http_listener.h"
 #include "common/peer_tls.h"
 #include "common/duplicates.h"
+#include "common/fail.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
 #include "controller/config/config_holes.h"
@@ -199,9 +200,8 @@ static bool make_dirs(const struct run_prepared *prepared, GError **error)
 		g_autofree char *path = g_build_filename(prepared->dir, parts[i], NULL);
 
 		if (g_mkdir_with_parents(path, 0755) < 0) {
-			g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+			return fail_with(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
 				    "cannot make directory '%s': %s", path, g_strerror(errno));
-			return false;
 		}
 	}
 	return true;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fail.h"
 #include "controller/config/config_controller.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_service.h"
@@ -136,9 +137,8 @@ bool run_prepare_service_dir(const char *dir, GError **error)
 	struct stat status;
 
 	if (g_mkdir_with_parents(dir, 0700) < 0 || stat(dir, &status) < 0) {
-		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+		return fail_with(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
 			    "cannot make directory '%s': %s", dir, g_strerror(errno));
-		return false;
 	}
 	if (status.st_uid != geteuid()) /* that user could replace our files by links */
 		return run_refuse(

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "common/fail.h"
 #include "controller/backend/remote.h"
 #include "controller/run/host_load.h"
 #include "controller/run/run_profile_schedule.h"
@@ -247,8 +248,7 @@ static bool on_event(struct profile *profile, const struct backend_event *event,
 		profile->stuck_s[event->cluster] = (double)NAN;
 		return true;
 	case BACKEND_EVENT_ABORTED:
-		g_set_error(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event->reason);
-		return false;
+		return fail_with(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event->reason);
 	default:
 		return true;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_reload.h"
 
+#include "common/fail.h"
 #include "controller/config/config_controller.h"
 #include "controller/run/run_service.h"
 
@@ -84,12 +85,11 @@ static bool check_tasks_max(const char *path, const struct config *running,
 
 	if (now >= before)
 		return true;
-	g_set_error(
+	return fail_with(
 		error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
 		"%s: service.tasks_max: %u is less than the %u it runs with: without a restart it "
 		"can only be raised",
 		path, now, before);
-	return false;
 }
 
 static bool check(const char *path, const char *fixed, const struct config *config, GError **error)
@@ -104,12 +104,11 @@ static bool check(const char *path, const char *fixed, const struct config *conf
 	if (g_str_equal(now, fixed))
 		return true;
 	difference = first_difference(fixed, now);
-	g_set_error(error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
+	return fail_with(error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
 		    "%s: %s when it was started: only service.policy, service.mapping_interval_s, "
 		    "service.retention_days, service.energy_limit_j, service.energy_window_s, "
 		    "service.meter_refresh_s and service.tasks_max change without a restart",
 		    path, difference);
-	return false;
 }
 
 bool run_reload(const char *path, const char *fixed, struct config *running, const char *saved,

@@ -6,6 +6,7 @@
 
 #define LOG_SUBSYSTEM "service"
 #include "common/clock.h"
+#include "common/fail.h"
 #include "common/log.h"
 #include "controller/backend/remote.h"
 #include "controller/config/config_controller.h"
@@ -333,8 +334,7 @@ static bool find_policy(const struct config_service *wanted, struct policy *ret_
 
 	if (policy_parse(wanted->policy, ret_policy, message, sizeof(message)) >= 0)
 		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s", message);
-	return false;
+	return fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s", message);
 }
 
 static bool store_policy(struct run_service *service, const char *policy, GError **error)
@@ -560,9 +560,8 @@ static bool serve_until_end(struct run_service *service, GError **error)
 		return false;
 	}
 	stopped = remote_fleet_stopped(session->fleet);
-	g_set_error(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
+	return fail_with(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
 		    stopped ?: engine_reason(service->engine) ?: "the service was aborted");
-	return false;
 }
 
 static bool begin_and_serve(struct run_service *service, GError **error)

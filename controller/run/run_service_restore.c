@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "controller/run/run_service_private.h"
+#include "common/fail.h"
 #include "controller/store/store_records.h"
 
 /* The number of quarantined tasks with a note of their own; the rest is only counted. */
@@ -87,10 +88,9 @@ static bool check_room(const struct run_service *service, uint32_t count, GError
 {
 	if (count <= service->config.tasks_max)
 		return true;
-	g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
+	return fail_with(error, RUN_ERROR, RUN_ERROR_INPUT,
 		    "service.tasks_max: the service has had %u tasks already; give more than %u",
 		    count, service->config.tasks_max);
-	return false;
 }
 
 bool run_service_recall(struct run_service *service, GError **error)

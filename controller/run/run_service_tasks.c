@@ -5,6 +5,7 @@
 
 #define LOG_SUBSYSTEM "service"
 #include "common/clock.h"
+#include "common/fail.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "common/visible.h"
@@ -15,26 +16,13 @@
 /* The duration of a utility that never falls: 31 years. */
 #define FOREVER_S 1e9
 
-static bool G_GNUC_PRINTF(3, 4) fail_request(GError **error, enum run_service_error code,
-				       const char *format, ...)
-{
-	va_list arguments;
-
-	if (error) {
-		va_start(arguments, format);
-		*error = g_error_new_valist(RUN_SERVICE_ERROR, code, format, arguments);
-		va_end(arguments);
-	}
-	return false;
-}
-
 /*
  * Makes the failed store the error and ends the service: what users were told would no longer be
  * true.
  */
 static bool store_fault(struct run_service *service, GError *reason, GError **error)
 {
-	fail_request(error, RUN_SERVICE_ERROR_STORE, "the store cannot be written: %s",
+	fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_STORE, "the store cannot be written: %s",
 		     reason->message);
 	run_session_store_failed(service->session, reason);
 	return false;
@@ -132,24 +120,24 @@ static bool check_type(const struct config *config, const struct run_service_sub
 
 	if (!type) {
 		known = run_service_known_types(config, false);
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
 			      "type: unknown type '%.64s'; known: %s", name, known);
 	}
 	if (config_type_is_script(type) != (order->script != NULL))
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
 			      order->script ? "type: '%s' is a benchmark and runs no script"
 					    : "script: missing; tasks of type '%s' are scripts",
 			      name);
 	if (is_unmeasured(config, type))
-		return fail_request(
-			error, RUN_SERVICE_ERROR_INPUT,
+		return fail_with(
+			error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
 			"type: there is no estimate for type '%s' on any cluster; measure it with "
 			"`virtbed profile`",
 			name);
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		if (config_type_fits(type, &config->clusters[i]))
 			return true;
-	return fail_request(error, RUN_SERVICE_ERROR_INPUT,
+	return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
 		      "type: no cluster is large enough for a task of type '%s'", name);
 }
 
@@ -158,16 +146,16 @@ static bool check_text(const char *key, const char *text, GError **error)
 	if (!text)
 		return true;
 	if (!*text || strlen(text) > RUN_SERVICE_TEXT_MAX || !g_utf8_validate(text, -1, NULL))
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
 			      "%s: give 1 to %d bytes of UTF-8 text", key, RUN_SERVICE_TEXT_MAX);
 	return visible_ok(text) ||
-	       fail_request(error, RUN_SERVICE_ERROR_INPUT, "%s: holds a control character", key);
+	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT, "%s: holds a control character", key);
 }
 
 static bool check_time(const char *key, double value, GError **error)
 {
 	return isnan(value) || (value > 0 && value <= FOREVER_S) ||
-	       fail_request(error, RUN_SERVICE_ERROR_INPUT, "%s: %g is not from 0 to %g seconds",
+	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT, "%s: %g is not from 0 to %g seconds",
 			    key, value, FOREVER_S);
 }
 
@@ -179,10 +167,10 @@ static bool check_times(const struct run_service_submit_request *order, GError *
 		return false;
 	if (isfinite(order->task.deadline_s) &&
 	    (isfinite(order->task.constant_s) || isfinite(order->task.zero_s)))
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
 			      "deadline_s: give it alone, or constant_s and zero_s");
 	if (isfinite(order->task.constant_s) && !(order->task.zero_s >= order->task.constant_s))
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
 			      "constant_s: give zero_s as well, no less than it: from when on the "
 			      "task is worth nothing");
 	return true;
@@ -192,7 +180,7 @@ static bool check_times(const struct run_service_submit_request *order, GError *
 static bool check_priority(const struct run_service_submit_request *order, GError **error)
 {
 	return order->task.priority <= 0 || order->unbound ||
-	       fail_request(error, RUN_SERVICE_ERROR_FORBIDDEN,
+	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_FORBIDDEN,
 		      "priority: %" PRId64 " is for an operator to give; you may give 0 or less",
 		      order->task.priority);
 }
@@ -204,10 +192,10 @@ static bool check_order(const struct run_service *service,
 	    !check_text("name", order->task.name, error) || !check_text("key", order->task.key, error))
 		return false;
 	if (order->task.count < 1 || order->task.count > RUN_SERVICE_COUNT_MAX)
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT, "count: %u is not from 1 to %d",
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT, "count: %u is not from 1 to %d",
 			      order->task.count, RUN_SERVICE_COUNT_MAX);
 	if (!(order->task.utility_max > 0 && order->task.utility_max <= RUN_SERVICE_UTILITY_MAX))
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
 			      "utility_max: %g is not above 0 and at most %.0f", order->task.utility_max,
 			      RUN_SERVICE_UTILITY_MAX);
 	return check_times(order, error) && check_priority(order, error);
@@ -295,8 +283,8 @@ static bool check_key(const struct run_service_submit_request *order,
 	g_autofree char *different = differences(order, before);
 
 	return !*different ||
-	       fail_request(
-		       error, RUN_SERVICE_ERROR_REFUSED,
+	       fail_with(
+		       error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
 		       "key: '%s' was used for task %u with other contents (%s); give another key, "
 		       "or ask for the same",
 		       order->task.key, before->first, different);
@@ -331,9 +319,8 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 	run_service_make_task(service, submission, &task);
 	index = engine_submit(service->engine, &task, submission->held);
 	if (index != submission->task) {
-		g_set_error(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
 			    "the service is ending");
-		return false;
 	}
 	submission->arrival_s = engine_task(service->engine, index)->task->arrival_s;
 	service->session->tasks_count = index + 1;
@@ -349,13 +336,13 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 static bool check_serving(const struct run_service *service, GError **error)
 {
 	return engine_counts(service->engine)->ended_by == ENGINE_END_NONE ||
-	       fail_request(error, RUN_SERVICE_ERROR_REFUSED, "the service is ending");
+	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "the service is ending");
 }
 
 static bool check_room(const struct run_service *service, uint32_t count, GError **error)
 {
 	return service->submissions->len + count <= service->config.tasks_max ||
-	       fail_request(error, RUN_SERVICE_ERROR_REFUSED,
+	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
 		      "the service has had %u of its %u tasks; raise service.tasks_max and have "
 		      "it reloaded",
 		      service->submissions->len, service->config.tasks_max);
@@ -381,7 +368,7 @@ static bool keep_script(struct run_service *service, const struct run_service_su
 	g_autoptr(GError) reason = NULL;
 
 	return run_service_keep_script(service->session, first, order->script, &reason) ||
-	       fail_request(error, RUN_SERVICE_ERROR_REFUSED, "the script cannot be kept: %s",
+	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "the script cannot be kept: %s",
 		      reason->message);
 }
 
@@ -408,7 +395,7 @@ static bool check_share(const struct run_service *service,
 		return true;
 	open = count_open(service, order->task.uid);
 	return open + order->task.count <= service->config.user_tasks_max ||
-	       fail_request(error, RUN_SERVICE_ERROR_REFUSED,
+	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
 		      "you have %u task%s that ha%s not ended, and may have %u "
 		      "(service.user_tasks_max); wait until some have",
 		      open, open == 1 ? "" : "s", open == 1 ? "s" : "ve",
@@ -540,7 +527,7 @@ bool run_service_request(struct run_service *service, enum run_service_task_op o
 	engine_set_asker(service->engine, user);
 	why_not = request_op(service->engine, op, task);
 	if (why_not)
-		return fail_request(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
 	if (op == RUN_SERVICE_CANCEL)
 		submission->cancelled = true;
 	else
@@ -586,7 +573,7 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 	why_not = drain ? engine_request_drain(service->engine, cluster, node, reason)
 			: engine_request_undrain(service->engine, cluster, node);
 	if (why_not)
-		return fail_request(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
 	/* A node that is drained already keeps its reason unless there is a new one. */
 	if (already == drain && !(drain && reason))
 		return true;

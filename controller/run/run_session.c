@@ -6,6 +6,7 @@
 
 #define LOG_SUBSYSTEM "run"
 #include "common/clock.h"
+#include "common/fail.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "controller/config/config_controller.h"
@@ -48,12 +49,11 @@ static bool read_files(struct run_session *session, GError **error)
 	if (!session->config)
 		return false;
 	if (g_strv_length(session->plan->schedulers) != session->config->clusters_count) {
-		g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
+		return fail_with(error, RUN_ERROR, RUN_ERROR_INPUT,
 			    "%s/plan.json: schedulers: %u addresses for %u clusters; start the run "
 			    "with `virtbed run`",
 			    session->dir, g_strv_length(session->plan->schedulers),
 			    session->config->clusters_count);
-		return false;
 	}
 	return true;
 }
@@ -357,13 +357,12 @@ static bool check_needs(const struct run_session *session, GError **error)
 
 	if (!lacks)
 		return true;
-	g_set_error(
+	return fail_with(
 		error, RUN_ERROR, RUN_ERROR_MEASURE,
 		"%s; what could be measured is in %s/estimates.yaml and profile.json; --resume "
 		"tries what stalled or was lost once more; or give another "
 		"experiment.task_deadline_s, or the type a share of 0, and --resume",
 		lacks, session->dir);
-	return false;
 }
 
 static bool profile_once(struct run_session *session, GError **error)

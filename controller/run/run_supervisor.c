@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fail.h"
 #include "common/lab_state.h"
 #include "common/log.h"
 #include "common/notify.h"
@@ -162,10 +163,9 @@ static bool lab_up(struct supervisor *supervisor, GError **error)
 		return false;
 	if (supervisor->lab_status == 0)
 		return true;
-	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+	return fail_with(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
 		    "the lab did not come up (%s): %s; see %s", ended,
 		    words ?: "it printed nothing", log);
-	return false;
 }
 
 static void lab_down(struct supervisor *supervisor)
@@ -355,9 +355,8 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 		return false;
 	supervisor->words = memfd_create("controller-words", MFD_CLOEXEC);
 	if (supervisor->words < 0) {
-		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+		return fail_with(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
 			    "no memory for the controller's last word: %s", g_strerror(errno));
-		return false;
 	}
 	words = g_strdup_printf("%d", supervisor->words);
 	supervisor->began_ns = clock_now_ns();
