@@ -38,9 +38,9 @@ struct subject {
 	double task_deadline_s;
 	struct run_child *child; /* NULL: the scheduler was running before */
 	struct http_client *client;
-	char *task_path; /* NULL: not started */
+	char *task_path;  /* NULL: not started */
 	int64_t ready_ns; /* time at which all nodes were ready; 0: not yet */
-	char *silence; /* why the last request got no answer; NULL: it did */
+	char *silence;    /* why the last request got no answer; NULL: it did */
 	bool done;
 };
 
@@ -81,7 +81,8 @@ static void on_died(struct run_child *child, int status, void *data)
 	g_autofree char *how = run_child_status_text(status);
 	g_autofree char *words = run_child_last_words(child);
 
-	subject->answers.trouble = g_strdup_printf("it ended (%s): %s", how, words ?: "without a word");
+	subject->answers.trouble =
+		g_strdup_printf("it ended (%s): %s", how, words ?: "without a word");
 	subject->done = true;
 }
 

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/fail.h"
 #include "common/read_number.h"
 #include "controller/run/run_supervisor.h"
 
@@ -198,10 +197,11 @@ bool run_lock_take(struct run_lock *lock, const char *name, bool (*stopped)(void
 		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INTERRUPTED,
 			    "interrupted");
 	else
-		return fail_with(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
 			    "daemons of a run of '%s' that was killed have not ended after %.0f s "
 			    "(%s is locked); see fuser %s",
 			    name, RUN_LOCK_WAIT_S, path, path);
+	return false;
 }
 
 void run_lock_drop(struct run_lock *lock)

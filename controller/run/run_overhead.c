@@ -286,11 +286,12 @@ static bool count_failure(struct measuring *measuring, struct bench *bench, cons
 {
 	if (++bench->failures < FAILURES_MAX)
 		return true;
-	return fail_with(error, RUN_ERROR, RUN_ERROR_MEASURE,
-		    "tasks of type '%s' cannot be suspended and resumed on cluster '%s': %s; look "
-		    "into the log of its local scheduler",
-		    measuring->config->types[bench->type].name, bench->cluster->name,
-		    reason ?: "they end");
+	return fail_with(
+		error, RUN_ERROR, RUN_ERROR_MEASURE,
+		"tasks of type '%s' cannot be suspended and resumed on cluster '%s': %s; look "
+		"into the log of its local scheduler",
+		measuring->config->types[bench->type].name, bench->cluster->name,
+		reason ?: "they end");
 }
 
 static bool on_failed_step(struct measuring *measuring, struct bench *bench,
@@ -389,9 +390,8 @@ static bool measure(struct measuring *measuring, GError **error)
 		struct bench *bench;
 
 		backend_wait(measuring->backend, next_due_s(measuring), &event);
-		if (event.kind == BACKEND_EVENT_ABORTED) {
+		if (event.kind == BACKEND_EVENT_ABORTED)
 			return fail_with(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event.reason);
-		}
 		bench = event.kind == BACKEND_EVENT_NONE ? NULL : bench_of(measuring, event.task);
 		if (bench && event.attempt) {
 			measuring->heard_s = event.time_s;
@@ -401,8 +401,8 @@ static bool measure(struct measuring *measuring, GError **error)
 		if (backend_now_s(measuring->backend) - measuring->heard_s <= stall_s)
 			continue;
 		return fail_with(error, RUN_ERROR, RUN_ERROR_MEASURE,
-			    "nothing was suspended or resumed for %.0f s; are nodes down?",
-			    stall_s);
+				 "nothing was suspended or resumed for %.0f s; are nodes down?",
+				 stall_s);
 	}
 	return true;
 }

@@ -199,10 +199,9 @@ static bool make_dirs(const struct run_prepared *prepared, GError **error)
 	for (gsize i = 0; i < G_N_ELEMENTS(parts); i++) {
 		g_autofree char *path = g_build_filename(prepared->dir, parts[i], NULL);
 
-		if (g_mkdir_with_parents(path, 0755) < 0) {
+		if (g_mkdir_with_parents(path, 0755) < 0)
 			return fail_with(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-				    "cannot make directory '%s': %s", path, g_strerror(errno));
-		}
+					 "cannot make directory '%s': %s", path, g_strerror(errno));
 	}
 	return true;
 }

@@ -136,10 +136,9 @@ bool run_prepare_service_dir(const char *dir, GError **error)
 {
 	struct stat status;
 
-	if (g_mkdir_with_parents(dir, 0700) < 0 || stat(dir, &status) < 0) {
+	if (g_mkdir_with_parents(dir, 0700) < 0 || stat(dir, &status) < 0)
 		return fail_with(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-			    "cannot make directory '%s': %s", dir, g_strerror(errno));
-	}
+				 "cannot make directory '%s': %s", dir, g_strerror(errno));
 	if (status.st_uid != geteuid()) /* that user could replace our files by links */
 		return run_refuse(
 			error,

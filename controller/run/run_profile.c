@@ -359,10 +359,10 @@ static double interval_s(const struct profile *profile)
 	if (!(experiment->mapping_interval > 0))
 		return experiment->mapping_interval_s;
 	for (guint i = 0; i < profile->done->measurements->len; i++)
-		sum_s +=
-			g_array_index(profile->done->measurements, struct run_measurement, i).exec_s;
-	return fmax(INTERVAL_MIN_S,
-		    experiment->mapping_interval * sum_s / MAX(profile->done->measurements->len, 1));
+		sum_s += g_array_index(profile->done->measurements, struct run_measurement, i)
+				 .exec_s;
+	return fmax(INTERVAL_MIN_S, experiment->mapping_interval * sum_s /
+					    MAX(profile->done->measurements->len, 1));
 }
 
 /*
@@ -449,8 +449,7 @@ static bool profile_init(struct profile *profile, struct run_session *session, G
 
 	profile->session = session;
 	profile->config = session->config;
-	profile->jobs = g_ptr_array_new_with_free_func(
-		(GDestroyNotify)run_job_free);
+	profile->jobs = g_ptr_array_new_with_free_func((GDestroyNotify)run_job_free);
 	profile->lost = g_new0(struct losses, session->config->types_count * clusters);
 	profile->stuck_s = g_new(double, clusters);
 	profile->benches = g_new0(struct run_profile_schedule, clusters);
@@ -485,8 +484,7 @@ static void open_backend(struct profile *profile, int64_t t0_ns)
 	struct run_session *session = profile->session;
 	struct remote_run run = {
 		.experiment = session->plan->experiment,
-		.run = t0_ns /
-		       INT64_C(1000000), /* a repeated profile gets new task ids */
+		.run = t0_ns / INT64_C(1000000), /* a repeated profile gets new task ids */
 		.t0_ns = t0_ns,
 		.profile = true,
 		.note = run_record_note,

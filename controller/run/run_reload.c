@@ -104,11 +104,12 @@ static bool check(const char *path, const char *fixed, const struct config *conf
 	if (g_str_equal(now, fixed))
 		return true;
 	difference = first_difference(fixed, now);
-	return fail_with(error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
-		    "%s: %s when it was started: only service.policy, service.mapping_interval_s, "
-		    "service.retention_days, service.energy_limit_j, service.energy_window_s, "
-		    "service.meter_refresh_s and service.tasks_max change without a restart",
-		    path, difference);
+	return fail_with(
+		error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
+		"%s: %s when it was started: only service.policy, service.mapping_interval_s, "
+		"service.retention_days, service.energy_limit_j, service.energy_window_s, "
+		"service.meter_refresh_s and service.tasks_max change without a restart",
+		path, difference);
 }
 
 bool run_reload(const char *path, const char *fixed, struct config *running, const char *saved,

@@ -580,7 +580,7 @@ static bool begin_and_serve(struct run_service *service, GError **error)
 	    (!run_service_account_resume(service, error) || !run_service_recall(service, error)))
 		return false;
 	if (!(continued ? run_session_wait_heard(session, ANSWERS_S, error)
-		       : run_session_wait_known(session, error)) ||
+			: run_session_wait_known(session, error)) ||
 	    !run_meta_write(session, error) || !run_session_record_estimates(session, error))
 		return false;
 	if (!continued &&

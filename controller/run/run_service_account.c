@@ -140,7 +140,8 @@ bool run_service_account_resume(struct run_service *service, GError **error)
 
 bool run_service_prune(struct run_service *service, GError **error)
 {
-	const double before_s = run_session_now_s(service->session) - service->config.retention_days * SECONDS_PER_DAY;
+	const double before_s = run_session_now_s(service->session) -
+				service->config.retention_days * SECONDS_PER_DAY;
 	const int64_t began_ns = clock_now_ns();
 	bool good;
 

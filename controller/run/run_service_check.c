@@ -21,15 +21,15 @@ static bool check_limit(const struct config *config, GError **error)
 		one.clusters = &config->clusters[i];
 		missing = one.clusters->simulated ? NULL : run_meters_missing(&one);
 		if (missing)
-			return fail_with(
-				error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.energy_limit_j: %s: what is used is not known",
-				missing);
+			return fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+					 "service.energy_limit_j: %s: what is used is not known",
+					 missing);
 	}
 	return service.energy_window_s <= service.retention_days * SECONDS_PER_DAY ||
 	       fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			     "service.energy_window_s: %.0f is longer than service.retention_days "
-			     "keeps what was used: %.0f s",
-			     service.energy_window_s, service.retention_days * SECONDS_PER_DAY);
+			 "service.energy_window_s: %.0f is longer than service.retention_days "
+			 "keeps what was used: %.0f s",
+			 service.energy_window_s, service.retention_days * SECONDS_PER_DAY);
 }
 
 bool run_service_check(const struct config *config, GError **error)
@@ -41,23 +41,27 @@ bool run_service_check(const struct config *config, GError **error)
 	char message[512];
 
 	if (config_environment(config))
-		return fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "environment: draws its own tasks; a service runs "
-					    "those that people submit");
+		return fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+				 "environment: draws its own tasks; a service runs "
+				 "those that people submit");
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		if (config->clusters[i].shared)
-			return fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "clusters[%u].shared: what shares hosts cannot "
-						    "be taken up again after a restart, so it is "
-						    "not served",
-					     i);
+			return fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+					 "clusters[%u].shared: what shares hosts cannot "
+					 "be taken up again after a restart, so it is "
+					 "not served",
+					 i);
 	if (!experiment_check_policies(config, names, &reason))
-		return fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s", reason->message);
+		return fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
+				 reason->message);
 	if (policy_parse(service.policy, &policy, message, sizeof(message)) < 0)
-		return fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s", message);
+		return fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
+				 message);
 	if (service.energy_limit_j > 0 && !check_limit(config, error))
 		return false;
 	return !policy_reads_budget(&policy) ||
 	       fail_with(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			     "service.policy: '%s' goes by what is left of an energy budget, and "
-			     "a service has none",
-			     service.policy);
+			 "service.policy: '%s' goes by what is left of an energy budget, and "
+			 "a service has none",
+			 service.policy);
 }

@@ -84,7 +84,8 @@ bool run_service_limit_find(struct run_service *service, const struct config_ser
 		.length_s = config->energy_window_s,
 		.begin_s = in_step_s(service, config->energy_window_s),
 	};
-	const double past = floor((run_session_now_s(service->session) - window.begin_s) / window.length_s);
+	const double past =
+		floor((run_session_now_s(service->session) - window.begin_s) / window.length_s);
 
 	if (window.limit_j > 0 && !add_spent(service, window.begin_s + past * window.length_s,
 					     &window.spent_j, error))

@@ -88,9 +88,10 @@ static bool check_room(const struct run_service *service, uint32_t count, GError
 {
 	if (count <= service->config.tasks_max)
 		return true;
-	return fail_with(error, RUN_ERROR, RUN_ERROR_INPUT,
-		    "service.tasks_max: the service has had %u tasks already; give more than %u",
-		    count, service->config.tasks_max);
+	return fail_with(
+		error, RUN_ERROR, RUN_ERROR_INPUT,
+		"service.tasks_max: the service has had %u tasks already; give more than %u", count,
+		service->config.tasks_max);
 }
 
 bool run_service_recall(struct run_service *service, GError **error)

@@ -22,8 +22,8 @@
  */
 static bool store_fault(struct run_service *service, GError *reason, GError **error)
 {
-	fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_STORE, "the store cannot be written: %s",
-		     reason->message);
+	fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_STORE,
+		  "the store cannot be written: %s", reason->message);
 	run_session_store_failed(service->session, reason);
 	return false;
 }
@@ -104,7 +104,8 @@ bool run_service_make_task(const struct run_service *service,
 		.utility = utility_of(submission),
 		.may_preempt = type && type->may_preempt,
 		.preemptible = type && type->preemptible,
-		.priority = (int32_t)CLAMP(submission->priority, -SCHED_PRIORITY_MAX, SCHED_PRIORITY_MAX),
+		.priority = (int32_t)CLAMP(submission->priority, -SCHED_PRIORITY_MAX,
+					   SCHED_PRIORITY_MAX),
 	};
 	return type != NULL;
 }
@@ -121,13 +122,13 @@ static bool check_type(const struct config *config, const struct run_service_sub
 	if (!type) {
 		known = run_service_known_types(config, false);
 		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-			      "type: unknown type '%.64s'; known: %s", name, known);
+				 "type: unknown type '%.64s'; known: %s", name, known);
 	}
 	if (config_type_is_script(type) != (order->script != NULL))
 		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-			      order->script ? "type: '%s' is a benchmark and runs no script"
-					    : "script: missing; tasks of type '%s' are scripts",
-			      name);
+				 order->script ? "type: '%s' is a benchmark and runs no script"
+					       : "script: missing; tasks of type '%s' are scripts",
+				 name);
 	if (is_unmeasured(config, type))
 		return fail_with(
 			error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
@@ -138,7 +139,7 @@ static bool check_type(const struct config *config, const struct run_service_sub
 		if (config_type_fits(type, &config->clusters[i]))
 			return true;
 	return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-		      "type: no cluster is large enough for a task of type '%s'", name);
+			 "type: no cluster is large enough for a task of type '%s'", name);
 }
 
 static bool check_text(const char *key, const char *text, GError **error)
@@ -147,16 +148,16 @@ static bool check_text(const char *key, const char *text, GError **error)
 		return true;
 	if (!*text || strlen(text) > RUN_SERVICE_TEXT_MAX || !g_utf8_validate(text, -1, NULL))
 		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-			      "%s: give 1 to %d bytes of UTF-8 text", key, RUN_SERVICE_TEXT_MAX);
-	return visible_ok(text) ||
-	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT, "%s: holds a control character", key);
+				 "%s: give 1 to %d bytes of UTF-8 text", key, RUN_SERVICE_TEXT_MAX);
+	return visible_ok(text) || fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+					     "%s: holds a control character", key);
 }
 
 static bool check_time(const char *key, double value, GError **error)
 {
 	return isnan(value) || (value > 0 && value <= FOREVER_S) ||
-	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT, "%s: %g is not from 0 to %g seconds",
-			    key, value, FOREVER_S);
+	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+			 "%s: %g is not from 0 to %g seconds", key, value, FOREVER_S);
 }
 
 static bool check_times(const struct run_service_submit_request *order, GError **error)
@@ -168,11 +169,12 @@ static bool check_times(const struct run_service_submit_request *order, GError *
 	if (isfinite(order->task.deadline_s) &&
 	    (isfinite(order->task.constant_s) || isfinite(order->task.zero_s)))
 		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-			      "deadline_s: give it alone, or constant_s and zero_s");
+				 "deadline_s: give it alone, or constant_s and zero_s");
 	if (isfinite(order->task.constant_s) && !(order->task.zero_s >= order->task.constant_s))
-		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-			      "constant_s: give zero_s as well, no less than it: from when on the "
-			      "task is worth nothing");
+		return fail_with(
+			error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+			"constant_s: give zero_s as well, no less than it: from when on the "
+			"task is worth nothing");
 	return true;
 }
 
@@ -181,23 +183,25 @@ static bool check_priority(const struct run_service_submit_request *order, GErro
 {
 	return order->task.priority <= 0 || order->unbound ||
 	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_FORBIDDEN,
-		      "priority: %" PRId64 " is for an operator to give; you may give 0 or less",
-		      order->task.priority);
+			 "priority: %" PRId64 " is for an operator to give; you may give 0 or less",
+			 order->task.priority);
 }
 
 static bool check_order(const struct run_service *service,
 			const struct run_service_submit_request *order, GError **error)
 {
 	if (!check_type(service->session->config, order, error) ||
-	    !check_text("name", order->task.name, error) || !check_text("key", order->task.key, error))
+	    !check_text("name", order->task.name, error) ||
+	    !check_text("key", order->task.key, error))
 		return false;
 	if (order->task.count < 1 || order->task.count > RUN_SERVICE_COUNT_MAX)
-		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT, "count: %u is not from 1 to %d",
-			      order->task.count, RUN_SERVICE_COUNT_MAX);
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+				 "count: %u is not from 1 to %d", order->task.count,
+				 RUN_SERVICE_COUNT_MAX);
 	if (!(order->task.utility_max > 0 && order->task.utility_max <= RUN_SERVICE_UTILITY_MAX))
 		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
-			      "utility_max: %g is not above 0 and at most %.0f", order->task.utility_max,
-			      RUN_SERVICE_UTILITY_MAX);
+				 "utility_max: %g is not above 0 and at most %.0f",
+				 order->task.utility_max, RUN_SERVICE_UTILITY_MAX);
 	return check_times(order, error) && check_priority(order, error);
 }
 
@@ -265,9 +269,11 @@ static char *differences(const struct run_service_submit_request *order,
 	append_difference(text, !known || order->task.held == before->asked_held, "held");
 	append_difference(text, same_number(order->task.utility_max, before->utility_max),
 			  "utility_max");
-	append_difference(text, same_number(order->task.constant_s, before->constant_s), "constant_s");
+	append_difference(text, same_number(order->task.constant_s, before->constant_s),
+			  "constant_s");
 	append_difference(text, same_number(order->task.zero_s, before->zero_s), "zero_s");
-	append_difference(text, same_number(order->task.deadline_s, before->deadline_s), "deadline_s");
+	append_difference(text, same_number(order->task.deadline_s, before->deadline_s),
+			  "deadline_s");
 	append_difference(text, order->task.priority == before->priority, "priority");
 	append_difference(text, !known || g_strcmp0(digest, before->script_sha256) == 0, "script");
 	return g_string_free(text, FALSE);
@@ -294,8 +300,7 @@ static struct store_submission *new_submission(const struct run_service *service
 					       const struct run_service_submit_request *order,
 					       uint32_t first, uint32_t i)
 {
-	struct store_submission *submission =
-		record_copy(&store_submission_record, &order->task);
+	struct store_submission *submission = record_copy(&store_submission_record, &order->task);
 
 	submission->run = service->row.run;
 	submission->task = first + i;
@@ -318,10 +323,9 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 	g_ptr_array_add(service->submissions, submission);
 	run_service_make_task(service, submission, &task);
 	index = engine_submit(service->engine, &task, submission->held);
-	if (index != submission->task) {
+	if (index != submission->task)
 		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
-			    "the service is ending");
-	}
+				 "the service is ending");
 	submission->arrival_s = engine_task(service->engine, index)->task->arrival_s;
 	service->session->tasks_count = index + 1;
 	/*
@@ -336,27 +340,30 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 static bool check_serving(const struct run_service *service, GError **error)
 {
 	return engine_counts(service->engine)->ended_by == ENGINE_END_NONE ||
-	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "the service is ending");
+	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
+			 "the service is ending");
 }
 
 static bool check_room(const struct run_service *service, uint32_t count, GError **error)
 {
 	return service->submissions->len + count <= service->config.tasks_max ||
 	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
-		      "the service has had %u of its %u tasks; raise service.tasks_max and have "
-		      "it reloaded",
-		      service->submissions->len, service->config.tasks_max);
+			 "the service has had %u of its %u tasks; raise service.tasks_max and have "
+			 "it reloaded",
+			 service->submissions->len, service->config.tasks_max);
 }
 
 static void log_submitted(const struct run_service_submit_request *order, uint32_t first)
 {
 	g_autofree char *task = g_strdup_printf("%u", first);
-	g_autofree char *all = order->task.count > 1 ? g_strdup_printf(", and so all up to %u",
-								  first + order->task.count - 1)
-						: NULL;
+	g_autofree char *all =
+		order->task.count > 1
+			? g_strdup_printf(", and so all up to %u", first + order->task.count - 1)
+			: NULL;
 
-	log_info_of(LOG_TASK(task), "submitted by %s as %s%s%s", order->task.user ?: "an unknown user",
-		    order->task.type, order->task.held ? ", held" : "", all ?: "");
+	log_info_of(LOG_TASK(task), "submitted by %s as %s%s%s",
+		    order->task.user ?: "an unknown user", order->task.type,
+		    order->task.held ? ", held" : "", all ?: "");
 }
 
 /*
@@ -368,8 +375,8 @@ static bool keep_script(struct run_service *service, const struct run_service_su
 	g_autoptr(GError) reason = NULL;
 
 	return run_service_keep_script(service->session, first, order->script, &reason) ||
-	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "the script cannot be kept: %s",
-		      reason->message);
+	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
+			 "the script cannot be kept: %s", reason->message);
 }
 
 /* The number of a user's tasks that have not ended. */
@@ -396,10 +403,10 @@ static bool check_share(const struct run_service *service,
 	open = count_open(service, order->task.uid);
 	return open + order->task.count <= service->config.user_tasks_max ||
 	       fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
-		      "you have %u task%s that ha%s not ended, and may have %u "
-		      "(service.user_tasks_max); wait until some have",
-		      open, open == 1 ? "" : "s", open == 1 ? "s" : "ve",
-		      service->config.user_tasks_max);
+			 "you have %u task%s that ha%s not ended, and may have %u "
+			 "(service.user_tasks_max); wait until some have",
+			 open, open == 1 ? "" : "s", open == 1 ? "s" : "ve",
+			 service->config.user_tasks_max);
 }
 
 /* One event for all tasks of a request, from which readers of events learn of them. */
@@ -407,9 +414,10 @@ static bool record_submitted(struct run_service *service,
 			     const struct run_service_submit_request *order, uint32_t first,
 			     GError **error)
 {
-	g_autoptr(json_t) detail = json_pack(
-		"{s:i, s:i, s:s, s:s*, s:s*, s:b}", "task", (int)first, "count", (int)order->task.count,
-		"type", order->task.type, "name", order->task.name, "user", order->task.user, "held", order->task.held);
+	g_autoptr(json_t) detail =
+		json_pack("{s:i, s:i, s:s, s:s*, s:s*, s:b}", "task", (int)first, "count",
+			  (int)order->task.count, "type", order->task.type, "name",
+			  order->task.name, "user", order->task.user, "held", order->task.held);
 	g_autofree char *text = json_text(detail);
 
 	return store_add_event(service->session->store, service->row.run,
@@ -527,7 +535,8 @@ bool run_service_request(struct run_service *service, enum run_service_task_op o
 	engine_set_asker(service->engine, user);
 	why_not = request_op(service->engine, op, task);
 	if (why_not)
-		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s",
+				 why_not);
 	if (op == RUN_SERVICE_CANCEL)
 		submission->cancelled = true;
 	else
@@ -573,7 +582,8 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 	why_not = drain ? engine_request_drain(service->engine, cluster, node, reason)
 			: engine_request_undrain(service->engine, cluster, node);
 	if (why_not)
-		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
+		return fail_with(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s",
+				 why_not);
 	/* A node that is drained already keeps its reason unless there is a new one. */
 	if (already == drain && !(drain && reason))
 		return true;

@@ -48,13 +48,13 @@ static bool read_files(struct run_session *session, GError **error)
 	session->config = config_controller_load(path, error);
 	if (!session->config)
 		return false;
-	if (g_strv_length(session->plan->schedulers) != session->config->clusters_count) {
-		return fail_with(error, RUN_ERROR, RUN_ERROR_INPUT,
-			    "%s/plan.json: schedulers: %u addresses for %u clusters; start the run "
-			    "with `virtbed run`",
-			    session->dir, g_strv_length(session->plan->schedulers),
-			    session->config->clusters_count);
-	}
+	if (g_strv_length(session->plan->schedulers) != session->config->clusters_count)
+		return fail_with(
+			error, RUN_ERROR, RUN_ERROR_INPUT,
+			"%s/plan.json: schedulers: %u addresses for %u clusters; start the run "
+			"with `virtbed run`",
+			session->dir, g_strv_length(session->plan->schedulers),
+			session->config->clusters_count);
 	return true;
 }
 

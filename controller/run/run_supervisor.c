@@ -164,8 +164,8 @@ static bool lab_up(struct supervisor *supervisor, GError **error)
 	if (supervisor->lab_status == 0)
 		return true;
 	return fail_with(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-		    "the lab did not come up (%s): %s; see %s", ended,
-		    words ?: "it printed nothing", log);
+			 "the lab did not come up (%s): %s; see %s", ended,
+			 words ?: "it printed nothing", log);
 }
 
 static void lab_down(struct supervisor *supervisor)
@@ -354,10 +354,9 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 	if (!program)
 		return false;
 	supervisor->words = memfd_create("controller-words", MFD_CLOEXEC);
-	if (supervisor->words < 0) {
+	if (supervisor->words < 0)
 		return fail_with(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-			    "no memory for the controller's last word: %s", g_strerror(errno));
-	}
+				 "no memory for the controller's last word: %s", g_strerror(errno));
 	words = g_strdup_printf("%d", supervisor->words);
 	supervisor->began_ns = clock_now_ns();
 	supervisor->controller = run_child_new(
