@@ -71,7 +71,7 @@ static struct store_run new_row(const struct run_series *series, const struct po
 		.limit = limit,
 		.limit_j = limit * series->budget_j,
 		.repeat = repeat,
-		.seed = series->workload->seed,
+		.seed = series->trial.workload->seed,
 		.measured = true,
 		.host_load = (double)NAN,
 	};
@@ -143,7 +143,6 @@ bool run_driver(struct run_session *session, GError **error)
 	if (!series.experiment)
 		return false;
 	good = experiment_trial_init(series.experiment, 0, 1, &series.trial, error);
-	series.workload = series.trial.workload;
 	series.total = run_session_runs(session);
 	good = good && find_budget(&series, error) && do_cells(&series, error);
 	series_clear(&series);

@@ -45,7 +45,7 @@ static double guess_run_s(const struct run_series *series)
 
 static void count_tasks(const struct measured_run *run, struct run_progress *progress)
 {
-	progress->tasks = run->series->workload->tasks_count;
+	progress->tasks = run->series->trial.workload->tasks_count;
 	progress->waiting = progress->running = progress->suspended = progress->completed = 0;
 	progress->utility = 0;
 	for (uint32_t i = 0; i < progress->tasks; i++)
@@ -145,7 +145,7 @@ static bool restore_run(struct measured_run *run, GError **error)
 	run_session_note(session, "resumed",
 			 "the controller was restarted; run %" PRId64 " continues at %.1f s",
 			 run->row.run, backend_now_s(run->backend));
-	run_reattach(run->engine, run->backend, run->series->workload->tasks_count);
+	run_reattach(run->engine, run->backend, run->series->trial.workload->tasks_count);
 	engine_queue_again(run->engine);
 	remote_backend_wait_asked(run->backend, RUN_SESSION_READY_S);
 	return true;
@@ -212,7 +212,7 @@ static void correct_end(struct measured_run *run, struct engine_result *result)
 		result->ended_s = clock_elapsed_s(session->t0_ns, t_ns);
 	}
 	result->tasks_arrived = 0;
-	for (uint32_t i = 0; i < run->series->workload->tasks_count; i++) {
+	for (uint32_t i = 0; i < run->series->trial.workload->tasks_count; i++) {
 		const struct engine_task *task = engine_task(run->engine, i);
 		struct engine_task late;
 
@@ -295,7 +295,7 @@ static bool carry_out_run(struct measured_run *run, GError **error)
 	good = open_run(run, error);
 	if (good) {
 		run->series->session->engine = run->engine;
-		run->series->session->tasks_count = run->series->workload->tasks_count;
+		run->series->session->tasks_count = run->series->trial.workload->tasks_count;
 		engine_run(run->engine, &result);
 		run->series->session->engine = NULL;
 		correct_end(run, &result);

@@ -407,21 +407,6 @@ static bool measure(struct measuring *measuring, GError **error)
 	return true;
 }
 
-static struct backend *open_backend(struct run_session *session)
-{
-	int64_t t0_ns = clock_now_ns();
-	struct remote_run run = {
-		.experiment = session->plan->experiment,
-		/* unique ids, also when the measurement is repeated */
-		.run = t0_ns / INT64_C(1000000),
-		.t0_ns = t0_ns,
-		.note = run_record_note,
-		.data = session,
-	};
-
-	return remote_backend_new(session->fleet, &run);
-}
-
 static bool measure_rest(struct measuring *measuring, GError **error)
 {
 	struct run_session *session = measuring->session;
@@ -433,7 +418,7 @@ static bool measure_rest(struct measuring *measuring, GError **error)
 		return false;
 	run_progress_note(session->progress, "profile", "suspending and resuming %u time%s",
 			  measuring->total, measuring->total == 1 ? "" : "s");
-	measuring->backend = open_backend(session);
+	measuring->backend = run_record_profile_backend(session, clock_now_ns(), false);
 	good = store_set_durable(session->store, true, error) && measure(measuring, error);
 	backend_destroy(measuring->backend);
 	return store_set_durable(session->store, false, good ? error : NULL) && good;

@@ -567,7 +567,7 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	    !run_lock_take(&prepared->lock, prepared->config->name, stopped, data, error) ||
 	    (request->serve && !run_prepare_service_dir(prepared->dir, error)) ||
 	    !make_dirs(prepared, error) ||
-	    !run_fit(request, prepared->dir, prepared->config, &prepared->fit, error))
+	    !run_fit(request, prepared->dir, prepared->config, &prepared->fitted, error))
 		return false;
 	/* The plan was made before the configuration was fitted. */
 	if (!request->resume && !request->serve && !request->profile_repeats)
@@ -601,7 +601,6 @@ void run_prepared_clear(struct run_prepared *prepared)
 	run_lock_drop(&prepared->lock);
 	config_free(prepared->config);
 	run_plan_free(prepared->plan);
-	run_fit_clear(&prepared->fit);
 	g_free(prepared->dir);
 	g_free(prepared->socket_dir);
 	*prepared = (struct run_prepared){.lock = RUN_LOCK_INIT};

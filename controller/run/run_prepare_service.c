@@ -74,18 +74,20 @@ bool run_prepare_service(const struct run_request *request, struct run_prepared 
 	return recall_config(prepared, error);
 }
 
+/* One run at the whole budget, which never ends. */
 static struct run_plan *new_plan(const struct run_request *request, const struct config *config)
 {
-	struct run_plan *plan = g_new0(struct run_plan, 1);
+	static const double whole[] = {1};
+	const struct run_plan plan = {
+		.experiment = run_plan_experiment_id(config),
+		.estimates = g_strdup(request->estimates ?: "given"),
+		.serve = true,
+		.repeats = 1,
+		.limits = g_memdup2(whole, sizeof(whole)),
+		.limits_count = 1,
+	};
 
-	plan->experiment = run_plan_experiment_id(config);
-	plan->estimates = g_strdup(request->estimates ?: "given");
-	plan->serve = true;
-	plan->repeats = 1;
-	plan->limits = g_new(double, 1);
-	plan->limits[0] = 1;
-	plan->limits_count = 1;
-	return plan;
+	return g_memdup2(&plan, sizeof(plan));
 }
 
 struct run_plan *run_prepare_service_plan(const struct run_request *request,

@@ -482,16 +482,8 @@ static void profile_clear(struct profile *profile)
 static void open_backend(struct profile *profile, int64_t t0_ns)
 {
 	struct run_session *session = profile->session;
-	struct remote_run run = {
-		.experiment = session->plan->experiment,
-		.run = t0_ns / INT64_C(1000000), /* a repeated profile gets new task ids */
-		.t0_ns = t0_ns,
-		.profile = true,
-		.note = run_record_note,
-		.data = session,
-	};
 
-	profile->backend = remote_backend_new(session->fleet, &run);
+	profile->backend = run_record_profile_backend(session, t0_ns, true);
 	profile->started_s = backend_now_s(profile->backend);
 	session->progress->phase = RUN_PHASE_PROFILE;
 	session->progress->refresh = refresh_progress;

@@ -74,22 +74,6 @@ static bool write_json(const struct run_session *session, const struct run_profi
 	return g_file_set_contents(path, text, -1, error);
 }
 
-static bool write_estimates(const struct run_session *session,
-			    const struct config_measured *measured, GError **error)
-{
-	g_autofree char *path = g_build_filename(session->dir, "estimates.yaml", NULL);
-
-	return config_save_measured(measured, path, error);
-}
-
-static bool write_pet(const struct run_session *session, const GArray *measurements,
-		      GError **error)
-{
-	g_autofree char *path = g_build_filename(session->dir, "pet.yaml", NULL);
-
-	return run_pet_save(session->config, measurements, path, error);
-}
-
 static bool record_load(struct run_session *session, double load, GError **error)
 {
 	char text[G_ASCII_DTOSTR_BUF_SIZE];
@@ -102,6 +86,7 @@ static bool record_load(struct run_session *session, double load, GError **error
 bool run_profile_save(struct run_session *session, const struct run_profile_results *results,
 		      GError **error)
 {
+	g_autofree char *path = g_build_filename(session->dir, "estimates.yaml", NULL);
 	g_autoptr(GArray) unmeasured = list_unmeasured(&results->profiled);
 	const GArray *samples = results->overheads.samples;
 	const struct config_measured measured = {
@@ -115,8 +100,8 @@ bool run_profile_save(struct run_session *session, const struct run_profile_resu
 
 	return write_json(session, results, &measured, error) &&
 	       record_load(session, run_profiled_host_load(&results->profiled), error) &&
-	       write_pet(session, results->counting, error) &&
-	       write_estimates(session, &measured, error);
+	       run_pet_save(session->config, results->counting, session->dir, error) &&
+	       config_save_measured(&measured, path, error);
 }
 
 void run_profile_results_clear(struct run_profile_results *results)

@@ -17,7 +17,7 @@ struct run_profiled {
 	struct run_session *session; /* borrowed */
 	/* struct run_measurement elements, in the order of their ends */
 	GArray *measurements;
-	/* types x clusters: why a pair was given up before it had all of its measurements, or NULL */
+	/* types x clusters: why a pair was given up before it was fully measured, or NULL */
 	char **holes;
 	uint32_t holes_count; /* of those that are not NULL */
 	/*

@@ -174,6 +174,21 @@ void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
 		run_session_store_failed(session, error);
 }
 
+struct backend *run_record_profile_backend(struct run_session *session, int64_t t0_ns,
+					   bool profile)
+{
+	const struct remote_run run = {
+		.experiment = session->plan->experiment,
+		.run = t0_ns / INT64_C(1000000),
+		.t0_ns = t0_ns,
+		.profile = profile,
+		.note = run_record_note,
+		.data = session,
+	};
+
+	return remote_backend_new(session->fleet, &run);
+}
+
 void run_record_first_samples(struct run_session *session)
 {
 	GPtrArray *meters = remote_fleet_meters(session->fleet);

@@ -29,6 +29,13 @@ void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double 
 void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
 			  const struct task_share *share, void *data);
 
+/*
+ * A backend for the tasks of a profile, which belong to no run; their times begin at t0_ns. A
+ * repeated profile gets new ids of tasks.
+ */
+struct backend *run_record_profile_backend(struct run_session *session, int64_t t0_ns,
+					   bool profile);
+
 /* Records the last sample before the start, from which the counter at the start follows. */
 void run_record_first_samples(struct run_session *session);
 

@@ -155,7 +155,8 @@ static uint32_t find_repetitions(const struct config *config,
 
 	if (!(target->target_s > 0) || !g_str_equal(estimate->cluster, target->cluster))
 		return 0;
-	wanted = config_type_find(config, estimate->type)->repetitions * target->target_s / estimate->etc_s;
+	wanted = config_type_find(config, estimate->type)->repetitions * target->target_s /
+		 estimate->etc_s;
 	return (uint32_t)fmin(fmax(round(wanted), 1), INT32_MAX);
 }
 

@@ -76,8 +76,8 @@ struct run_service_submit_request {
 };
 
 /*
- * Submits order->task.count tasks, all or none. They are safe on disk when run_service_when_safe() says
- * so. Returns true with the numbers *ret_first and the *ret_count - 1 next ones, or false with
+ * Submits order->task.count tasks, all or none. They are safe on disk when run_service_when_safe()
+ * says so. Returns true with the numbers *ret_first and the *ret_count - 1 next ones, or false with
  * `error` (RUN_SERVICE_ERROR).
  */
 bool run_service_submit(struct run_service *service, const struct run_service_submit_request *order,

@@ -139,7 +139,7 @@ static bool lab_up(struct supervisor *supervisor, GError **error)
 	g_autofree char *probe =
 		g_build_filename(supervisor->prepared.dir, MACHINE_PROBE_FILE, NULL);
 	const char *const argv[] = {program, "up", supervisor->request->config_path,
-				    supervisor->prepared.fit.probe ? "--probe" : NULL, probe, NULL};
+				    supervisor->prepared.fitted ? "--probe" : NULL, probe, NULL};
 	g_autofree char *log = g_build_filename(supervisor->prepared.dir, "logs", "lab.log", NULL);
 	g_autofree char *words = NULL;
 	g_autofree char *ended = NULL;
