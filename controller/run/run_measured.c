@@ -94,8 +94,6 @@ static void show_run(struct measured_run *run)
 static bool begin_new(struct measured_run *run, GError **error)
 {
 	struct run_session *session = run->series->session;
-	struct remote_baseline baseline = {0};
-	bool good;
 
 	session->progress->phase = RUN_PHASE_SETTLE;
 	session->progress->phase_left_s = (double)NAN;
@@ -104,21 +102,7 @@ static bool begin_new(struct measured_run *run, GError **error)
 	if (!run_session_settle(session, error))
 		return false;
 	run->speed = run_speed_begin(session);
-	if (!run_session_baseline(session, &baseline, &session->t0_ns, error))
-		return false;
-	run->row.t0_ns = session->t0_ns;
-	run->row.boot_id = clock_boot_id();
-	run->row.started_utc = clock_utc();
-	run->row.idle_w = baseline.sum_w;
-	good = store_add_run(session->store, &run->row, error) &&
-	       run_record_baseline(session, run->row.run, &baseline, &run->before, error);
-	remote_baseline_clear(&baseline);
-	session->run = good ? run->row.run : 0;
-	if (good) {
-		run_record_first_samples(session);
-		run_record_unmetered(session);
-	}
-	return good;
+	return run_record_begin(session, &run->row, &run->before, NULL, NULL, error);
 }
 
 static void continue_run(struct measured_run *run)
@@ -228,12 +212,8 @@ static void take_result(struct measured_run *run, const struct engine_result *re
 	g_free(run->row.ended_by);
 	run->row.ended_by = g_strdup(engine_end_name(result->ended_by));
 	run->row.ended_s = result->ended_s;
-	run->row.utility = result->utility;
 	run->row.energy_j = result->energy_j;
-	run->row.tasks_arrived = result->tasks_arrived;
-	run->row.tasks_completed = result->tasks_completed;
-	run->row.tasks_failed = result->tasks_failed;
-	run->row.tasks_dropped = result->tasks_dropped;
+	run_record_result(&run->row, result);
 }
 
 static void note_result(const struct measured_run *run)

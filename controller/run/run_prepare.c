@@ -9,7 +9,6 @@
 #include "common/http_listener.h"
 #include "common/peer_tls.h"
 #include "common/duplicates.h"
-#include "common/fail.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
 #include "controller/config/config_holes.h"

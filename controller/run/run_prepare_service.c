@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/fail.h"
 #include "controller/config/config_controller.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_service.h"

@@ -472,7 +472,10 @@ static void profile_clear(struct profile *profile)
 	backend_destroy(profile->backend);
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++)
 		run_profile_schedule_clear(&profile->benches[i]);
-	run_profile_results_clear(&profile->results);
+	run_profiled_clear(&profile->results.profiled);
+	run_overheads_clear(&profile->results.overheads);
+	g_clear_pointer(&profile->results.counting, g_array_unref);
+	g_free(profile->results.estimates);
 	g_free(profile->benches);
 	g_free(profile->stuck_s);
 	g_free(profile->lost);

@@ -103,11 +103,3 @@ bool run_profile_save(struct run_session *session, const struct run_profile_resu
 	       run_pet_save(session->config, results->counting, session->dir, error) &&
 	       config_save_measured(&measured, path, error);
 }
-
-void run_profile_results_clear(struct run_profile_results *results)
-{
-	run_profiled_clear(&results->profiled);
-	run_overheads_clear(&results->overheads);
-	g_clear_pointer(&results->counting, g_array_unref);
-	g_clear_pointer(&results->estimates, g_free);
-}

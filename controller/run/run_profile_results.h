@@ -14,8 +14,6 @@ struct run_profile_results {
 	uint32_t estimates_count;
 	struct run_overheads overheads;
 };
-/* Frees the members; each may be NULL, but `profiled` was run_profiled_init(). */
-void run_profile_results_clear(struct run_profile_results *results);
 
 /* Rows of struct config_unmeasured, as JSON has it. */
 extern const struct record run_unmeasured_record;

@@ -189,7 +189,8 @@ struct backend *run_record_profile_backend(struct run_session *session, int64_t 
 	return remote_backend_new(session->fleet, &run);
 }
 
-void run_record_first_samples(struct run_session *session)
+/* Records the last sample before the start, from which the counter at the start follows. */
+static void record_first_samples(struct run_session *session)
 {
 	GPtrArray *meters = remote_fleet_meters(session->fleet);
 
@@ -221,9 +222,13 @@ void run_record_known_samples(struct run_session *session)
 	}
 }
 
-bool run_record_baseline(struct run_session *session, int64_t run,
-			 const struct remote_baseline *baseline, struct host_load *ret_before,
-			 GError **error)
+/*
+ * Records what a continuing controller needs of the run beside the store's rows: idle watts, the
+ * last samples, and this machine's load so far, which *ret_before is set to.
+ */
+static bool record_baseline(struct run_session *session, int64_t run,
+			    const struct remote_baseline *baseline, struct host_load *ret_before,
+			    GError **error)
 {
 	g_autoptr(json_t) document = run_session_baseline_json(session, baseline);
 	g_autofree char *key = baseline_key(run);
@@ -236,6 +241,61 @@ bool run_record_baseline(struct run_session *session, int64_t run,
 	text = json_text(document);
 	return store_set_meta(session->store, key, text, error) &&
 	       store_add_event(session->store, run, 0, "baseline", text, error);
+}
+
+/* Makes a note that no energy limit is enforced, since a host has no meter. */
+static void note_unmetered(struct run_session *session)
+{
+	g_autofree char *missing = run_meters_missing(session->config);
+	g_autofree char *text = NULL;
+
+	if (!missing)
+		return;
+	text = g_strdup_printf("%s: the energy of this run is not known, and its limit cannot end "
+			       "it",
+			       missing);
+	run_session_note_at(session, 0, "unmetered", text);
+}
+
+bool run_record_begin(struct run_session *session, struct store_run *row,
+		      struct host_load *ret_before, run_record_also_f also, void *data,
+		      GError **error)
+{
+	struct remote_baseline baseline = {0};
+	bool good;
+
+	if (!run_session_baseline(session, &baseline, &session->t0_ns, error))
+		return false;
+	row->t0_ns = session->t0_ns;
+	row->boot_id = clock_boot_id();
+	row->started_utc = clock_utc();
+	row->idle_w = baseline.sum_w;
+	good = store_begin(session->store, error);
+	if (good) {
+		good = store_add_run(session->store, row, error) &&
+		       record_baseline(session, row->run, &baseline, ret_before, error) &&
+		       (!also || also(data, error));
+		if (good)
+			good = store_commit(session->store, error);
+		else
+			store_rollback(session->store);
+	}
+	remote_baseline_clear(&baseline);
+	session->run = good ? row->run : 0;
+	if (good) {
+		record_first_samples(session);
+		note_unmetered(session);
+	}
+	return good;
+}
+
+void run_record_result(struct store_run *row, const struct engine_result *result)
+{
+	row->utility = result->utility;
+	row->tasks_arrived = result->tasks_arrived;
+	row->tasks_completed = result->tasks_completed;
+	row->tasks_failed = result->tasks_failed;
+	row->tasks_dropped = result->tasks_dropped;
 }
 
 static json_t *meter_energy(const struct remote_meter *meter, int64_t end_ns)
@@ -269,19 +329,6 @@ bool run_record_energy(struct run_session *session, struct store_run *row, GErro
 	row->energy_j = unmetered ? (double)NAN : remote_meters_dynamic_j(meters, end_ns);
 	text = json_text(detail);
 	return store_add_event(session->store, row->run, row->ended_s, "energy", text, error);
-}
-
-void run_record_unmetered(struct run_session *session)
-{
-	g_autofree char *missing = run_meters_missing(session->config);
-	g_autofree char *text = NULL;
-
-	if (!missing)
-		return;
-	text = g_strdup_printf("%s: the energy of this run is not known, and its limit cannot end "
-			       "it",
-			       missing);
-	run_session_note_at(session, 0, "unmetered", text);
 }
 
 /* After a restart. */

@@ -152,57 +152,33 @@ static bool find_row(struct run_service *service, GError **error)
 	return true;
 }
 
-/* All in one transaction: a run without a baseline or an account could not be continued. */
-static bool write_beginning(struct run_service *service, const struct remote_baseline *baseline,
-			    GError **error)
+static bool write_beginning(void *data, GError **error)
 {
-	struct run_session *session = service->session;
-	struct host_load before;
+	struct run_service *service = data;
 
-	if (!store_begin(session->store, error))
-		return false;
-	if (store_add_run(session->store, &service->row, error) &&
-	    store_note_policy(session->store, service->row.policy, 0, service->row.started_utc,
-			      error) &&
-	    run_record_baseline(session, service->row.run, baseline, &before, error) &&
-	    run_service_account_keep(service, error))
-		return store_commit(session->store, error);
-	store_rollback(session->store);
-	return false;
+	return store_note_policy(service->session->store, service->row.policy, 0,
+				 service->row.started_utc, error) &&
+	       run_service_account_keep(service, error);
 }
 
 static bool begin_new(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	struct remote_baseline baseline = {0};
-	bool good;
+	struct host_load before;
 
-	session->progress->phase = RUN_PHASE_SETTLE;
-	if (!run_session_settle(session, error) ||
-	    !run_session_baseline(session, &baseline, &session->t0_ns, error))
-		return false;
 	service->row = (struct store_run){
 		.policy = g_strdup(service->experiment->policies[0].name),
 		.limit = 1,
 		.repeat = 1,
 		.measured = true,
-		.started_utc = clock_utc(),
-		.t0_ns = session->t0_ns,
-		.boot_id = clock_boot_id(),
-		.idle_w = baseline.sum_w,
 		.ended_s = (double)NAN,
 		.energy_j = 0,
 		.gap_s = (double)NAN,
 		.host_load = (double)NAN,
 	};
-	good = write_beginning(service, &baseline, error);
-	remote_baseline_clear(&baseline);
-	session->run = good ? service->row.run : 0;
-	if (good) {
-		run_record_first_samples(session);
-		run_record_unmetered(session);
-	}
-	return good;
+	session->progress->phase = RUN_PHASE_SETTLE;
+	return run_session_settle(session, error) &&
+	       run_record_begin(session, &service->row, &before, write_beginning, service, error);
 }
 
 /* Drains of nodes that the configuration no longer has are ignored. */
@@ -216,12 +192,12 @@ static bool restore_drains(struct run_service *service, GError **error)
 		return false;
 	for (guint i = 0; i < drains->len; i++) {
 		const struct store_drain *drain = g_ptr_array_index(drains, i);
+		const struct config_cluster *cluster = config_cluster_find(config, drain->cluster);
 
-		for (uint32_t c = 0; c < config->clusters_count; c++)
-			if (g_str_equal(config->clusters[c].name, drain->cluster) &&
-			    drain->node < config->clusters[c].nodes)
-				engine_restore_drained(service->engine, c, drain->node,
-						       drain->reason);
+		if (cluster && drain->node < cluster->nodes)
+			engine_restore_drained(service->engine,
+					       (uint32_t)(cluster - config->clusters), drain->node,
+					       drain->reason);
 	}
 	return true;
 }
@@ -548,11 +524,7 @@ static bool serve_until_end(struct run_service *service, GError **error)
 	run_service_record(service);
 	session->service = NULL;
 	session->engine = NULL;
-	service->row.utility = result.utility;
-	service->row.tasks_arrived = result.tasks_arrived;
-	service->row.tasks_completed = result.tasks_completed;
-	service->row.tasks_failed = result.tasks_failed;
-	service->row.tasks_dropped = result.tasks_dropped;
+	run_record_result(&service->row, &result);
 	if (!recorder_store_finish(service->recorder, &fault) ||
 	    !run_service_account_keep(service, &fault) ||
 	    !store_sync_free(g_steal_pointer(&service->sync), &fault)) {

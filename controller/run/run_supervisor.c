@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/fail.h"
 #include "common/lab_state.h"
 #include "common/log.h"
 #include "common/notify.h"
@@ -31,19 +30,6 @@
 enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
 
 G_DEFINE_QUARK(virtbed - run - supervisor, run_supervisor_error)
-
-bool run_refuse(GError **error, const char *format, ...)
-{
-	va_list arguments;
-
-	if (error) {
-		va_start(arguments, format);
-		*error = g_error_new_valist(RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-					    format, arguments);
-		va_end(arguments);
-	}
-	return false;
-}
 
 void run_supervisor_give_up(struct supervisor *supervisor, enum run_supervisor_error code,
 			    const char *format, ...)

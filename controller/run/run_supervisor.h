@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/fail.h"
+
 /*
  * `virtbed run`, `virtbed profile` and `virtbed serve`: supervises the processes of a measured
  * experiment or a service. Brings the lab up if the configuration has one, starts a local scheduler
@@ -45,8 +47,9 @@ enum run_supervisor_error {
 	RUN_SUPERVISOR_ERROR_INTERRUPTED, /* by Ctrl-C; the message says how to resume */
 };
 
-/* Sets `error` to one of bad input (RUN_SUPERVISOR_ERROR_INPUT). Returns false. */
-bool run_refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Sets `error` to one of bad input, with a format. Returns false. */
+#define run_refuse(error, ...)                                                                     \
+	fail_with(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT, __VA_ARGS__)
 
 /* Whether the error is one of bad input: exit status 2. */
 bool run_supervisor_is_input(const GError *error);
