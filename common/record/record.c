@@ -75,6 +75,9 @@ static void clear_field(const struct record_field *field, void *data, void *plac
 	case RECORD_LIST:
 		g_clear_pointer((GPtrArray **)place, g_ptr_array_unref);
 		break;
+	case RECORD_TEXTS:
+		g_strfreev(*(char ***)place);
+		break;
 	default:
 		break;
 	}
@@ -126,6 +129,9 @@ static void copy_field(const struct record_field *field, const void *from, void 
 			record_copy_to(field->of, entries + i * field->of->size,
 				       record_entries(field, to) + i * field->of->size);
 		break;
+	case RECORD_TEXTS:
+		*(char ***)target = g_strdupv(*(char **const *)source);
+		break;
 	case RECORD_LIST: {
 		const GPtrArray *list = *(GPtrArray *const *)source;
 
@@ -163,6 +169,11 @@ static bool lists_equal(const struct record *of, const GPtrArray *a, const GPtrA
 		if (!record_equal(of, a->pdata[i], b->pdata[i]))
 			return false;
 	return true;
+}
+
+static bool texts_equal(char **a, char **b)
+{
+	return a && b ? g_strv_equal((const char *const *)a, (const char *const *)b) : a == b;
 }
 
 static bool fields_equal(const struct record_field *field, const void *a, const void *b)
@@ -212,6 +223,8 @@ static bool fields_equal(const struct record_field *field, const void *a, const 
 					  y + i * field->of->size))
 				return false;
 		return true;
+	case RECORD_TEXTS:
+		return texts_equal(*(char **const *)left, *(char **const *)right);
 	case RECORD_LIST:
 		return lists_equal(field->of, *(GPtrArray *const *)left,
 				   *(GPtrArray *const *)right);

@@ -28,6 +28,7 @@ enum record_type {
 	RECORD_REALS,    /* double *, owned, with its uint32_t count as above */
 	RECORD_ARRAY,    /* array of structures of `of`, owned, with its uint32_t count as above */
 	RECORD_LIST,     /* GPtrArray * of structures of `of`, owned; `of` has a `free` */
+	RECORD_TEXTS,    /* char **, NULL-terminated, owned; NULL: no texts */
 	/*
 	 * const char *, borrowed from the JSON that is read, which must outlive the structure. With
 	 * `read` and `write`: any pointer that is borrowed.

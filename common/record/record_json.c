@@ -24,6 +24,15 @@ static json_t *reals_to_json(const double *reals, uint32_t count)
 	return array;
 }
 
+static json_t *texts_to_json(char *const *texts)
+{
+	json_t *array = json_array();
+
+	for (; texts && *texts; texts++)
+		json_array_append_new(array, json_string(*texts));
+	return array;
+}
+
 static json_t *array_to_json(const struct record *of, const char *entries, uint32_t count,
 			     unsigned variant, const void *context)
 {
@@ -78,6 +87,8 @@ static json_t *field_to_json(const struct record_field *field, const void *data,
 	case RECORD_ARRAY:
 		return array_to_json(field->of, record_entries(field, data),
 				     *record_count(field, data), variant, context);
+	case RECORD_TEXTS:
+		return texts_to_json(*(char **const *)place);
 	case RECORD_LIST:
 		return record_list_to_json(field->of, *(GPtrArray *const *)place);
 	}
@@ -263,6 +274,20 @@ static bool read_reals(const struct record_reading *reading, const struct record
 	return true;
 }
 
+static bool read_texts(const struct record_reading *reading, const struct record_field *field,
+		       const json_t *array, char ***place)
+{
+	*place = g_new0(char *, json_array_size(array) + 1);
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		const char *text = json_string_value(json_array_get(array, i));
+
+		if (!text)
+			return record_refuse(reading, "%s: not a list of texts", field->name);
+		(*place)[i] = g_strdup(text);
+	}
+	return true;
+}
+
 /* The reading of what a key of a structure holds. */
 static struct record_reading below(const struct record_reading *reading,
 				   const struct record_field *field)
@@ -343,6 +368,8 @@ static bool read_entries(const struct record_reading *reading, const struct reco
 		entry = below(reading, field);
 		return read_list(&entry, array, list);
 	}
+	if (field->type == RECORD_TEXTS)
+		return read_texts(reading, field, array, record_place(field, data));
 	return agree_on_count(reading, field, data, json_array_size(array)) &&
 	       (field->type == RECORD_NUMBERS ? read_numbers(reading, field, array, data)
 		: field->type == RECORD_REALS ? read_reals(reading, field, array, data)
@@ -393,6 +420,7 @@ bool record_read_value(const struct record_reading *reading, const struct record
 	case RECORD_REALS:
 	case RECORD_ARRAY:
 	case RECORD_LIST:
+	case RECORD_TEXTS:
 		return read_entries(reading, field, value, data);
 	}
 	return false;

@@ -153,11 +153,12 @@ static const json_t *given(const json_t *body, const char *key)
 	return json_is_null(value) ? NULL : value;
 }
 
-static bool get_text(const json_t *body, const char *key, const char **ret_text, GError **error)
+/* *ret_text is borrowed from the body. */
+static bool get_text(const json_t *body, const char *key, char **ret_text, GError **error)
 {
 	const json_t *value = given(body, key);
 
-	*ret_text = json_string_value(value);
+	*ret_text = (char *)json_string_value(value);
 	if (!value || (*ret_text && strlen(*ret_text) == json_string_length(value)))
 		return true;
 	return wrong(error, "%s: not a text", key);
@@ -221,8 +222,8 @@ static bool choose_by_nodes(const struct config *config, const json_t *body, dou
 	if (!get_integer(body, "nodes", 1, BENCHMARK_RANKS_MAX, &nodes, error) ||
 	    !check_nodes(config, (uint32_t)nodes, error))
 		return false;
-	order->type = run_service_script_type(config, (uint32_t)nodes, 0, time_s);
-	return order->type || no_type(config, nodes, "node", time_s, error);
+	order->task.type = (char *)run_service_script_type(config, (uint32_t)nodes, 0, time_s);
+	return order->task.type || no_type(config, nodes, "node", time_s, error);
 }
 
 /* Chooses the named type, or one for scripts that is large enough and may run long enough. */
@@ -235,10 +236,10 @@ static bool choose_type(const struct config *config, const json_t *body,
 	if (!get_integer(body, "cores", 1, BENCHMARK_RANKS_MAX, &cores, error) ||
 	    !get_number(body, "time_s", &time_s, error))
 		return false;
-	if (order->type && (given(body, "cores") || given(body, "nodes") || given(body, "time_s")))
+	if (order->task.type && (given(body, "cores") || given(body, "nodes") || given(body, "time_s")))
 		return wrong(error, "type: it says cores or nodes and time_s already; leave them "
 				    "out, or it");
-	if (order->type)
+	if (order->task.type)
 		return true;
 	if (!given(body, "script") || !given(body, "time_s"))
 		return wrong(error, "type: missing; give the type of the task, or of a script "
@@ -247,40 +248,43 @@ static bool choose_type(const struct config *config, const json_t *body,
 		return choose_by_nodes(config, body, time_s, order, error);
 	if (!(time_s > 0))
 		return wrong(error, "time_s: %g is not above 0", time_s);
-	order->type = run_service_script_type(config, 0, (uint32_t)cores, time_s);
-	return order->type || no_type(config, cores, "core", time_s, error);
+	order->task.type = (char *)run_service_script_type(config, 0, (uint32_t)cores, time_s);
+	return order->task.type || no_type(config, cores, "core", time_s, error);
 }
 
 static bool read_order(const struct config *config, const json_t *body,
 		       struct run_service_submit_request *ret_order, GError **error)
 {
+	struct store_submission *task = &ret_order->task;
 	int32_t count = 1;
+	int32_t priority = 0;
 
 	if (!json_is_object(body))
 		return wrong(error, "give {\"type\": \"...\"} at least");
 	*ret_order = (struct run_service_submit_request){
-		.utility_max = 1,
-		.constant_s = (double)NAN,
-		.zero_s = (double)NAN,
-		.deadline_s = (double)NAN,
+		.task = {.utility_max = 1,
+			 .constant_s = (double)NAN,
+			 .zero_s = (double)NAN,
+			 .deadline_s = (double)NAN},
 	};
-	if (!check_keys(body, order_keys, error) || !get_text(body, "type", &ret_order->type, error) ||
-	    !get_text(body, "name", &ret_order->name, error) ||
-	    !get_text(body, "key", &ret_order->key, error) ||
+	if (!check_keys(body, order_keys, error) || !get_text(body, "type", &task->type, error) ||
+	    !get_text(body, "name", &task->name, error) ||
+	    !get_text(body, "key", &task->key, error) ||
 	    !get_integer(body, "count", 1, RUN_SERVICE_COUNT_MAX, &count, error) ||
 	    !get_integer(body, "priority", -SCHED_PRIORITY_MAX, SCHED_PRIORITY_MAX,
-			 &ret_order->priority, error) ||
-	    !get_number(body, "utility_max", &ret_order->utility_max, error) ||
-	    !get_number(body, "constant_s", &ret_order->constant_s, error) ||
-	    !get_number(body, "zero_s", &ret_order->zero_s, error) ||
-	    !get_number(body, "deadline_s", &ret_order->deadline_s, error))
+			 &priority, error) ||
+	    !get_number(body, "utility_max", &task->utility_max, error) ||
+	    !get_number(body, "constant_s", &task->constant_s, error) ||
+	    !get_number(body, "zero_s", &task->zero_s, error) ||
+	    !get_number(body, "deadline_s", &task->deadline_s, error))
 		return false;
 	if (!choose_type(config, body, ret_order, error))
 		return false;
 	if (given(body, "held") && !json_is_boolean(given(body, "held")))
 		return wrong(error, "held: neither true nor false");
-	ret_order->held = json_is_true(given(body, "held"));
-	ret_order->count = (uint32_t)count;
+	task->held = json_is_true(given(body, "held"));
+	task->count = (uint32_t)count;
+	task->priority = priority;
 	return true;
 }
 
@@ -313,8 +317,8 @@ void service_api_submit(struct http_request *request, const struct run_session *
 	       read_script(body, &script, &error);
 	if (done) {
 		order.script = script;
-		order.user = peer.user;
-		order.uid = peer.uid;
+		order.task.user = peer.user;
+		order.task.uid = peer.uid;
 		order.unbound = http_request_role(request) == HTTP_ROLE_OPERATOR;
 		done = run_service_submit(session->service, &order, &first, &count, &error);
 	}
@@ -423,7 +427,7 @@ void service_api_drain(struct http_request *request, const struct run_session *s
 	static const char *const keys[] = {"reason", NULL};
 	struct service_peer peer;
 	g_autoptr(GError) error = NULL;
-	const char *reason = NULL;
+	char *reason = NULL;
 	uint32_t cluster;
 	uint32_t node;
 	bool done;

@@ -131,7 +131,7 @@ static void post_notice(struct http_request *request, const char *const *argumen
 		http_request_fail(request, 400, "%s", fault);
 		return;
 	}
-	run_session_note(api->session, (double)NAN, kind, text);
+	run_session_note(api->session, kind, "%s", text);
 	http_request_reply(request, 201, json_object());
 }
 

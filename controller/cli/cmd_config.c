@@ -80,17 +80,8 @@ static void print_rows(const GPtrArray *rows)
 
 static void print_rows_json(const GPtrArray *rows)
 {
-	g_autoptr(json_t) array = json_array();
+	g_autoptr(json_t) array = record_list_to_json(&run_check_row_record, rows);
 
-	for (guint i = 0; i < rows->len; i++) {
-		const struct run_check_row *row = rows->pdata[i];
-
-		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?}", "cluster",
-						       row->cluster, "host", row->host, "what",
-						       row->what, "result",
-						       run_check_result_name(row->result), "found",
-						       row->text, "cure", row->cure));
-	}
 	command_print_json(array);
 }
 
@@ -198,11 +189,11 @@ static void print_judgements_json(const char *found, const struct judgement *jud
 {
 	g_autoptr(GPtrArray) rows = run_check_rows_new();
 
-	run_check_add(rows, "", "", "configuration", RUN_CHECK_WORKS, found, NULL);
+	run_check_add(rows, "", "", "configuration", RUN_CHECK_WORKS, NULL, "%s", found);
 	for (int use = 0; use < USES; use++)
 		run_check_add(rows, "", "", uses[use].name,
 			      judgements[use].verdict == RUN_PREPARE_TAKEN ? RUN_CHECK_WORKS : RUN_CHECK_NOTE,
-			      judgements[use].why ?: "", NULL);
+			      NULL, "%s", judgements[use].why ?: "");
 	print_rows_json(rows);
 }
 

@@ -32,19 +32,15 @@
  */
 enum { TASK_RANKS_MAX = 8, TASK_DEADLINE_S = 120 };
 
-/* One cluster under check. Answers are new references. */
+/* One cluster under check. */
 struct subject {
-	const struct config_cluster *cluster;
-	bool steady;
+	struct run_check_answers answers; /* owned */
 	double task_deadline_s;
 	struct run_child *child; /* NULL: the scheduler was running before */
 	struct http_client *client;
-	json_t *capabilities, *nodes, *energy, *events, *task;
-	char *task_path; /* NULL: not started */
-	uint32_t ranks;
+	char *task_path;  /* NULL: not started */
 	int64_t ready_ns; /* time at which all nodes were ready; 0: not yet */
-	char *silence; /* why the last request got no answer; NULL: it did */
-	char *trouble;
+	char *silence;    /* why the last request got no answer; NULL: it did */
 	bool done;
 };
 
@@ -68,14 +64,14 @@ static void free_subject(gpointer data)
 
 	http_client_free(subject->client);
 	run_child_free(subject->child);
-	json_decref(subject->capabilities);
-	json_decref(subject->nodes);
-	json_decref(subject->energy);
-	json_decref(subject->events);
-	json_decref(subject->task);
+	json_decref(subject->answers.capabilities);
+	json_decref(subject->answers.nodes);
+	json_decref(subject->answers.energy);
+	json_decref(subject->answers.events);
+	json_decref(subject->answers.task);
 	g_free(subject->task_path);
 	g_free(subject->silence);
-	g_free(subject->trouble);
+	g_free(subject->answers.trouble);
 	g_free(subject);
 }
 
@@ -85,14 +81,15 @@ static void on_died(struct run_child *child, int status, void *data)
 	g_autofree char *how = run_child_status_text(status);
 	g_autofree char *words = run_child_last_words(child);
 
-	subject->trouble = g_strdup_printf("it ended (%s): %s", how, words ?: "without a word");
+	subject->answers.trouble =
+		g_strdup_printf("it ended (%s): %s", how, words ?: "without a word");
 	subject->done = true;
 }
 
 static bool start_scheduler(struct inspection *inspection, struct subject *subject,
 			    const char *address, GError **error)
 {
-	const char *name = subject->cluster->name;
+	const char *name = subject->answers.cluster->name;
 	g_autofree char *program = run_paths_program("virtbed-local-sched", error);
 	g_autofree char *config = g_build_filename(inspection->dir, "config.yaml", NULL);
 	g_autofree char *state = g_build_filename(inspection->dir, name, NULL);
@@ -115,9 +112,9 @@ static bool add_subject(struct inspection *inspection, uint32_t index, GError **
 			? g_strdup(cluster->local_scheduler)
 			: g_strdup_printf("unix:%s/ls-%u.sock", inspection->socket_dir, index);
 
-	subject->cluster = cluster;
+	subject->answers.cluster = cluster;
 	subject->task_deadline_s = config_patience(inspection->config, TASK_DEADLINE_S);
-	subject->steady = config_lab_is_steady(inspection->config);
+	subject->answers.steady = config_lab_is_steady(inspection->config);
 	g_ptr_array_add(inspection->subjects, subject);
 	subject->client = peer_tls_client(inspection->config->tls, address, error);
 	return subject->client &&
@@ -143,21 +140,6 @@ static void request_answer(struct subject *subject, const char *path, json_t **a
 	*answer = body;
 }
 
-static struct run_check_answers answers_of(const struct subject *subject)
-{
-	return (struct run_check_answers){
-		.cluster = subject->cluster,
-		.steady = subject->steady,
-		.capabilities = subject->capabilities,
-		.nodes = subject->nodes,
-		.energy = subject->energy,
-		.events = subject->events,
-		.task = subject->task,
-		.ranks = subject->ranks,
-		.trouble = subject->trouble,
-	};
-}
-
 /* The largest power of two that the cluster has cores for: the benchmark takes no other counts. */
 static uint32_t task_ranks(const struct config_cluster *cluster)
 {
@@ -170,7 +152,7 @@ static uint32_t task_ranks(const struct config_cluster *cluster)
 
 static void start_task(struct subject *subject)
 {
-	const struct config_cluster *cluster = subject->cluster;
+	const struct config_cluster *cluster = subject->answers.cluster;
 	uint32_t ranks = task_ranks(cluster);
 	uint32_t count = (ranks + cluster->cores - 1) / cluster->cores;
 	json_t *nodes = json_array();
@@ -183,41 +165,38 @@ static void start_task(struct subject *subject)
 
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(nodes, json_integer(i));
-	subject->ranks = ranks;
+	subject->answers.ranks = ranks;
 	subject->task_path = g_strdup_printf("/v1/tasks/check-%" PRId64, clock_now_ns());
 	answer = http_client_call(subject->client, "PUT", subject->task_path, body, ASK_TIMEOUT_S,
 				  &error);
 	if (!answer)
 		answer = json_pack("{s:s, s:s}", "outcome", "refused", "reason", error->message);
-	subject->task = answer;
+	subject->answers.task = answer;
 }
 
 /* The task has ended, and every meter has been read or had its time. */
-static bool is_done(const struct subject *subject, const struct run_check_answers *answers)
+static bool is_done(const struct subject *subject)
 {
-	return json_is_string(json_object_get(subject->task, "outcome")) &&
-	       (run_check_meters_read(answers) ||
+	return json_is_string(json_object_get(subject->answers.task, "outcome")) &&
+	       (run_check_meters_read(&subject->answers) ||
 		clock_elapsed_s(subject->ready_ns, clock_now_ns()) > METER_PATIENCE_S);
 }
 
 static void poll_subject(struct subject *subject)
 {
-	struct run_check_answers answers;
-
-	request_answer(subject, "/v1/capabilities", &subject->capabilities);
-	request_answer(subject, "/v1/nodes", &subject->nodes);
-	request_answer(subject, "/v1/energy", &subject->energy);
-	request_answer(subject, "/v1/events?after=0", &subject->events);
+	request_answer(subject, "/v1/capabilities", &subject->answers.capabilities);
+	request_answer(subject, "/v1/nodes", &subject->answers.nodes);
+	request_answer(subject, "/v1/energy", &subject->answers.energy);
+	request_answer(subject, "/v1/events?after=0", &subject->answers.events);
 	if (subject->done)
 		return;
-	answers = answers_of(subject);
 	if (subject->task_path) {
-		request_answer(subject, subject->task_path, &subject->task);
-	} else if (run_check_nodes_ready(&answers)) {
+		request_answer(subject, subject->task_path, &subject->answers.task);
+	} else if (run_check_nodes_ready(&subject->answers)) {
 		subject->ready_ns = clock_now_ns();
 		start_task(subject);
 	}
-	subject->done = subject->done || is_done(subject, &answers);
+	subject->done = subject->done || is_done(subject);
 }
 
 static gboolean on_signal(gpointer data)
@@ -322,10 +301,10 @@ static void remove_tree(const char *path)
 
 static void add_silence(struct subject *subject)
 {
-	if (!subject->trouble && !subject->capabilities)
-		subject->trouble = g_strdup_printf(
+	if (!subject->answers.trouble && !subject->answers.capabilities)
+		subject->answers.trouble = g_strdup_printf(
 			"the local scheduler of cluster '%s' did not answer: %s",
-			subject->cluster->name, subject->silence ?: "it had no time");
+			subject->answers.cluster->name, subject->silence ?: "it had no time");
 }
 
 static GPtrArray *inspect(struct inspection *inspection, GError **error)
@@ -339,11 +318,9 @@ static GPtrArray *inspect(struct inspection *inspection, GError **error)
 		wait_for_all(inspection);
 	for (guint i = 0; started && i < inspection->subjects->len; i++) {
 		struct subject *subject = inspection->subjects->pdata[i];
-		struct run_check_answers answers;
 
 		add_silence(subject);
-		answers = answers_of(subject);
-		run_check_add_cluster(rows, &answers);
+		run_check_add_cluster(rows, &subject->answers);
 	}
 	stop_all(inspection);
 	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++)
@@ -367,12 +344,12 @@ static bool check_here(struct config *config, const char *path, GPtrArray *rows)
 	g_autoptr(GError) reason = NULL;
 	g_autofree char *cure = NULL;
 
-	run_check_add(rows, "", "", "configuration", RUN_CHECK_WORKS, path, NULL);
+	run_check_add(rows, "", "", "configuration", RUN_CHECK_WORKS, NULL, "%s", path);
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		if (!run_check_can_run(&config->clusters[i]))
 			run_check_add(rows, config->clusters[i].name, "", "host", RUN_CHECK_FAILED,
-				      "no hosts: it can only be simulated",
-				      "add hosts to the cluster");
+				      "add hosts to the cluster",
+				      "no hosts: it can only be simulated");
 	if (!run_check_good(rows))
 		return false;
 	if (lab_state_resolve(config, NULL, &reason)) {
@@ -382,7 +359,7 @@ static bool check_here(struct config *config, const char *path, GPtrArray *rows)
 	} else {
 		cure = g_strdup_printf("virtbed lab up %s", path);
 	}
-	run_check_add(rows, "", "", "lab", RUN_CHECK_FAILED, reason->message, cure);
+	run_check_add(rows, "", "", "lab", RUN_CHECK_FAILED, cure, "%s", reason->message);
 	return false;
 }
 
@@ -395,14 +372,14 @@ static void check_image(struct config *config, GPtrArray *rows)
 		config->image = config_files_image();
 	trouble = config_files_image_trouble(config->image);
 	if (trouble) {
-		run_check_add(rows, "", "", "image", RUN_CHECK_FAILED, trouble,
-			      CONFIG_FILES_IMAGE_CURE);
+		run_check_add(rows, "", "", "image", RUN_CHECK_FAILED, CONFIG_FILES_IMAGE_CURE,
+			      "%s", trouble);
 		return;
 	}
 	absolute = g_canonicalize_filename(config->image, NULL);
 	g_free(config->image);
 	config->image = absolute;
-	run_check_add(rows, "", "", "image", RUN_CHECK_WORKS, absolute, NULL);
+	run_check_add(rows, "", "", "image", RUN_CHECK_WORKS, NULL, "%s", absolute);
 }
 
 /* Creates an inspection, carries it out and frees it. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "common/config/config.h"
+#include "common/record/record.h"
 
 /*
  * `virtbed config check --live`: checks whether everything that a configuration names works, before
@@ -29,6 +30,7 @@ struct run_check_row {
 	char *text;    /* the finding */
 	char *cure;    /* what to do, or what it means; NULL unless failed or noted */
 };
+extern const struct record run_check_row_record;
 
 /*
  * Longest time for all nodes of a cluster to be ready, seconds, times the patience: boots are slow

@@ -3,42 +3,51 @@
 
 #include <string.h>
 
-static void free_row(gpointer data)
-{
-	struct run_check_row *row = data;
+static const char *const result_names[] = {"works", "note", "FAILED", NULL};
 
-	g_free(row->cluster);
-	g_free(row->host);
-	g_free(row->what);
-	g_free(row->text);
-	g_free(row->cure);
-	g_free(row);
+static const struct record_field row_fields[] = {
+	{RECORD_FIELD_TEXT(run_check_row, cluster)},
+	{RECORD_FIELD_TEXT(run_check_row, host)},
+	{RECORD_FIELD_TEXT(run_check_row, what)},
+	{RECORD_FIELD_WORD(run_check_row, result, result_names)},
+	{.name = "found", .offset = offsetof(struct run_check_row, text), .type = RECORD_TEXT},
+	{RECORD_FIELD_TEXT(run_check_row, cure), .null = RECORD_NULL_POINTER},
+	{NULL},
+};
+
+static void free_row(void *row)
+{
+	record_free(&run_check_row_record, row);
 }
+
+const struct record run_check_row_record = {
+	.size = sizeof(struct run_check_row), .fields = row_fields, .free = free_row};
 
 GPtrArray *run_check_rows_new(void)
 {
-	return g_ptr_array_new_with_free_func(free_row);
+	return record_list_new(&run_check_row_record);
 }
 
 void run_check_add(GPtrArray *rows, const char *cluster, const char *host, const char *what,
-		   enum run_check_result result, const char *text, const char *cure)
+		   enum run_check_result result, const char *cure, const char *format, ...)
 {
 	struct run_check_row *row = g_new0(struct run_check_row, 1);
+	va_list arguments;
 
 	row->cluster = g_strdup(cluster);
 	row->host = g_strdup(host);
 	row->what = g_strdup(what);
 	row->result = result;
-	row->text = g_strdup(text);
+	va_start(arguments, format);
+	row->text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
 	row->cure = g_strdup(cure);
 	g_ptr_array_add(rows, row);
 }
 
 const char *run_check_result_name(enum run_check_result result)
 {
-	static const char *const names[] = {"works", "note", "FAILED"};
-
-	return names[result];
+	return result_names[result];
 }
 
 bool run_check_good(const GPtrArray *rows)
@@ -57,21 +66,6 @@ static const char *text_of(const json_t *object, const char *key)
 }
 
 /* Hosts. */
-
-static char *host_text(const json_t *facts)
-{
-	const int cpus = (int)json_integer_value(json_object_get(facts, "cpus"));
-	GString *text = g_string_new(NULL);
-
-	g_string_append_printf(text, "%s, %d CPU%s, %d MiB", text_of(facts, "cpu"), cpus,
-			       cpus == 1 ? "" : "s",
-			       (int)json_integer_value(json_object_get(facts, "memory_mib")));
-	if (*text_of(facts, "libvirt"))
-		g_string_append_printf(text, ", libvirt %s", text_of(facts, "libvirt"));
-	if (*text_of(facts, "qemu"))
-		g_string_append_printf(text, ", QEMU %s", text_of(facts, "qemu"));
-	return g_string_free(text, FALSE);
-}
 
 /* The reason that a node of the host gives for being down, or NULL. */
 static const char *down_reason(const struct run_check_answers *answers, const char *host)
@@ -92,26 +86,29 @@ static void add_host(GPtrArray *rows, const struct run_check_answers *answers,
 {
 	const json_t *hosts = json_object_get(answers->capabilities, "hosts");
 	const json_t *facts = json_object_get(hosts, host->name);
+	const char *libvirt = text_of(facts, "libvirt");
+	const char *qemu = text_of(facts, "qemu");
+	const int cpus = (int)json_integer_value(json_object_get(facts, "cpus"));
 	const char *reason = down_reason(answers, host->name);
-	g_autofree char *text = NULL;
 	g_autofree char *cure = NULL;
 
 	/* Local schedulers of older versions do not report facts of their hosts. */
 	if (!hosts)
 		return;
 	if (json_is_object(facts)) {
-		text = host_text(facts);
 		run_check_add(rows, answers->cluster->name, host->name, "host", RUN_CHECK_WORKS,
-			      text, NULL);
+			      NULL, "%s, %d CPU%s, %d MiB%s%s%s%s", text_of(facts, "cpu"), cpus,
+			      cpus == 1 ? "" : "s",
+			      (int)json_integer_value(json_object_get(facts, "memory_mib")),
+			      *libvirt ? ", libvirt " : "", libvirt, *qemu ? ", QEMU " : "", qemu);
 		return;
 	}
-	text = g_strdup_printf("%s was not reached%s%s", host->uri ? host->uri : "it",
-			       reason ? ": " : "", reason ? reason : "");
 	cure = g_strdup_printf("see that \"virsh -c '%s' version\" answers here: libvirtd runs "
 			       "there, this user may use it, and nothing asks for a password",
 			       host->uri ? host->uri : "URI");
-	run_check_add(rows, answers->cluster->name, host->name, "host", RUN_CHECK_FAILED, text,
-		      cure);
+	run_check_add(rows, answers->cluster->name, host->name, "host", RUN_CHECK_FAILED, cure,
+		      "%s was not reached%s%s", host->uri ? host->uri : "it", reason ? ": " : "",
+		      reason ? reason : "");
 }
 
 /* Virtualization and caps. */
@@ -120,52 +117,50 @@ static void add_virt(GPtrArray *rows, const struct run_check_answers *answers)
 {
 	const char *type = text_of(answers->capabilities, "virt_type");
 	const char *reason = text_of(answers->capabilities, "virt_reason");
-	g_autofree char *text = NULL;
+	enum run_check_result result = RUN_CHECK_NOTE;
+	const char *cure = "VMs run under QEMU's emulator: times are not those of KVM. On real "
+			   "hosts: switch virtualization on in the firmware, load kvm_intel or "
+			   "kvm_amd";
 
 	if (!*reason)
 		return;
-	text = g_strdup_printf("%s: %s", type, reason);
-	if (strcmp(type, "kvm") == 0 && answers->steady)
-		run_check_add(
-			rows, answers->cluster->name, "", "KVM", RUN_CHECK_NOTE, text,
-			"lab.steady follows the speed of QEMU's emulator, which is not that of "
-			"these VMs: leave it out");
-	else if (strcmp(type, "kvm") == 0)
-		run_check_add(rows, answers->cluster->name, "", "KVM", RUN_CHECK_WORKS, text,
-			      NULL);
-	else if (strcmp(type, "unknown") == 0)
-		run_check_add(rows, answers->cluster->name, "", "KVM", RUN_CHECK_FAILED, text,
-			      "no host got as far as that: see the rows of its hosts");
-	else
-		run_check_add(rows, answers->cluster->name, "", "KVM", RUN_CHECK_NOTE, text,
-			      "VMs run under QEMU's emulator: times are not those of KVM. On real "
-			      "hosts: switch virtualization on in the firmware, load kvm_intel or "
-			      "kvm_amd");
+	if (strcmp(type, "kvm") == 0 && answers->steady) {
+		cure = "lab.steady follows the speed of QEMU's emulator, which is not that of "
+		       "these VMs: leave it out";
+	} else if (strcmp(type, "kvm") == 0) {
+		result = RUN_CHECK_WORKS;
+		cure = NULL;
+	} else if (strcmp(type, "unknown") == 0) {
+		result = RUN_CHECK_FAILED;
+		cure = "no host got as far as that: see the rows of its hosts";
+	}
+	run_check_add(rows, answers->cluster->name, "", "KVM", result, cure, "%s: %s", type,
+		      reason);
 }
 
 static void add_cap(GPtrArray *rows, const struct run_check_answers *answers)
 {
 	const struct config_cluster *cluster = answers->cluster;
 	const char *cap = text_of(answers->capabilities, "cpu_cap");
-	double fraction = json_number_value(
+	const double fraction = json_number_value(
 		json_object_get(answers->capabilities, "cpu_cap_fraction"));
-	g_autofree char *text = g_strdup_printf("%s, %.3g of the base frequency", cap, fraction);
+	const bool quota = strcmp(cap, "quota") == 0;
 
 	if (!answers->capabilities)
 		return;
 	if (cluster->max_mhz == 0)
-		run_check_add(rows, cluster->name, "", "cap", RUN_CHECK_WORKS, "none asked for",
-			      NULL);
+		run_check_add(rows, cluster->name, "", "cap", RUN_CHECK_WORKS, NULL,
+			      "none asked for");
 	else if (strcmp(cap, "none") == 0)
 		run_check_add(rows, cluster->name, "", "cap", RUN_CHECK_FAILED,
-			      "max_mhz is asked for and nothing enforces it",
 			      "start the cluster's local scheduler on the host itself, or leave "
-			      "max_mhz out");
-	else if (strcmp(cap, "quota") == 0)
-		run_check_add(rows, cluster->name, "", "cap", RUN_CHECK_NOTE, text,
-			      "a CPU quota caps throughput, not frequency");
+			      "max_mhz out",
+			      "max_mhz is asked for and nothing enforces it");
 	else
-		run_check_add(rows, cluster->name, "", "cap", RUN_CHECK_WORKS, text, NULL);
+		run_check_add(rows, cluster->name, "", "cap",
+			      quota ? RUN_CHECK_NOTE : RUN_CHECK_WORKS,
+			      quota ? "a CPU quota caps throughput, not frequency" : NULL,
+			      "%s, %.3g of the base frequency", cap, fraction);
 }
 
 /* Adds the caps of a host's CPUs that have no effect, whether they were set or not. */
@@ -180,16 +175,14 @@ static void add_host_caps(GPtrArray *rows, const struct run_check_answers *answe
 	json_array_foreach(json_object_get(answers->nodes, "nodes"), i, one)
 		if (strcmp(text_of(one, "host"), host->name) == 0)
 			caps = json_object_get(one, "caps");
-	json_array_foreach(caps, i, one) {
-		g_autofree char *text = NULL;
-
-		if (strcmp(text_of(one, "effective"), "no") != 0)
-			continue;
-		text = g_strdup_printf("%s at %s is not effective: %s", text_of(one, "knob"),
-				       text_of(one, "requested"), text_of(one, "reason"));
-		run_check_add(rows, answers->cluster->name, host->name, "cap", RUN_CHECK_NOTE, text,
-			      "the headings of all results will say so; docs/reference/caps.md");
-	}
+	json_array_foreach(caps, i, one)
+		if (strcmp(text_of(one, "effective"), "no") == 0)
+			run_check_add(rows, answers->cluster->name, host->name, "cap",
+				      RUN_CHECK_NOTE,
+				      "the headings of all results will say so; "
+				      "docs/reference/caps.md",
+				      "%s at %s is not effective: %s", text_of(one, "knob"),
+				      text_of(one, "requested"), text_of(one, "reason"));
 }
 
 /* Nodes. */
@@ -210,22 +203,18 @@ static void add_nodes(GPtrArray *rows, const struct run_check_answers *answers)
 {
 	const struct config_cluster *cluster = answers->cluster;
 	uint32_t ready = ready_nodes(answers);
-	const char *reason = down_reason(answers, NULL);
-	g_autofree char *text =
-		g_strdup_printf("%u of %u booted with image, agent and swap%s%s", ready,
-				cluster->nodes, ready < cluster->nodes && reason ? ": " : "",
-				ready < cluster->nodes && reason ? reason : "");
+	const bool all = ready >= cluster->nodes;
+	const char *reason = all ? NULL : down_reason(answers, NULL);
 
 	if (!answers->nodes)
 		return;
-	run_check_add(
-		rows, cluster->name, "", "nodes",
-		ready < cluster->nodes ? RUN_CHECK_FAILED : RUN_CHECK_WORKS, text,
-		ready < cluster->nodes
-			? "see /var/log/libvirt/qemu on the host; is there room for all VMs' "
-			  "memory, and a storage pool and bridge as docs/how-to/real-blades.md "
-			  "says?"
-			: NULL);
+	run_check_add(rows, cluster->name, "", "nodes", all ? RUN_CHECK_WORKS : RUN_CHECK_FAILED,
+		      all ? NULL
+			  : "see /var/log/libvirt/qemu on the host; is there room for all VMs' "
+			    "memory, and a storage pool and bridge as docs/how-to/real-blades.md "
+			    "says?",
+		      "%u of %u booted with image, agent and swap%s%s", ready, cluster->nodes,
+		      reason ? ": " : "", reason ? reason : "");
 }
 
 /* Meters. */
@@ -301,69 +290,69 @@ static char *meter_cure(const struct config_meter *meter)
 	}
 }
 
+/* What the watts of a meter are, unless they are those of the host; NULL: they are. */
+static const char *meter_note(const struct run_check_answers *answers,
+			      const struct config_meter *meter)
+{
+	if (meter->kind == CONFIG_METER_SIMULATED)
+		return "watts are simulated: what the estimates of tasks say";
+	if (json_is_true(json_object_get(answers->capabilities, "modelled_watts")))
+		return "watts come from a model fed by CPU time, not from a meter";
+	return meter->kind == CONFIG_METER_RAPL
+		       ? "watts are those of the CPU packages, not of the host"
+		       : NULL;
+}
+
 static void add_meter(GPtrArray *rows, const struct run_check_answers *answers,
 		      const struct config_host *host)
 {
 	const char *cluster = answers->cluster->name;
 	const json_t *energy = energy_of(answers, host->name);
-	bool modelled = json_is_true(json_object_get(answers->capabilities, "modelled_watts"));
-	g_autofree char *text = NULL;
 	g_autofree char *cure = NULL;
+	const char *note;
 
 	if (!answers->energy)
 		return;
 	if (!host->meter || host->meter->kind == CONFIG_METER_NONE) {
-		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_NOTE, "none",
-			      "energy of this host is not known and counts as 0; give it a meter");
+		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_NOTE,
+			      "energy of this host is not known and counts as 0; give it a meter",
+			      "none");
 		return;
 	}
 	if (!has_reading(energy)) {
 		cure = meter_cure(host->meter);
-		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_FAILED,
-			      lost_reason(answers, host->name), cure);
+		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_FAILED, cure, "%s",
+			      lost_reason(answers, host->name));
 		return;
 	}
-	text = g_strdup_printf("%.1f W by %s",
-			       json_number_value(json_object_get(energy, "watts")),
-			       text_of(answers->capabilities, "meter"));
-	if (host->meter->kind == CONFIG_METER_SIMULATED)
-		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_NOTE, text,
-			      "watts are simulated: what the estimates of tasks say");
-	else if (modelled)
-		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_NOTE, text,
-			      "watts come from a model fed by CPU time, not from a meter");
-	else if (host->meter->kind == CONFIG_METER_RAPL)
-		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_NOTE, text,
-			      "watts are those of the CPU packages, not of the host");
-	else
-		run_check_add(rows, cluster, host->name, "meter", RUN_CHECK_WORKS, text, NULL);
+	note = meter_note(answers, host->meter);
+	run_check_add(rows, cluster, host->name, "meter", note ? RUN_CHECK_NOTE : RUN_CHECK_WORKS,
+		      note, "%.1f W by %s", json_number_value(json_object_get(energy, "watts")),
+		      text_of(answers->capabilities, "meter"));
 }
 
 /* The small task. */
 
 static void add_task(GPtrArray *rows, const struct run_check_answers *answers)
 {
+	const char *cluster = answers->cluster->name;
 	const char *outcome = text_of(answers->task, "outcome");
-	g_autofree char *text = NULL;
+	const char *reason = text_of(answers->task, "reason");
+	const char *plural = answers->ranks == 1 ? "" : "s";
 
 	if (!answers->task)
 		return;
-	if (strcmp(outcome, "completed") == 0) {
-		text = g_strdup_printf("an MPI task of %u rank%s over the nodes ran and was "
-				       "verified",
-				       answers->ranks, answers->ranks == 1 ? "" : "s");
-		run_check_add(rows, answers->cluster->name, "", "channels", RUN_CHECK_WORKS, text,
-			      NULL);
-		return;
-	}
-	text = g_strdup_printf("an MPI task of %u rank%s %s: %s", answers->ranks,
-			       answers->ranks == 1 ? "" : "s",
-			       *outcome ? outcome : "did not end",
-			       *text_of(answers->task, "reason") ? text_of(answers->task, "reason")
-								 : "no reason given");
-	run_check_add(rows, answers->cluster->name, "", "channels", RUN_CHECK_FAILED, text,
-		      "the guests must reach one another over the hosts' bridge; see that no "
-		      "firewall on the hosts stands between them");
+	if (strcmp(outcome, "completed") == 0)
+		run_check_add(rows, cluster, "", "channels", RUN_CHECK_WORKS, NULL,
+			      "an MPI task of %u rank%s over the nodes ran and was verified",
+			      answers->ranks, plural);
+	else
+		run_check_add(rows, cluster, "", "channels", RUN_CHECK_FAILED,
+			      "the guests must reach one another over the hosts' bridge; see that "
+			      "no firewall on the hosts stands between them",
+			      "an MPI task of %u rank%s %s: %s", answers->ranks, plural,
+			      *outcome ? outcome : "did not end",
+			      *reason ? reason : "no reason given");
 }
 
 void run_check_add_cluster(GPtrArray *rows, const struct run_check_answers *answers)
@@ -372,8 +361,8 @@ void run_check_add_cluster(GPtrArray *rows, const struct run_check_answers *answ
 
 	if (answers->trouble)
 		run_check_add(rows, cluster->name, "", "scheduler", RUN_CHECK_FAILED,
-			      answers->trouble,
-			      "its last words say what it lacks; docs/how-to/real-blades.md");
+			      "its last words say what it lacks; docs/how-to/real-blades.md", "%s",
+			      answers->trouble);
 	for (uint32_t i = 0; i < cluster->hosts_count; i++)
 		add_host(rows, answers, &cluster->hosts[i]);
 	add_virt(rows, answers);

@@ -123,9 +123,7 @@ struct run_usage run_child_usage(const struct run_child *child)
 
 static void unwatch(struct run_child *child)
 {
-	if (child->watch_source)
-		g_source_remove(child->watch_source);
-	child->watch_source = 0;
+	g_clear_handle_id(&child->watch_source, g_source_remove);
 	if (child->pidfd >= 0)
 		g_close(child->pidfd, NULL);
 	child->pidfd = -1;
@@ -208,19 +206,14 @@ guint run_child_deaths(const struct run_child *child)
 
 void run_child_ask_to_stop(struct run_child *child)
 {
-	if (child->restart_source) {
-		g_source_remove(child->restart_source);
-		child->restart_source = 0;
-	}
+	g_clear_handle_id(&child->restart_source, g_source_remove);
 	if (child->pid > 0)
 		kill(child->pid, SIGTERM);
 }
 
 void run_child_stop(struct run_child *child, double grace_s)
 {
-	if (child->restart_source)
-		g_source_remove(child->restart_source);
-	child->restart_source = 0;
+	g_clear_handle_id(&child->restart_source, g_source_remove);
 	unwatch(child);
 	if (child->pid > 0)
 		subprocess_stop(child->pid, grace_s);

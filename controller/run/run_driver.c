@@ -6,24 +6,19 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "common/read_number.h"
+#include "controller/run/run_finished.h"
 #include "controller/run/run_measured.h"
 #include "controller/run/run_record.h"
+#include "controller/store/store_records.h"
 
 /* The runs of the plan. */
-
-static bool is_cell(const struct store_run *row, const struct policy *policy, double limit,
-		    uint32_t repeat)
-{
-	return g_str_equal(row->policy, policy->name) && fabs(row->limit - limit) < 1e-9 &&
-	       row->repeat == repeat;
-}
 
 static bool can_continue(const struct run_series *series, const struct store_run *row)
 {
 	g_autofree char *boot_id = clock_boot_id();
-	g_autofree char *key = run_record_baseline_key(row->run);
-	g_autofree char *baseline = store_get_meta(series->session->store, key);
+	g_autoptr(json_t) baseline = run_record_find_baseline(series->session->store, row->run);
 
 	/* Tasks on shared hosts cannot be restored (engine.h). */
 	return series->session->go_on && baseline && !series->experiment->shared &&
@@ -41,23 +36,6 @@ static bool close_aborted(struct run_series *series, struct store_run *row, GErr
 			       "{\"text\":\"interrupted\"}", error);
 }
 
-static void copy_row(const struct store_run *from, struct store_run *to)
-{
-	*to = *from;
-	to->policy = g_strdup(from->policy);
-	to->started_utc = g_strdup(from->started_utc);
-	to->boot_id = g_strdup(from->boot_id);
-	to->ended_by = g_strdup(from->ended_by);
-}
-
-static void clear_row(struct store_run *row)
-{
-	g_free(row->policy);
-	g_free(row->started_utc);
-	g_free(row->boot_id);
-	g_free(row->ended_by);
-}
-
 /*
  * Sets *ret_ended if the run has ended already, or fills *ret_row from a run that can continue;
  * closes runs that cannot.
@@ -73,12 +51,12 @@ static bool find_cell(struct run_series *series, const struct policy *policy, do
 	for (guint i = 0; i < rows->len; i++) {
 		struct store_run *row = g_ptr_array_index(rows, i);
 
-		if (!is_cell(row, policy, limit, repeat))
+		if (!run_is_cell(row, policy, limit, repeat))
 			continue;
 		if (row->ended_by)
-			*ret_ended = *ret_ended || !g_str_equal(row->ended_by, "aborted");
+			*ret_ended = *ret_ended || run_has_ended(row);
 		else if (can_continue(series, row))
-			copy_row(row, ret_row);
+			record_copy_to(&store_run_record, row, ret_row);
 		else if (!close_aborted(series, row, error))
 			return false;
 	}
@@ -93,7 +71,7 @@ static struct store_run new_row(const struct run_series *series, const struct po
 		.limit = limit,
 		.limit_j = limit * series->budget_j,
 		.repeat = repeat,
-		.seed = series->workload->seed,
+		.seed = series->trial.workload->seed,
 		.measured = true,
 		.host_load = (double)NAN,
 	};
@@ -116,7 +94,7 @@ static bool do_cell(struct run_series *series, const struct policy *policy, doub
 	}
 	series->session->run = 0;
 	series->done += good;
-	clear_row(&row);
+	record_clear(&store_run_record, &row);
 	return good;
 }
 
@@ -165,7 +143,6 @@ bool run_driver(struct run_session *session, GError **error)
 	if (!series.experiment)
 		return false;
 	good = experiment_trial_init(series.experiment, 0, 1, &series.trial, error);
-	series.workload = series.trial.workload;
 	series.total = run_session_runs(session);
 	good = good && find_budget(&series, error) && do_cells(&series, error);
 	series_clear(&series);

@@ -3,8 +3,17 @@
 
 #include <math.h>
 
-#include "controller/sched/policy.h"
-#include "controller/store/store.h"
+bool run_has_ended(const struct store_run *row)
+{
+	return row->ended_by && !g_str_equal(row->ended_by, "aborted");
+}
+
+bool run_is_cell(const struct store_run *row, const struct policy *policy, double limit,
+		 uint32_t repeat)
+{
+	return g_str_equal(row->policy, policy->name) && fabs(row->limit - limit) < 1e-9 &&
+	       row->repeat == repeat;
+}
 
 static bool has_ended(const GPtrArray *rows, const struct policy *policy, double limit,
 		      uint32_t repeat)
@@ -12,9 +21,7 @@ static bool has_ended(const GPtrArray *rows, const struct policy *policy, double
 	for (guint i = 0; i < rows->len; i++) {
 		const struct store_run *row = g_ptr_array_index(rows, i);
 
-		if (g_str_equal(row->policy, policy->name) && fabs(row->limit - limit) < 1e-9 &&
-		    row->repeat == repeat && row->ended_by &&
-		    !g_str_equal(row->ended_by, "aborted"))
+		if (run_is_cell(row, policy, limit, repeat) && run_has_ended(row))
 			return true;
 	}
 	return false;

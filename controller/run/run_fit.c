@@ -78,21 +78,15 @@ bool run_fit_check_request(const struct run_request *request, const char *dir,
 
 	if (!request->probe)
 		return true;
-	if (!config_lab_is_to_fit(config)) {
-		g_set_error(
-			error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-			"--probe: %s has no lab that is to be fitted; say lab.fit: yes, or leave "
-			"--probe out",
-			request->config_path);
-		return false;
-	}
-	if (!before)
-		return true;
-	g_set_error(
-		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-		"--probe: this run was fitted to %s when it began, and stays so; leave --probe out",
-		before);
-	return false;
+	if (!config_lab_is_to_fit(config))
+		return run_refuse(error,
+				  "--probe: %s has no lab that is to be fitted; say lab.fit: yes, "
+				  "or leave --probe out",
+				  request->config_path);
+	return !before || run_refuse(error,
+				     "--probe: this run was fitted to %s when it began, and stays "
+				     "so; leave --probe out",
+				     before);
 }
 
 static struct machine_probe *find_probe(const struct run_request *request, const char *dir,
@@ -109,23 +103,22 @@ static struct machine_probe *find_probe(const struct run_request *request, const
 	return path ? machine_probe_load(path, error) : measure(error);
 }
 
-static void print_notices(const struct run_fit *fit)
+/* Prints what was done, and writes it and the probe to `dir`. */
+static bool keep_fit(const struct machine_probe *probe, const struct config_fit *done,
+		     const char *dir, GError **error)
 {
-	g_autofree char *text = machine_probe_describe(fit->probe);
+	g_autofree char *probe_path = g_build_filename(dir, MACHINE_PROBE_FILE, NULL);
+	g_autofree char *notices_path = g_build_filename(dir, RUN_FIT_FILE, NULL);
+	g_autofree char *notices = g_strjoinv("\n", done->notices);
+	g_autofree char *machine = machine_probe_describe(probe);
 
-	run_watch_say(NULL, "machine: %s", text);
-	for (gsize i = 0; fit->done.notices[i]; i++)
-		run_watch_say(NULL, "machine: %s", fit->done.notices[i]);
-}
-
-static bool write_fit(const struct run_fit *fit, const char *dir, GError **error)
-{
-	g_autofree char *probe = g_build_filename(dir, MACHINE_PROBE_FILE, NULL);
-	g_autofree char *notices = g_build_filename(dir, RUN_FIT_FILE, NULL);
-	g_autofree char *text = g_strjoinv("\n", fit->done.notices);
-
-	return machine_probe_save(fit->probe, probe, error) &&
-	       g_file_set_contents(notices, text, -1, error);
+	if (!machine_probe_save(probe, probe_path, error) ||
+	    !g_file_set_contents(notices_path, notices, -1, error))
+		return false;
+	run_watch_say(NULL, "machine: %s", machine);
+	for (gsize i = 0; done->notices[i]; i++)
+		run_watch_say(NULL, "machine: %s", done->notices[i]);
+	return true;
 }
 
 bool run_fit_check_room(const struct run_request *request, const char *dir,
@@ -142,22 +135,22 @@ bool run_fit_check_room(const struct run_request *request, const char *dir,
 		g_propagate_error(error, g_steal_pointer(&reason));
 		return false;
 	}
-	g_set_error(
-		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+	return run_refuse(
+		error,
 		"%s was fitted to more CPU time than this machine lets us use now: its VMs may use "
 		"%.2f cores, more than 80 %% of the %.4g that there are; give it the CPUs back, or "
 		"start in another directory (%s)",
 		dir, config_lab_cores(config), own_cgroup_cores(),
 		request->serve ? "--state" : "--out");
-	return false;
 }
 
 bool run_fit(const struct run_request *request, const char *dir, struct config *config,
-	     struct run_fit *ret_fit, GError **error)
+	     bool *ret_fitted, GError **error)
 {
-	struct run_fit fit = {0};
+	g_autoptr(machine_probe_t) probe = NULL;
+	struct config_fit done = {0};
 
-	*ret_fit = fit;
+	*ret_fitted = false;
 	if (!config_lab_is_to_fit(config))
 		return true;
 	if (began_without(request, dir)) {
@@ -165,16 +158,13 @@ bool run_fit(const struct run_request *request, const char *dir, struct config *
 		return config_check(config, request->config_path, error) &&
 		       run_fit_check_room(request, dir, config, error);
 	}
-	fit.probe = find_probe(request, dir, config->name, error);
-	if (fit.probe && config_fit(config, fit.probe, &fit.done, error) &&
-	    config_check(config, request->config_path, error) &&
-	    run_fit_check_room(request, dir, config, error) && write_fit(&fit, dir, error)) {
-		print_notices(&fit);
-		*ret_fit = fit;
-		return true;
-	}
-	run_fit_clear(&fit);
-	return false;
+	probe = find_probe(request, dir, config->name, error);
+	*ret_fitted = probe && config_fit(config, probe, &done, error) &&
+		      config_check(config, request->config_path, error) &&
+		      run_fit_check_room(request, dir, config, error) &&
+		      keep_fit(probe, &done, dir, error);
+	config_fit_clear(&done);
+	return *ret_fitted;
 }
 
 bool run_fit_to_lab(struct config *config, const char *path, GError **error)
@@ -185,22 +175,12 @@ bool run_fit_to_lab(struct config *config, const char *path, GError **error)
 
 	if (!config_lab_is_to_fit(config))
 		return config_check_room(config, path, error);
-	if (!file) {
-		g_set_error(
-			error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-			"the lab that is up was not fitted to this machine, and the configuration "
-			"says lab.fit: yes");
-		return false;
-	}
+	if (!file)
+		return run_refuse(error, "the lab that is up was not fitted to this machine, and "
+					 "the configuration says lab.fit: yes");
 	probe = machine_probe_load(file, error);
 	if (!probe || !config_fit(config, probe, &done, error))
 		return false;
 	config_fit_clear(&done);
 	return config_check(config, path, error) && config_check_room(config, path, error);
-}
-
-void run_fit_clear(struct run_fit *fit)
-{
-	g_clear_pointer(&fit->probe, machine_probe_free);
-	config_fit_clear(&fit->done);
 }

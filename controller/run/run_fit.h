@@ -5,14 +5,9 @@
 #include "controller/run/run_supervisor.h"
 
 /*
- * The probe that the lab of a run is fitted to, and the result of fitting. Both are kept in the run
- * directory, so that a resumed run is fitted to the same probe. Empty if a configuration has no lab
- * to fit.
+ * The lab of a run is fitted to a probe of the machine. The probe and the result are kept in the run
+ * directory, so that a resumed run is fitted to the same probe.
  */
-struct run_fit {
-	struct machine_probe *probe; /* NULL: there was no lab to fit */
-	struct config_fit done;
-};
 
 /*
  * In a run directory, beside MACHINE_PROBE_FILE: a line for each thing that was shrunk, or could
@@ -31,10 +26,11 @@ bool run_fit_check_request(const struct run_request *request, const char *dir,
  * Fits `config` for a run in directory `dir` to the first of these that exists: the probe of `dir`,
  * for a resumed run; that of --probe; that of the directory of the estimates, which are valid for
  * its fit; that of a lab of this name that is up; a new probe. Writes the probe to `dir`. The
- * result fits on this machine (run_fit_check_room()). False with `error`.
+ * result fits on this machine (run_fit_check_room()). *ret_fitted is false if the configuration has
+ * no lab to fit. False with `error`.
  */
 bool run_fit(const struct run_request *request, const char *dir, struct config *config,
-	     struct run_fit *ret_fit, GError **error);
+	     bool *ret_fitted, GError **error);
 
 /*
  * Whether this machine has room for `config`, to be run in directory `dir` (config_check_room()).
@@ -48,6 +44,3 @@ bool run_fit_check_room(const struct run_request *request, const char *dir,
  * checks that there is room for it (config_check_room()). False with `error`.
  */
 bool run_fit_to_lab(struct config *config, const char *path, GError **error);
-
-/* Frees the members. */
-void run_fit_clear(struct run_fit *fit);

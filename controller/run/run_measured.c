@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "controller/backend/remote.h"
 #include "controller/engine/engine.h"
@@ -15,8 +15,6 @@
 #include "controller/run/run_overshoot.h"
 #include "controller/run/run_record.h"
 #include "controller/run/run_speed.h"
-
-#define READY_S 300.0
 
 /* One run. */
 struct measured_run {
@@ -47,7 +45,7 @@ static double guess_run_s(const struct run_series *series)
 
 static void count_tasks(const struct measured_run *run, struct run_progress *progress)
 {
-	progress->tasks = run->series->workload->tasks_count;
+	progress->tasks = run->series->trial.workload->tasks_count;
 	progress->waiting = progress->running = progress->suspended = progress->completed = 0;
 	progress->utility = 0;
 	for (uint32_t i = 0; i < progress->tasks; i++)
@@ -96,39 +94,21 @@ static void show_run(struct measured_run *run)
 static bool begin_new(struct measured_run *run, GError **error)
 {
 	struct run_session *session = run->series->session;
-	struct remote_baseline baseline = {0};
-	bool good;
 
 	session->progress->phase = RUN_PHASE_SETTLE;
 	session->progress->phase_left_s = (double)NAN;
 	session->progress->left_s =
 		(run->series->total - run->series->done) * guess_run_s(run->series);
-	if (!run_session_settle(session, READY_S, error))
+	if (!run_session_settle(session, error))
 		return false;
 	run->speed = run_speed_begin(session);
-	if (!run_session_baseline(session, &baseline, &session->t0_ns, error))
-		return false;
-	run->row.t0_ns = session->t0_ns;
-	run->row.boot_id = clock_boot_id();
-	run->row.started_utc = clock_utc();
-	run->row.idle_w = baseline.sum_w;
-	good = store_add_run(session->store, &run->row, error) &&
-	       run_record_baseline(session, run->row.run, &baseline, &run->before, error);
-	remote_baseline_clear(&baseline);
-	session->run = good ? run->row.run : 0;
-	if (good) {
-		run_record_first_samples(session);
-		run_record_unmetered(session);
-	}
-	return good;
+	return run_record_begin(session, &run->row, &run->before, NULL, NULL, error);
 }
 
 static void continue_run(struct measured_run *run)
 {
 	struct run_session *session = run->series->session;
-	g_autofree char *key = run_record_baseline_key(run->row.run);
-	g_autofree char *text = store_get_meta(session->store, key);
-	g_autoptr(json_t) baseline = text ? json_parse(text, strlen(text), key, NULL) : NULL;
+	g_autoptr(json_t) baseline = run_record_find_baseline(session->store, run->row.run);
 
 	run->before.busy_s = json_number_value(json_object_get(baseline, "host_busy_s"));
 	run->before.at_s = json_number_value(json_object_get(baseline, "host_at_s"));
@@ -142,17 +122,16 @@ static void continue_run(struct measured_run *run)
 static bool restore_run(struct measured_run *run, GError **error)
 {
 	struct run_session *session = run->series->session;
-	g_autofree char *text =
-		g_strdup_printf("the controller was restarted; run %" PRId64 " continues at %.1f s",
-				run->row.run, backend_now_s(run->backend));
 
 	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine,
 				    NULL, error))
 		return false;
-	run_session_note(session, (double)NAN, "resumed", text);
-	run_reattach(run->engine, run->backend, run->series->workload->tasks_count);
+	run_session_note(session, "resumed",
+			 "the controller was restarted; run %" PRId64 " continues at %.1f s",
+			 run->row.run, backend_now_s(run->backend));
+	run_reattach(run->engine, run->backend, run->series->trial.workload->tasks_count);
 	engine_queue_again(run->engine);
-	remote_backend_wait_asked(run->backend, READY_S);
+	remote_backend_wait_asked(run->backend, RUN_SESSION_READY_S);
 	return true;
 }
 
@@ -217,7 +196,7 @@ static void correct_end(struct measured_run *run, struct engine_result *result)
 		result->ended_s = clock_elapsed_s(session->t0_ns, t_ns);
 	}
 	result->tasks_arrived = 0;
-	for (uint32_t i = 0; i < run->series->workload->tasks_count; i++) {
+	for (uint32_t i = 0; i < run->series->trial.workload->tasks_count; i++) {
 		const struct engine_task *task = engine_task(run->engine, i);
 		struct engine_task late;
 
@@ -233,12 +212,8 @@ static void take_result(struct measured_run *run, const struct engine_result *re
 	g_free(run->row.ended_by);
 	run->row.ended_by = g_strdup(engine_end_name(result->ended_by));
 	run->row.ended_s = result->ended_s;
-	run->row.utility = result->utility;
 	run->row.energy_j = result->energy_j;
-	run->row.tasks_arrived = result->tasks_arrived;
-	run->row.tasks_completed = result->tasks_completed;
-	run->row.tasks_failed = result->tasks_failed;
-	run->row.tasks_dropped = result->tasks_dropped;
+	run_record_result(&run->row, result);
 }
 
 static void note_result(const struct measured_run *run)
@@ -277,9 +252,8 @@ static bool end_run(struct measured_run *run, const struct engine_result *result
 		note_result(run);
 		return true;
 	}
-	g_set_error(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
+	return error_fail(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
 		    stopped ?: engine_reason(run->engine) ?: "the run was aborted");
-	return false;
 }
 
 /* `name` is as in the headings of reports. */
@@ -301,7 +275,7 @@ static bool carry_out_run(struct measured_run *run, GError **error)
 	good = open_run(run, error);
 	if (good) {
 		run->series->session->engine = run->engine;
-		run->series->session->tasks_count = run->series->workload->tasks_count;
+		run->series->session->tasks_count = run->series->trial.workload->tasks_count;
 		engine_run(run->engine, &result);
 		run->series->session->engine = NULL;
 		correct_end(run, &result);

@@ -9,7 +9,6 @@ struct run_series {
 	struct run_session *session;
 	struct experiment *experiment;
 	struct experiment_trial trial;
-	const struct workload *workload; /* borrowed from the trial */
 	double budget_j;
 	uint32_t total; /* policies x limits x repeats */
 	uint32_t done;  /* number of those that have ended */

@@ -2,7 +2,6 @@
 #include "controller/run/run_meta.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -198,7 +197,7 @@ static void note_steady_on_kvm(struct run_session *session, const char *virt_typ
 	if (config_lab_is_steady(session->config) &&
 	    (g_str_equal(virt_type, "kvm") || g_str_equal(virt_type, "mixed")))
 		run_session_note(
-			session, (double)NAN, "steady-kvm",
+			session, "steady-kvm",
 			"lab.steady follows the speed of QEMU's emulator, and VMs run under KVM: "
 			"leave it out of the configuration");
 }

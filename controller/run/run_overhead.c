@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "controller/backend/remote.h"
+#include "controller/run/run_record.h"
 #include "controller/store/store_profile.h"
 #include "controller/workload/workload.h"
-
-#define READY_S 300.0
 
 /* Suspensions for each storage of VMs, per measurement of a pair. */
 #define SAMPLES_PER_REPEAT 2
@@ -53,6 +53,24 @@ struct measuring {
 	uint32_t total;
 };
 
+static const struct record_field overhead_fields[] = {
+	{RECORD_FIELD_TEXT(config_overhead, cluster)},
+	{RECORD_FIELD_TEXT(config_overhead, keep), .null = RECORD_NULL_POINTER},
+	{RECORD_FIELD_REAL(config_overhead, freeze_s)},
+	{RECORD_FIELD_REAL(config_overhead, save_s)},
+	{RECORD_FIELD_REAL(config_overhead, restore_s)},
+	{RECORD_FIELD_REAL(config_overhead, resume_s)},
+	{RECORD_FIELD_REAL(config_overhead, skew_s)},
+	{NULL},
+};
+const struct record run_overhead_record = {
+	.size = sizeof(struct config_overhead), .fields = overhead_fields, .open = true};
+
+static void clear_sample(void *sample)
+{
+	record_clear(&run_overhead_record, sample);
+}
+
 void run_overheads_clear(struct run_overheads *overheads)
 {
 	if (overheads->samples)
@@ -85,18 +103,14 @@ static bool allows(const struct config_cluster *cluster, uint32_t keep)
 static uint32_t longest_type(const struct config *config, const struct config_cluster *cluster,
 			     const struct config_estimate *estimates, uint32_t count)
 {
-	uint32_t longest = config->types_count;
-	double longest_s = 0;
+	const struct config_estimate *longest = NULL;
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (!g_str_equal(estimates[i].cluster, cluster->name) ||
-		    estimates[i].etc_s <= longest_s)
-			continue;
-		longest_s = estimates[i].etc_s;
-		for (longest = 0; !g_str_equal(config->types[longest].name, estimates[i].type);)
-			longest++;
-	}
-	return longest;
+	for (uint32_t i = 0; i < count; i++)
+		if (g_str_equal(estimates[i].cluster, cluster->name) &&
+		    estimates[i].etc_s > (longest ? longest->etc_s : 0))
+			longest = &estimates[i];
+	return longest ? (uint32_t)(config_type_find(config, longest->type) - config->types)
+		       : config->types_count;
 }
 
 static void bench_init(struct measuring *measuring, uint32_t index,
@@ -122,29 +136,17 @@ static void bench_init(struct measuring *measuring, uint32_t index,
 				SAMPLES_PER_REPEAT * measuring->session->plan->profile_repeats;
 }
 
-/* A sample from its entry in profile.json; its strings are the cluster's and of `keeps`. */
-static struct config_overhead sample_of(const struct config_cluster *cluster, uint32_t keep,
-					const json_t *detail)
+/* Adds a sample, which is read from its entry in profile.json. False: it is malformed. */
+static bool add_sample(struct run_overheads *overheads, json_t *detail)
 {
-	return (struct config_overhead){
-		.cluster = cluster->name,
-		.keep = (char *)keeps[keep],
-		.freeze_s = json_number_value(json_object_get(detail, "freeze_s")),
-		.save_s = json_number_value(json_object_get(detail, "save_s")),
-		.restore_s = json_number_value(json_object_get(detail, "restore_s")),
-		.resume_s = json_number_value(json_object_get(detail, "resume_s")),
-		.skew_s = json_number_value(json_object_get(detail, "skew_s")),
-	};
-}
+	struct config_overhead sample;
 
-/* Adds a sample; takes over `detail`. */
-static void add_sample(struct run_overheads *overheads, const struct config_cluster *cluster,
-		       uint32_t keep, json_t *detail)
-{
-	const struct config_overhead sample = sample_of(cluster, keep, detail);
-
+	record_init(&run_overhead_record, &sample);
+	if (!record_from_json(&run_overhead_record, detail, &sample, NULL))
+		return false;
 	g_array_append_val(overheads->samples, sample);
-	json_array_append_new(overheads->list, detail);
+	json_array_append(overheads->list, detail);
+	return true;
 }
 
 /*
@@ -153,18 +155,15 @@ static void add_sample(struct run_overheads *overheads, const struct config_clus
  */
 static void recall_overhead(struct measuring *measuring, const struct store_overhead *row)
 {
-	json_t *detail = json_parse(row->detail, strlen(row->detail), "overhead", NULL);
+	g_autoptr(json_t) detail = json_parse(row->detail, strlen(row->detail), "overhead", NULL);
 
 	for (uint32_t i = 0; detail && i < measuring->config->clusters_count; i++) {
 		struct bench *bench = &measuring->benches[i];
 		const uint32_t keep = g_strcmp0(row->keep, keeps[1]) == 0;
 
-		if (g_strcmp0(bench->cluster->name, row->cluster) != 0 || bench->left[keep] == 0)
-			continue;
-		bench->left[keep]--;
-		add_sample(measuring->overheads, bench->cluster, keep, json_incref(detail));
+		if (g_strcmp0(bench->cluster->name, row->cluster) == 0 && bench->left[keep] > 0)
+			bench->left[keep] -= add_sample(measuring->overheads, detail);
 	}
-	json_decref(detail);
 }
 
 static bool init_benches(struct measuring *measuring, const struct config_estimate *estimates,
@@ -244,22 +243,26 @@ static bool note_sample(struct measuring *measuring, struct bench *bench,
 			const struct backend_event *resumed, GError **error)
 {
 	const struct backend_overhead *suspended = &bench->suspended.overhead;
-	json_t *detail = json_pack(
-		"{s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:O}", "cluster", bench->cluster->name,
-		"keep", keeps[bench->keep], "nodes", (int)bench->nodes_count, "freeze_s",
-		zero_if_unknown(suspended->freeze_s), "save_s", zero_if_unknown(suspended->save_s),
-		"restore_s", zero_if_unknown(resumed->overhead.restore_s), "resume_s",
-		zero_if_unknown(resumed->overhead.resume_s), "skew_s",
-		zero_if_unknown(suspended->skew_s), "vms", bench->vms);
-	g_autofree char *text = json_text(detail);
-	const struct store_overhead row = {
+	const struct config_overhead sample = {
 		.cluster = bench->cluster->name,
 		.keep = (char *)keeps[bench->keep],
-		.detail = text,
+		.freeze_s = zero_if_unknown(suspended->freeze_s),
+		.save_s = zero_if_unknown(suspended->save_s),
+		.restore_s = zero_if_unknown(resumed->overhead.restore_s),
+		.resume_s = zero_if_unknown(resumed->overhead.resume_s),
+		.skew_s = zero_if_unknown(suspended->skew_s),
 	};
+	g_autoptr(json_t) detail = record_to_json(&run_overhead_record, &sample);
+	struct store_overhead row = {.cluster = sample.cluster, .keep = sample.keep};
+	bool good;
 
-	add_sample(measuring->overheads, bench->cluster, bench->keep, detail);
-	return store_add_overhead(measuring->session->store, &row, error);
+	json_object_set_new(detail, "nodes", json_integer(bench->nodes_count));
+	json_object_set(detail, "vms", bench->vms);
+	add_sample(measuring->overheads, detail);
+	row.detail = json_text(detail);
+	good = store_add_overhead(measuring->session->store, &row, error);
+	g_free(row.detail);
+	return good;
 }
 
 static bool on_resumed(struct measuring *measuring, struct bench *bench,
@@ -283,12 +286,12 @@ static bool count_failure(struct measuring *measuring, struct bench *bench, cons
 {
 	if (++bench->failures < FAILURES_MAX)
 		return true;
-	g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
-		    "tasks of type '%s' cannot be suspended and resumed on cluster '%s': %s; look "
-		    "into the log of its local scheduler",
-		    measuring->config->types[bench->type].name, bench->cluster->name,
-		    reason ?: "they end");
-	return false;
+	return error_fail(
+		error, RUN_ERROR, RUN_ERROR_MEASURE,
+		"tasks of type '%s' cannot be suspended and resumed on cluster '%s': %s; look "
+		"into the log of its local scheduler",
+		measuring->config->types[bench->type].name, bench->cluster->name,
+		reason ?: "they end");
 }
 
 static bool on_failed_step(struct measuring *measuring, struct bench *bench,
@@ -387,10 +390,8 @@ static bool measure(struct measuring *measuring, GError **error)
 		struct bench *bench;
 
 		backend_wait(measuring->backend, next_due_s(measuring), &event);
-		if (event.kind == BACKEND_EVENT_ABORTED) {
-			g_set_error(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event.reason);
-			return false;
-		}
+		if (event.kind == BACKEND_EVENT_ABORTED)
+			return error_fail(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event.reason);
 		bench = event.kind == BACKEND_EVENT_NONE ? NULL : bench_of(measuring, event.task);
 		if (bench && event.attempt) {
 			measuring->heard_s = event.time_s;
@@ -399,32 +400,11 @@ static bool measure(struct measuring *measuring, GError **error)
 		}
 		if (backend_now_s(measuring->backend) - measuring->heard_s <= stall_s)
 			continue;
-		g_set_error(error, RUN_ERROR, RUN_ERROR_MEASURE,
-			    "nothing was suspended or resumed for %.0f s; are nodes down?",
-			    stall_s);
-		return false;
+		return error_fail(error, RUN_ERROR, RUN_ERROR_MEASURE,
+				 "nothing was suspended or resumed for %.0f s; are nodes down?",
+				 stall_s);
 	}
 	return true;
-}
-
-static void on_note(double time_s, const char *kind, const char *text, void *data)
-{
-	run_session_note(data, time_s, kind, text);
-}
-
-static struct backend *open_backend(struct run_session *session)
-{
-	int64_t t0_ns = clock_now_ns();
-	struct remote_run run = {
-		.experiment = session->plan->experiment,
-		/* unique ids, also when the measurement is repeated */
-		.run = t0_ns / INT64_C(1000000),
-		.t0_ns = t0_ns,
-		.note = on_note,
-		.data = session,
-	};
-
-	return remote_backend_new(session->fleet, &run);
 }
 
 static bool measure_rest(struct measuring *measuring, GError **error)
@@ -434,11 +414,11 @@ static bool measure_rest(struct measuring *measuring, GError **error)
 
 	if (measuring->total == 0)
 		return true;
-	if (!run_session_settle_some(session, READY_S, error))
+	if (!run_session_settle_some(session, error))
 		return false;
 	run_progress_note(session->progress, "profile", "suspending and resuming %u time%s",
 			  measuring->total, measuring->total == 1 ? "" : "s");
-	measuring->backend = open_backend(session);
+	measuring->backend = run_record_profile_backend(session, clock_now_ns(), false);
 	good = store_set_durable(session->store, true, error) && measure(measuring, error);
 	backend_destroy(measuring->backend);
 	return store_set_durable(session->store, false, good ? error : NULL) && good;
@@ -454,6 +434,7 @@ bool run_overhead_measure(struct run_session *session, const struct config_estim
 		.samples = g_array_new(FALSE, FALSE, sizeof(struct config_overhead)),
 		.list = json_array(),
 	};
+	g_array_set_clear_func(ret_overheads->samples, clear_sample);
 	measuring.overheads = ret_overheads;
 	measuring.benches = g_new0(struct bench, session->config->clusters_count);
 	good = init_benches(&measuring, estimates, count, error) && measure_rest(&measuring, error);

@@ -16,10 +16,13 @@
 
 /* The measured overheads. */
 struct run_overheads {
-	GArray *samples; /* struct config_overhead elements; their strings are borrowed */
+	GArray *samples; /* struct config_overhead elements */
 	json_t *list;    /* the same with the overhead of each VM, for profile.json */
 };
 void run_overheads_clear(struct run_overheads *overheads);
+
+/* Rows of struct config_overhead, as JSON has it. */
+extern const struct record run_overhead_record;
 
 /* Whether the experiment preempts, so that it needs overheads. */
 bool run_overhead_wanted(const struct run_session *session);

@@ -37,9 +37,10 @@ static void append_pair(GString *text, const struct config *config, const GArray
 		g_string_append(text, "]\n");
 }
 
-bool run_pet_save(const struct config *config, const GArray *measurements, const char *path,
+bool run_pet_save(const struct config *config, const GArray *measurements, const char *dir,
 		  GError **error)
 {
+	g_autofree char *path = g_build_filename(dir, "pet.yaml", NULL);
 	g_autoptr(GString) text = g_string_new(measurements->len ? "entries:\n" : "entries: []\n");
 
 	for (uint32_t type = 0; type < config->types_count; type++)

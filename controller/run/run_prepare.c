@@ -20,19 +20,6 @@
 #include "controller/run/run_session.h"
 #include "controller/store/store.h"
 
-static bool G_GNUC_PRINTF(2, 3) fail_input(GError **error, const char *format, ...)
-{
-	va_list arguments;
-
-	if (error) {
-		va_start(arguments, format);
-		*error = g_error_new_valist(RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-					    format, arguments);
-		va_end(arguments);
-	}
-	return false;
-}
-
 /* Checks. */
 
 static bool check_policies(const struct run_request *request, const struct run_prepared *prepared,
@@ -44,8 +31,8 @@ static bool check_policies(const struct run_request *request, const struct run_p
 	if (experiment_check_policies(prepared->config, policies, &reason))
 		return true;
 	if (request->policies)
-		return fail_input(error, "--policy: %s", reason->message);
-	return fail_input(
+		return run_refuse(error, "--policy: %s", reason->message);
+	return run_refuse(
 		error, "%s: %s: %s", request->resume ? prepared->dir : request->config_path,
 		request->resume ? "the policies planned" : "experiment.policies", reason->message);
 }
@@ -55,31 +42,31 @@ static bool check_limits(const struct run_plan *plan, GError **error)
 	uint32_t repeated;
 
 	if (!plan->limits_count)
-		return fail_input(error, "no limits; give some in experiment.limits or --limit");
+		return run_refuse(error, "no limits; give some in experiment.limits or --limit");
 	for (uint32_t i = 0; i < plan->limits_count; i++)
 		if (!(plan->limits[i] > 0 && plan->limits[i] <= 1))
-			return fail_input(error, "--limit: %g is not a fraction in (0, 1]",
+			return run_refuse(error, "--limit: %g is not a fraction in (0, 1]",
 				      plan->limits[i]);
 	repeated = duplicate_fraction(plan->limits, plan->limits_count);
 	return repeated == plan->limits_count ||
-	       fail_input(error, "the limit %g is given twice; name each once",
+	       run_refuse(error, "the limit %g is given twice; name each once",
 			  plan->limits[repeated]);
 }
 
 static bool check_config(const struct config *config, const char *path, GError **error)
 {
 	if (!config->workload || !config->experiment)
-		return fail_input(error, "%s: workload and experiment are needed for a run", path);
+		return run_refuse(error, "%s: workload and experiment are needed for a run", path);
 	if (config_environment(config) && !config_environment(config)->pruning)
-		return fail_input(error, "%s: an environment can only be simulated", path);
+		return run_refuse(error, "%s: an environment can only be simulated", path);
 	if (config_environment(config) && !config->types_count)
-		return fail_input(
+		return run_refuse(
 			error,
 			"%s: environment.pruning without types can only be simulated; give the "
 			"types that VMs are to run",
 			path);
 	if (config->lab && config->lab->overcommit)
-		return fail_input(error,
+		return run_refuse(error,
 			      "%s: lab.overcommit: yes is for tests of what works; nothing can be "
 			      "measured on blades that slow one another down",
 			      path);
@@ -87,9 +74,9 @@ static bool check_config(const struct config *config, const char *path, GError *
 		g_autofree char *wrong = config_cluster_check_served(config, i);
 
 		if (wrong)
-			return fail_input(error, "%s: %s", path, wrong);
+			return run_refuse(error, "%s: %s", path, wrong);
 		if (!config->clusters[i].hosts_count && !config->clusters[i].local_scheduler)
-			return fail_input(error,
+			return run_refuse(error,
 				      "%s: clusters[%u] ('%s') has no hosts: it can only be "
 				      "simulated; add hosts",
 				      path, i, config->clusters[i].name);
@@ -108,7 +95,7 @@ static bool check_meters(const struct run_plan *plan, const struct config *confi
 
 	for (uint32_t i = 0; missing && i < plan->limits_count; i++)
 		if (plan->limits[i] < 1)
-			return fail_input(error,
+			return run_refuse(error,
 				      "%s: %s: an energy limit of %g could never be reached; add "
 				      "meter: to the host, or run with --limit 1 alone",
 				      path, missing, plan->limits[i]);
@@ -135,7 +122,7 @@ static bool check_peers(const struct config *config, const char *path, GError **
 
 		if (address && g_str_has_prefix(address, "https:"))
 			return peer_tls_check(config->tls, &reason) ||
-			       fail_input(error, "%s: tls: %s", path, reason->message);
+			       run_refuse(error, "%s: tls: %s", path, reason->message);
 	}
 	return true;
 }
@@ -144,10 +131,9 @@ static bool check_peers(const struct config *config, const char *path, GError **
  * Every pair that fits needs an estimate, or must be marked as not measured; policies cannot decide
  * otherwise.
  */
-static bool check_estimates(const struct run_request *request, const struct config *config,
+static bool check_estimates(const struct config *config, const char *path, bool serve,
 			    GError **error)
 {
-	const char *path = request->config_path;
 	g_autofree char *lacks = NULL;
 	double etc_s;
 	double eec_j;
@@ -163,17 +149,17 @@ static bool check_estimates(const struct run_request *request, const struct conf
 			    config_is_hole(config, type, cluster) ||
 			    config_expectation(config, type, cluster, &etc_s, &eec_j))
 				continue;
-			return fail_input(error,
+			return run_refuse(error,
 				      "%s: there is no estimate for type '%s' on cluster '%s'; "
 				      "measure them first: virtbed profile %s --out FILE, then "
 				      "--estimates FILE%s",
 				      path, type->name, cluster->name, path,
-				      request->serve ? "" : "; or add --profile");
+				      serve ? "" : "; or add --profile");
 		}
 	}
 	lacks = config_lacks(config);
 	return !lacks ||
-	       fail_input(error,
+	       run_refuse(error,
 			  "%s: %s: give another deadline (experiment.task_deadline_s) and measure "
 			  "again, or the type a share of 0",
 			  path, lacks);
@@ -192,14 +178,14 @@ static bool choose_dir(const struct run_request *request, const char *name, char
 	else if (!chosen)
 		chosen = run_paths_new_dir(name);
 	if (!chosen)
-		return fail_input(error,
+		return run_refuse(error,
 			      "--resume: there is no run of '%s' under runs/; name it with --out",
 			      name);
 	*ret_dir = g_canonicalize_filename(chosen, NULL);
 	store = g_build_filename(*ret_dir, STORE_FILE, NULL);
 	if (request->resume || !g_file_test(store, G_FILE_TEST_EXISTS))
 		return true;
-	return fail_input(error,
+	return run_refuse(error,
 		      "%s holds a run already; add --resume to continue it, or name another "
 		      "directory with --out",
 		      *ret_dir);
@@ -212,11 +198,9 @@ static bool make_dirs(const struct run_prepared *prepared, GError **error)
 	for (gsize i = 0; i < G_N_ELEMENTS(parts); i++) {
 		g_autofree char *path = g_build_filename(prepared->dir, parts[i], NULL);
 
-		if (g_mkdir_with_parents(path, 0755) < 0) {
-			g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-				    "cannot make directory '%s': %s", path, g_strerror(errno));
-			return false;
-		}
+		if (g_mkdir_with_parents(path, 0755) < 0)
+			return error_fail(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+					 "cannot make directory '%s': %s", path, g_strerror(errno));
 	}
 	return true;
 }
@@ -308,11 +292,11 @@ static bool check_sources(const struct run_request *request, const struct config
 			  GError **error)
 {
 	if (request->profile)
-		return fail_input(error,
+		return run_refuse(error,
 				  "--estimates and --profile exclude each other: a run uses those "
 				  "of the file, or measures its own");
 	return !config_wants_pet(config) ||
-	       fail_input(error,
+	       run_refuse(error,
 		      "--estimates: %s has no execution times (PET), so the run measures them, and "
 		      "its estimates; to use measured ones, name them: `pet: FILE` in "
 		      "environment.pruning",
@@ -373,7 +357,7 @@ static bool check_listen(const char *what, const char *address, const struct con
 		return true;
 	listener = http_listener_new(address, run_session_tls(address, config, &tls), NULL, NULL,
 				     &reason);
-	return listener || fail_input(error, "%s: %s", what, reason->message);
+	return listener || run_refuse(error, "%s: %s", what, reason->message);
 }
 
 /* Whether an address may be usable for the user that serves, or when missing files exist. */
@@ -424,7 +408,7 @@ static enum run_prepare_verdict judge_listen(const struct config *config, const 
 	struct http_tls tls;
 
 	if (trouble) {
-		fail_input(ret_why, "%s: %s", path, trouble);
+		run_refuse(ret_why, "%s: %s", path, trouble);
 		return RUN_PREPARE_LACKS;
 	}
 	if (!service.listen)
@@ -434,11 +418,11 @@ static enum run_prepare_verdict judge_listen(const struct config *config, const 
 	if (listener || g_error_matches(reason, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE))
 		return RUN_PREPARE_TAKEN;
 	if (is_for_later(reason, speaks)) {
-		fail_input(ret_why, "%s: service.listen: %s; check it as the user that serves",
+		run_refuse(ret_why, "%s: service.listen: %s; check it as the user that serves",
 			   path, reason->message);
 		return RUN_PREPARE_LACKS;
 	}
-	fail_input(ret_why, "%s: service.listen: %s", path, reason->message);
+	run_refuse(ret_why, "%s: service.listen: %s", path, reason->message);
 	return RUN_PREPARE_REFUSED;
 }
 
@@ -456,9 +440,9 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 					    ? "--listen"
 					    : "service.listen",
 				    plan->listen, prepared->config, error) &&
-		       check_estimates(request, prepared->config, error);
+		       check_estimates(prepared->config, path, true, error);
 	if (request->profile_repeats && !plan->profile)
-		return fail_input(
+		return run_refuse(
 			error,
 			"--profile-repeat: nothing is profiled; add --profile, or leave it out");
 	if (!check_policies(request, prepared, error) ||
@@ -468,7 +452,7 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 		return true;
 	return check_limits(plan, error) &&
 	       check_meters(plan, prepared->config, path, error) &&
-	       (plan->profile || check_estimates(request, prepared->config, error));
+	       (plan->profile || check_estimates(prepared->config, path, false, error));
 }
 
 /* Local schedulers that run already have an image of their own, and simulated ones need none. */
@@ -480,7 +464,7 @@ static bool check_image(const struct config *config, const char *path, GError **
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		own += !config->clusters[i].local_scheduler && !config->clusters[i].simulated;
 	return !own || !trouble ||
-	       fail_input(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
+	       run_refuse(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
 }
 
 /* Verdicts. */
@@ -499,16 +483,13 @@ static bool check_experiment(const struct config *config, const char *path, bool
 
 bool run_prepare_is_estimated(const struct config *config, const char *path, GError **error)
 {
-	const struct run_request request = {.config_path = path, .serve = true};
-
-	return check_estimates(&request, config, error);
+	return check_estimates(config, path, true, error);
 }
 
 enum run_prepare_verdict run_prepare_judge(const struct config *config, const char *path,
 					   enum run_prepare_use use, GError **ret_why)
 {
 	const bool serve = use == RUN_PREPARE_SERVE;
-	const struct run_request request = {.config_path = path, .serve = serve};
 	g_autofree char *image = config->image ? g_strdup(config->image) : config_files_image();
 	struct config with_image = *config;
 	enum run_prepare_verdict listens;
@@ -524,7 +505,7 @@ enum run_prepare_verdict run_prepare_judge(const struct config *config, const ch
 	if (listens != RUN_PREPARE_TAKEN)
 		return listens;
 	if ((use != RUN_PREPARE_PROFILE && !config_wants_pet(config) &&
-	     !check_estimates(&request, config, ret_why)) ||
+	     !check_estimates(config, path, serve, ret_why)) ||
 	    !check_files(config, path, ret_why) || !check_image(&with_image, path, ret_why))
 		return RUN_PREPARE_LACKS;
 	return RUN_PREPARE_TAKEN;
@@ -585,7 +566,7 @@ bool run_prepare(const struct run_request *request, bool (*stopped)(void *data),
 	    !run_lock_take(&prepared->lock, prepared->config->name, stopped, data, error) ||
 	    (request->serve && !run_prepare_service_dir(prepared->dir, error)) ||
 	    !make_dirs(prepared, error) ||
-	    !run_fit(request, prepared->dir, prepared->config, &prepared->fit, error))
+	    !run_fit(request, prepared->dir, prepared->config, &prepared->fitted, error))
 		return false;
 	/* The plan was made before the configuration was fitted. */
 	if (!request->resume && !request->serve && !request->profile_repeats)
@@ -619,7 +600,6 @@ void run_prepared_clear(struct run_prepared *prepared)
 	run_lock_drop(&prepared->lock);
 	config_free(prepared->config);
 	run_plan_free(prepared->plan);
-	run_fit_clear(&prepared->fit);
 	g_free(prepared->dir);
 	g_free(prepared->socket_dir);
 	*prepared = (struct run_prepared){.lock = RUN_LOCK_INIT};

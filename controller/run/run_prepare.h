@@ -18,7 +18,7 @@ struct run_prepared {
 	char *socket_dir;
 	bool own_socket_dir;
 	bool written; /* run_paths_config() and plan.json exist */
-	struct run_fit fit;
+	bool fitted; /* its lab, to the probe in `dir` */
 	bool finished; /* resumed, and no work is left: nothing else was checked or made */
 	struct run_lock lock; /* held until run_prepared_clear() */
 };

@@ -15,19 +15,6 @@
 
 #define UNIX "unix:"
 
-static bool G_GNUC_PRINTF(2, 3) fail_input(GError **error, const char *format, ...)
-{
-	va_list arguments;
-
-	if (error) {
-		va_start(arguments, format);
-		*error = g_error_new_valist(RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-					    format, arguments);
-		va_end(arguments);
-	}
-	return false;
-}
-
 static bool holds(const char *dir, const char *name)
 {
 	g_autofree char *path = g_build_filename(dir, name, NULL);
@@ -41,9 +28,9 @@ bool run_prepare_service_check(const struct config *config, const char *path, GE
 	g_autoptr(GError) reason = NULL;
 
 	if (!run_service_check(config, &reason))
-		return fail_input(error, "%s: %s", path, reason->message);
+		return run_refuse(error, "%s: %s", path, reason->message);
 	return !service.group || getgrnam(service.group) ||
-	       fail_input(error, "%s: service.group: this machine has no group '%s'", path,
+	       run_refuse(error, "%s: service.group: this machine has no group '%s'", path,
 		      service.group);
 }
 
@@ -59,7 +46,7 @@ static bool recall_config(struct run_prepared *prepared, GError **error)
 	if (!before)
 		return false;
 	if (!g_str_equal(before->name, prepared->config->name))
-		return fail_input(error,
+		return run_refuse(error,
 			      "%s is the state of service '%s', not of '%s'; name another "
 			      "directory with --state",
 			      prepared->dir, before->name, prepared->config->name);
@@ -77,7 +64,7 @@ bool run_prepare_service(const struct run_request *request, struct run_prepared 
 		return false;
 	prepared->dir = g_canonicalize_filename(chosen, NULL);
 	if (holds(prepared->dir, STORE_FILE) && !holds(prepared->dir, "plan.json"))
-		return fail_input(error,
+		return run_refuse(error,
 				  "%s holds a simulation; name another directory with --state",
 				  prepared->dir);
 	if (request->estimates &&
@@ -86,18 +73,20 @@ bool run_prepare_service(const struct run_request *request, struct run_prepared 
 	return recall_config(prepared, error);
 }
 
+/* One run at the whole budget, which never ends. */
 static struct run_plan *new_plan(const struct run_request *request, const struct config *config)
 {
-	struct run_plan *plan = g_new0(struct run_plan, 1);
+	static const double whole[] = {1};
+	const struct run_plan plan = {
+		.experiment = run_plan_experiment_id(config),
+		.estimates = g_strdup(request->estimates ?: "given"),
+		.serve = true,
+		.repeats = 1,
+		.limits = g_memdup2(whole, sizeof(whole)),
+		.limits_count = 1,
+	};
 
-	plan->experiment = run_plan_experiment_id(config);
-	plan->estimates = g_strdup(request->estimates ?: "given");
-	plan->serve = true;
-	plan->repeats = 1;
-	plan->limits = g_new(double, 1);
-	plan->limits[0] = 1;
-	plan->limits_count = 1;
-	return plan;
+	return g_memdup2(&plan, sizeof(plan));
 }
 
 struct run_plan *run_prepare_service_plan(const struct run_request *request,
@@ -113,7 +102,7 @@ struct run_plan *run_prepare_service_plan(const struct run_request *request,
 	if (!plan)
 		return NULL;
 	if (!plan->serve) {
-		fail_input(error,
+		run_refuse(error,
 		       "%s holds an experiment of `virtbed run`; name another directory with "
 		       "--state",
 		       prepared->dir);
@@ -148,13 +137,11 @@ bool run_prepare_service_dir(const char *dir, GError **error)
 {
 	struct stat status;
 
-	if (g_mkdir_with_parents(dir, 0700) < 0 || stat(dir, &status) < 0) {
-		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-			    "cannot make directory '%s': %s", dir, g_strerror(errno));
-		return false;
-	}
+	if (g_mkdir_with_parents(dir, 0700) < 0 || stat(dir, &status) < 0)
+		return error_fail(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+				 "cannot make directory '%s': %s", dir, g_strerror(errno));
 	if (status.st_uid != geteuid()) /* that user could replace our files by links */
-		return fail_input(
+		return run_refuse(
 			error,
 			"%s is the directory of another user (%u, and we are %u); serve as that "
 			"user, or name another directory with --state",
@@ -163,7 +150,7 @@ bool run_prepare_service_dir(const char *dir, GError **error)
 		return true;
 	if (is_service_dir(dir) && chmod(dir, 0700) == 0)
 		return true;
-	return fail_input(error,
+	return run_refuse(error,
 		      "%s is open to other users, and the state of a service must be private; "
 		      "name another directory with --state, or make it private "
 		      "(chmod 700)",
@@ -264,7 +251,7 @@ static bool open_to_group(const struct run_request *request, const char *group, 
 	if (g_str_equal(dir, RUN_PATHS_OUR_DIR) && is_private_dir(dir))
 		make_searchable(dir);
 	trouble = group_trouble(group, dir);
-	return !trouble || fail_input(error, "%s: %s", request->config_path, trouble);
+	return !trouble || run_refuse(error, "%s: %s", request->config_path, trouble);
 }
 
 char *run_prepare_service_address(const struct run_request *request, const struct config *config,
@@ -278,7 +265,7 @@ char *run_prepare_service_address(const struct run_request *request, const struc
 
 	/* The mode of the socket itself decides which users may connect. */
 	if (g_mkdir_with_parents(dir, 0755) < 0) {
-		fail_input(error, "cannot make directory '%s' for the service's socket: %s", dir,
+		run_refuse(error, "cannot make directory '%s' for the service's socket: %s", dir,
 		       g_strerror(errno));
 		return NULL;
 	}

@@ -4,17 +4,14 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "common/error_fail.h"
 #include "controller/backend/remote.h"
 #include "controller/run/host_load.h"
 #include "controller/run/run_profile_schedule.h"
-#include "controller/run/run_estimate.h"
 #include "controller/run/run_meters.h"
-#include "controller/run/run_overhead.h"
 #include "controller/run/run_profile_results.h"
-#include "controller/run/run_profiled.h"
+#include "controller/run/run_record.h"
 #include "controller/store/store_profile.h"
-
-#define READY_S 300.0
 
 /*
  * Shortest time between two mapping events while no measurement gives the interval of a run,
@@ -46,7 +43,8 @@ struct profile {
 	struct backend *backend;
 	struct run_profile_schedule *benches; /* one per cluster */
 	GPtrArray *jobs;           /* struct run_job; the index is the task's number */
-	struct run_profiled done;  /* measurements in the store */
+	struct run_profile_results results;
+	struct run_profiled *done; /* of the results: the measurements in the store */
 	struct losses *lost;       /* types x clusters */
 	double *stuck_s;           /* per cluster: since when it lacks nodes; NAN: it does not */
 	uint32_t total;
@@ -54,11 +52,6 @@ struct profile {
 	struct host_load load; /* at the start */
 	double started_s;
 	uint32_t recalled; /* measurements that were in the store at the start */
-	/* struct run_measurement elements that the estimates are computed from */
-	GArray *counting;
-	struct config_estimate *estimates; /* estimates_count of them */
-	uint32_t estimates_count;
-	struct run_overheads overheads;
 };
 
 /* Requests the start of a job's task; false: there is no job. */
@@ -117,7 +110,7 @@ static bool record_measurement(struct profile *profile, const struct run_job *jo
 		.idle_j = profile->idle_w * span_s,
 	};
 
-	return run_profiled_add(&profile->done, &measurement, &sums, error);
+	return run_profiled_add(profile->done, &measurement, &sums, error);
 }
 
 /* Pairs that cannot be measured. */
@@ -154,7 +147,7 @@ static bool give_up(struct profile *profile, uint32_t type, uint32_t cluster, co
 			type_name, cluster_name, reason);
 		return true;
 	}
-	if (!run_profiled_give_up(&profile->done, type, cluster, reason, error))
+	if (!run_profiled_give_up(profile->done, type, cluster, reason, error))
 		return false;
 	run_progress_note(profile->session->progress, "cell-failed",
 			  "type '%s' on cluster '%s': %s", type_name, cluster_name, reason);
@@ -255,8 +248,7 @@ static bool on_event(struct profile *profile, const struct backend_event *event,
 		profile->stuck_s[event->cluster] = (double)NAN;
 		return true;
 	case BACKEND_EVENT_ABORTED:
-		g_set_error(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event->reason);
-		return false;
+		return error_fail(error, RUN_ERROR, RUN_ERROR_STOPPED, "%s", event->reason);
 	default:
 		return true;
 	}
@@ -366,11 +358,11 @@ static double interval_s(const struct profile *profile)
 
 	if (!(experiment->mapping_interval > 0))
 		return experiment->mapping_interval_s;
-	for (guint i = 0; i < profile->done.measurements->len; i++)
-		sum_s +=
-			g_array_index(profile->done.measurements, struct run_measurement, i).exec_s;
-	return fmax(INTERVAL_MIN_S,
-		    experiment->mapping_interval * sum_s / MAX(profile->done.measurements->len, 1));
+	for (guint i = 0; i < profile->done->measurements->len; i++)
+		sum_s += g_array_index(profile->done->measurements, struct run_measurement, i)
+				 .exec_s;
+	return fmax(INTERVAL_MIN_S, experiment->mapping_interval * sum_s /
+					    MAX(profile->done->measurements->len, 1));
 }
 
 /*
@@ -401,76 +393,53 @@ static bool measure(struct profile *profile, GError **error)
 
 /* Results. */
 
-static void estimate(struct profile *profile)
+static void estimate(const struct config *config, struct run_profile_results *results)
 {
-	profile->counting = run_profiled_counting(&profile->done);
-	profile->estimates =
-		run_estimate(profile->config,
-			     (const struct run_measurement *)(void *)profile->counting->data,
-			     profile->counting->len, &profile->estimates_count);
+	results->counting = run_profiled_counting(&results->profiled);
+	results->estimates = run_estimate(
+		config, (const struct run_measurement *)(void *)results->counting->data,
+		results->counting->len, &results->estimates_count);
 }
 
 /* Measures the overheads of preempting if the experiment preempts; no other task runs meanwhile. */
 static bool measure_overheads(struct profile *profile, GError **error)
 {
 	struct run_session *session = profile->session;
+	struct run_profile_results *results = &profile->results;
 
 	session->progress->refresh = NULL;
 	session->progress->phase_left_s = (double)NAN;
 	g_clear_pointer(&profile->backend, backend_destroy);
 	if (!run_overhead_wanted(session))
 		return true;
-	if (!run_overhead_measure(session, profile->estimates, profile->estimates_count,
-				  &profile->overheads, error))
+	if (!run_overhead_measure(session, results->estimates, results->estimates_count,
+				  &results->overheads, error))
 		return false;
 	run_progress_note(session->progress, "profiled", "suspended and resumed %u time%s",
-			  profile->overheads.samples->len,
-			  profile->overheads.samples->len == 1 ? "" : "s");
+			  results->overheads.samples->len,
+			  results->overheads.samples->len == 1 ? "" : "s");
 	return true;
-}
-
-static bool save(struct profile *profile, GError **error)
-{
-	const struct run_profile_results results = {
-		.profiled = &profile->done,
-		.counting = profile->counting,
-		.estimates = profile->estimates,
-		.estimates_count = profile->estimates_count,
-		.overheads = &profile->overheads,
-	};
-
-	return run_profile_save(profile->session, &results, error);
 }
 
 /* Life cycle. */
 
-static void job_free(void *data)
-{
-	run_job_free(data);
-}
-
-static void on_note(double time_s, const char *kind, const char *text, void *data)
-{
-	run_session_note(data, time_s, kind, text);
-}
-
 /* Marks the measurements in the store as made. */
 static void recall_stored(struct profile *profile)
 {
-	for (guint i = 0; i < profile->done.measurements->len; i++) {
+	const uint32_t clusters = profile->config->clusters_count;
+
+	for (guint i = 0; i < profile->done->measurements->len; i++) {
 		const struct run_measurement *one =
-			&g_array_index(profile->done.measurements, struct run_measurement, i);
+			&g_array_index(profile->done->measurements, struct run_measurement, i);
 
 		if (one->round != STORE_NO_ROUND)
 			run_profile_schedule_recall(&profile->benches[one->cluster], one->type,
 					 (uint32_t)one->round);
 	}
-	for (guint i = 0; i < profile->done.holes->len; i++) {
-		const struct run_hole *hole = profile->done.holes->pdata[i];
-
-		profile->total -=
-			run_profile_schedule_give_up(&profile->benches[hole->cluster], hole->type);
-	}
+	for (uint32_t i = 0; i < profile->config->types_count * clusters; i++)
+		if (profile->done->holes[i])
+			profile->total -= run_profile_schedule_give_up(
+				&profile->benches[i % clusters], i / clusters);
 	profile->recalled = profile->total - left(profile);
 }
 
@@ -480,7 +449,7 @@ static bool profile_init(struct profile *profile, struct run_session *session, G
 
 	profile->session = session;
 	profile->config = session->config;
-	profile->jobs = g_ptr_array_new_with_free_func(job_free);
+	profile->jobs = g_ptr_array_new_with_free_func((GDestroyNotify)run_job_free);
 	profile->lost = g_new0(struct losses, session->config->types_count * clusters);
 	profile->stuck_s = g_new(double, clusters);
 	profile->benches = g_new0(struct run_profile_schedule, clusters);
@@ -490,7 +459,8 @@ static bool profile_init(struct profile *profile, struct run_session *session, G
 			       session->plan->profile_repeats);
 		profile->total += profile->benches[i].left;
 	}
-	if (!run_profiled_init(&profile->done, session, error))
+	profile->done = &profile->results.profiled;
+	if (!run_profiled_init(profile->done, session, error))
 		return false;
 	recall_stored(profile);
 	return true;
@@ -502,11 +472,10 @@ static void profile_clear(struct profile *profile)
 	backend_destroy(profile->backend);
 	for (uint32_t i = 0; i < profile->config->clusters_count; i++)
 		run_profile_schedule_clear(&profile->benches[i]);
-	run_profiled_clear(&profile->done);
-	run_overheads_clear(&profile->overheads);
-	if (profile->counting)
-		g_array_unref(profile->counting);
-	g_free(profile->estimates);
+	run_profiled_clear(&profile->results.profiled);
+	run_overheads_clear(&profile->results.overheads);
+	g_clear_pointer(&profile->results.counting, g_array_unref);
+	g_free(profile->results.estimates);
 	g_free(profile->benches);
 	g_free(profile->stuck_s);
 	g_free(profile->lost);
@@ -516,17 +485,8 @@ static void profile_clear(struct profile *profile)
 static void open_backend(struct profile *profile, int64_t t0_ns)
 {
 	struct run_session *session = profile->session;
-	struct remote_run run = {
-		.experiment = session->plan->experiment,
-		.run = t0_ns /
-		       INT64_C(1000000), /* a repeated profile gets new task ids */
-		.t0_ns = t0_ns,
-		.profile = true,
-		.note = on_note,
-		.data = session,
-	};
 
-	profile->backend = remote_backend_new(session->fleet, &run);
+	profile->backend = run_record_profile_backend(session, t0_ns, true);
 	profile->started_s = backend_now_s(profile->backend);
 	session->progress->phase = RUN_PHASE_PROFILE;
 	session->progress->refresh = refresh_progress;
@@ -552,7 +512,7 @@ static void note_begin(const struct profile *profile)
 
 static void note_result(const struct profile *profile)
 {
-	const guint holes = profile->done.holes->len;
+	const uint32_t holes = profile->done->holes_count;
 	g_autofree char *without =
 		holes ? g_strdup_printf(", without %u pair%s of type and cluster", holes,
 					holes == 1 ? "" : "s")
@@ -560,8 +520,8 @@ static void note_result(const struct profile *profile)
 
 	run_progress_note(profile->session->progress, "profiled",
 			  "%u measurements in %.0f s, %.2f cores of this machine busy%s",
-			  profile->done.measurements->len, profile->done.sums.span_s,
-			  run_profiled_host_load(&profile->done), without);
+			  profile->done->measurements->len, profile->done->sums.span_s,
+			  run_profiled_host_load(profile->done), without);
 }
 
 /* Makes the measurements that are left. */
@@ -574,7 +534,7 @@ static bool measure_rest(struct profile *profile, GError **error)
 
 	if (!left(profile))
 		return true;
-	if (!run_session_settle_some(session, READY_S, error) ||
+	if (!run_session_settle_some(session, error) ||
 	    !run_session_baseline(session, &baseline, &t0_ns, error))
 		return false;
 	profile->idle_w = baseline.sum_w;
@@ -593,8 +553,9 @@ bool run_profile(struct run_session *session, GError **error)
 
 	if (done) {
 		note_result(&profile);
-		estimate(&profile);
-		done = measure_overheads(&profile, error) && save(&profile, error);
+		estimate(profile.config, &profile.results);
+		done = measure_overheads(&profile, error) &&
+		       run_profile_save(session, &profile.results, error);
 	}
 	profile_clear(&profile);
 	return done;

@@ -25,75 +25,53 @@ static json_t *measurements_json(const struct run_session *session, const GArray
 	return list;
 }
 
-static json_t *unmeasured_json(const struct run_session *session, const GPtrArray *holes)
+static const struct record_field unmeasured_fields[] = {
+	{RECORD_FIELD_TEXT(config_unmeasured, type)},
+	{RECORD_FIELD_TEXT(config_unmeasured, cluster)},
+	{RECORD_FIELD_TEXT(config_unmeasured, reason)},
+	{NULL},
+};
+const struct record run_unmeasured_record = {
+	.size = sizeof(struct config_unmeasured), .fields = unmeasured_fields};
+
+/* The pairs that were given up, by type, then cluster; texts are borrowed. */
+static GArray *list_unmeasured(const struct run_profiled *profiled)
 {
-	const struct config *config = session->config;
-	json_t *list = json_array();
+	const struct config *config = profiled->session->config;
+	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct config_unmeasured));
 
-	for (guint i = 0; i < holes->len; i++) {
-		const struct run_hole *hole = holes->pdata[i];
+	for (uint32_t i = 0; i < config->types_count * config->clusters_count; i++) {
+		const struct config_unmeasured one = {
+			.type = config->types[i / config->clusters_count].name,
+			.cluster = config->clusters[i % config->clusters_count].name,
+			.reason = profiled->holes[i],
+		};
 
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "type",
-						      config->types[hole->type].name, "cluster",
-						      config->clusters[hole->cluster].name,
-						      "reason", hole->reason));
+		if (one.reason)
+			g_array_append_val(list, one);
 	}
 	return list;
 }
 
 static bool write_json(const struct run_session *session, const struct run_profile_results *results,
-		       GError **error)
+		       const struct config_measured *measured, GError **error)
 {
-	const struct run_profiled *profiled = results->profiled;
+	const struct run_profiled *profiled = &results->profiled;
 	g_autofree char *path = g_build_filename(session->dir, "profile.json", NULL);
 	g_autofree char *text = NULL;
+	json_t *unmeasured = json_array();
 	g_autoptr(json_t) document = json_pack(
 		"{s:o, s:o, s:o, s:o, s:O*}", "measurements",
-		measurements_json(session, profiled->measurements), "unmeasured",
-		unmeasured_json(session, profiled->holes), "host_load",
-		json_number_or_null(run_profiled_host_load(profiled)), "idle_w",
+		measurements_json(session, profiled->measurements), "unmeasured", unmeasured,
+		"host_load", json_number_or_null(run_profiled_host_load(profiled)), "idle_w",
 		json_number_or_null(run_profiled_idle_w(profiled)), "overheads",
-		results->overheads->list);
+		results->overheads.list);
 
+	for (uint32_t i = 0; i < measured->unmeasured_count; i++)
+		json_array_append_new(unmeasured, record_to_json(&run_unmeasured_record,
+								 &measured->unmeasured[i]));
 	text = json_pretty(document);
 	return g_file_set_contents(path, text, -1, error);
-}
-
-static bool write_estimates(const struct run_session *session,
-			    const struct run_profile_results *results, GError **error)
-{
-	g_autofree char *path = g_build_filename(session->dir, "estimates.yaml", NULL);
-	const GArray *samples = results->overheads->samples;
-	const GPtrArray *holes = results->profiled->holes;
-	g_autofree struct config_unmeasured *unmeasured =
-		g_new0(struct config_unmeasured, MAX(holes->len, 1));
-	const struct config_measured measured = {
-		.estimates = (struct config_estimate *)results->estimates,
-		.estimates_count = results->estimates_count,
-		.overheads = samples ? (struct config_overhead *)(void *)samples->data : NULL,
-		.overheads_count = samples ? samples->len : 0,
-		.unmeasured = unmeasured,
-		.unmeasured_count = holes->len,
-	};
-
-	for (guint i = 0; i < holes->len; i++) {
-		const struct run_hole *hole = holes->pdata[i];
-
-		unmeasured[i] = (struct config_unmeasured){
-			.type = session->config->types[hole->type].name,
-			.cluster = session->config->clusters[hole->cluster].name,
-			.reason = hole->reason,
-		};
-	}
-	return config_save_measured(&measured, path, error);
-}
-
-static bool write_pet(const struct run_session *session, const GArray *measurements,
-		      GError **error)
-{
-	g_autofree char *path = g_build_filename(session->dir, "pet.yaml", NULL);
-
-	return run_pet_save(session->config, measurements, path, error);
 }
 
 static bool record_load(struct run_session *session, double load, GError **error)
@@ -108,8 +86,20 @@ static bool record_load(struct run_session *session, double load, GError **error
 bool run_profile_save(struct run_session *session, const struct run_profile_results *results,
 		      GError **error)
 {
-	return write_json(session, results, error) &&
-	       record_load(session, run_profiled_host_load(results->profiled), error) &&
-	       write_pet(session, results->counting, error) &&
-	       write_estimates(session, results, error);
+	g_autofree char *path = g_build_filename(session->dir, "estimates.yaml", NULL);
+	g_autoptr(GArray) unmeasured = list_unmeasured(&results->profiled);
+	const GArray *samples = results->overheads.samples;
+	const struct config_measured measured = {
+		.estimates = results->estimates,
+		.estimates_count = results->estimates_count,
+		.overheads = samples ? (struct config_overhead *)(void *)samples->data : NULL,
+		.overheads_count = samples ? samples->len : 0,
+		.unmeasured = (struct config_unmeasured *)(void *)unmeasured->data,
+		.unmeasured_count = unmeasured->len,
+	};
+
+	return write_json(session, results, &measured, error) &&
+	       record_load(session, run_profiled_host_load(&results->profiled), error) &&
+	       run_pet_save(session->config, results->counting, session->dir, error) &&
+	       config_save_measured(&measured, path, error);
 }

@@ -5,15 +5,18 @@
 #include "controller/run/run_profiled.h"
 #include "controller/run/run_session.h"
 
-/* The results of a profile; all borrowed. */
+/* The results of a profile. */
 struct run_profile_results {
-	const struct run_profiled *profiled;
+	struct run_profiled profiled;
 	/* struct run_measurement elements, without those of pairs that were given up */
-	const GArray *counting;
-	const struct config_estimate *estimates; /* estimates_count of them, from `counting` */
+	GArray *counting;
+	struct config_estimate *estimates; /* estimates_count of them, from `counting` */
 	uint32_t estimates_count;
-	const struct run_overheads *overheads;
+	struct run_overheads overheads;
 };
+
+/* Rows of struct config_unmeasured, as JSON has it. */
+extern const struct record run_unmeasured_record;
 
 /*
  * Writes RUN/profile.json, RUN/pet.yaml (run_pet.h) and RUN/estimates.yaml, and this machine's load

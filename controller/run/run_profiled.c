@@ -10,30 +10,29 @@
 /* Key in the store's meta: struct run_profiled_sums as JSON. */
 #define SUMS_KEY "profile_sums"
 
-static void hole_free(void *data)
+static const struct record_field sums_fields[] = {
+	{RECORD_FIELD_REAL(run_profiled_sums, span_s)},
+	{RECORD_FIELD_REAL(run_profiled_sums, busy_s)},
+	{RECORD_FIELD_REAL(run_profiled_sums, idle_j)},
+	{NULL},
+};
+static const struct record sums_record = {
+	.size = sizeof(struct run_profiled_sums), .fields = sums_fields, .open = true};
+
+/*
+ * Finds the pair of these names, if the configuration still has it. False, and both are
+ * UINT32_MAX: it does not.
+ */
+static bool find_pair(const struct config *config, const char *type_name, const char *cluster_name,
+		      uint32_t *ret_type, uint32_t *ret_cluster)
 {
-	struct run_hole *hole = data;
+	const struct config_type *type = config_type_find(config, type_name);
+	const struct config_cluster *cluster = config_cluster_find(config, cluster_name);
+	const bool found = type && cluster;
 
-	g_free(hole->reason);
-	g_free(hole);
-}
-
-/* The index of a name. UINT32_MAX: the configuration does not have it. */
-
-static uint32_t find_type(const struct config *config, const char *name)
-{
-	for (uint32_t i = 0; i < config->types_count; i++)
-		if (g_strcmp0(config->types[i].name, name) == 0)
-			return i;
-	return UINT32_MAX;
-}
-
-static uint32_t find_cluster(const struct config *config, const char *name)
-{
-	for (uint32_t i = 0; i < config->clusters_count; i++)
-		if (g_strcmp0(config->clusters[i].name, name) == 0)
-			return i;
-	return UINT32_MAX;
+	*ret_type = found ? (uint32_t)(type - config->types) : UINT32_MAX;
+	*ret_cluster = found ? (uint32_t)(cluster - config->clusters) : UINT32_MAX;
+	return found;
 }
 
 /*
@@ -73,19 +72,17 @@ static bool was_lost(const struct store_unmeasured *row)
 /* Reading. */
 
 static bool recall_measurement(struct run_profiled *profiled, const struct store_measurement *row,
-		   uint32_t *forgotten, GError **error)
+			       uint32_t *forgotten, GError **error)
 {
 	const struct config *config = profiled->session->config;
-	const struct run_measurement measurement = {
-		.type = find_type(config, row->type),
-		.cluster = find_cluster(config, row->cluster),
+	struct run_measurement measurement = {
 		.round = row->round,
 		.exec_s = row->exec_s,
 		.energy_j = row->energy_j,
 	};
 	g_autofree char *work = NULL;
 
-	if (measurement.type != UINT32_MAX && measurement.cluster != UINT32_MAX)
+	if (find_pair(config, row->type, row->cluster, &measurement.type, &measurement.cluster))
 		work = work_of(config, measurement.type, measurement.cluster);
 	if (g_strcmp0(work, row->work) == 0) {
 		g_array_append_val(profiled->measurements, measurement);
@@ -113,62 +110,43 @@ static bool recall_measurements(struct run_profiled *profiled, GError **error)
 	return true;
 }
 
-/* By type, then cluster, independent of the order in which they were given up. */
-static int compare_holes(gconstpointer a, gconstpointer b)
-{
-	const struct run_hole *one = *(const struct run_hole *const *)a;
-	const struct run_hole *other = *(const struct run_hole *const *)b;
-
-	if (one->type != other->type)
-		return one->type < other->type ? -1 : 1;
-	return one->cluster < other->cluster ? -1 : one->cluster > other->cluster;
-}
-
-static void add_hole(struct run_profiled *profiled, uint32_t type, uint32_t cluster,
+static void set_hole(struct run_profiled *profiled, uint32_t type, uint32_t cluster,
 		     const char *reason)
 {
-	struct run_hole *hole = g_new0(struct run_hole, 1);
+	char **hole = &profiled->holes[type * profiled->session->config->clusters_count + cluster];
 
-	hole->type = type;
-	hole->cluster = cluster;
-	hole->reason = g_strdup(reason);
-	g_ptr_array_add(profiled->holes, hole);
-	g_ptr_array_sort(profiled->holes, compare_holes);
+	profiled->holes_count += !*hole;
+	g_free(*hole);
+	*hole = g_strdup(reason);
 }
 
 static bool recall_hole(struct run_profiled *profiled, const struct store_unmeasured *row,
 			GError **error)
 {
-	const struct config *config = profiled->session->config;
-	const uint32_t type = find_type(config, row->type);
-	const uint32_t cluster = find_cluster(config, row->cluster);
+	struct run_session *session = profiled->session;
+	uint32_t type, cluster;
+	const bool found = find_pair(session->config, row->type, row->cluster, &type, &cluster);
 
-	if (type == UINT32_MAX || cluster == UINT32_MAX)
-		return store_drop_unmeasured(profiled->session->store, row->type, row->cluster,
-					     error);
-	if (is_under_another_deadline(profiled->session, row)) {
+	if (found && is_under_another_deadline(session, row)) {
 		run_progress_note(
-			profiled->session->progress, "cell-again",
+			session->progress, "cell-again",
 			"type '%s' on cluster '%s' is tried again: experiment.task_deadline_s "
 			"has changed",
 			row->type, row->cluster);
-		return store_drop_unmeasured(profiled->session->store, row->type, row->cluster,
-					     error);
-	}
-	if (profiled->session->retries && was_lost(row)) {
+	} else if (found && session->retries && was_lost(row)) {
 		run_progress_note(
-			profiled->session->progress, "cell-again",
+			session->progress, "cell-again",
 			"type '%s' on cluster '%s' is tried once more, since the experiment cannot "
 			"do without: %s",
 			row->type, row->cluster, row->reason);
-		return store_drop_unmeasured(profiled->session->store, row->type, row->cluster,
-					     error);
+	} else if (found) {
+		run_progress_note(session->progress, "cell-failed",
+				  "type '%s' on cluster '%s' stays given up: %s", row->type,
+				  row->cluster, row->reason);
+		set_hole(profiled, type, cluster, row->reason);
+		return true;
 	}
-	run_progress_note(profiled->session->progress, "cell-failed",
-			  "type '%s' on cluster '%s' stays given up: %s", row->type, row->cluster,
-			  row->reason);
-	add_hole(profiled, type, cluster, row->reason);
-	return true;
+	return store_drop_unmeasured(session->store, row->type, row->cluster, error);
 }
 
 static bool recall_holes(struct run_profiled *profiled, GError **error)
@@ -183,22 +161,15 @@ static bool recall_holes(struct run_profiled *profiled, GError **error)
 	return true;
 }
 
-/* NAN if it was not known. */
-static double sum_of(const json_t *sums, const char *key)
-{
-	const json_t *value = json_object_get(sums, key);
-
-	return json_is_null(value) ? (double)NAN : json_number_value(value);
-}
-
 static void recall_sums(struct run_profiled *profiled)
 {
 	g_autofree char *text = store_get_meta(profiled->session->store, SUMS_KEY);
 	g_autoptr(json_t) sums = text ? json_parse(text, strlen(text), SUMS_KEY, NULL) : NULL;
 
-	profiled->before.span_s = sum_of(sums, "span_s");
-	profiled->before.busy_s = sum_of(sums, "busy_s");
-	profiled->before.idle_j = sum_of(sums, "idle_j");
+	if (sums) {
+		record_init(&sums_record, &profiled->before);
+		record_from_json(&sums_record, sums, &profiled->before, NULL);
+	}
 	profiled->sums = profiled->before;
 }
 
@@ -207,7 +178,8 @@ bool run_profiled_init(struct run_profiled *profiled, struct run_session *sessio
 	*profiled = (struct run_profiled){
 		.session = session,
 		.measurements = g_array_new(FALSE, FALSE, sizeof(struct run_measurement)),
-		.holes = g_ptr_array_new_with_free_func(hole_free),
+		.holes = g_new0(char *, session->config->types_count *
+						session->config->clusters_count),
 	};
 	recall_sums(profiled);
 	return recall_measurements(profiled, error) && recall_holes(profiled, error);
@@ -215,8 +187,12 @@ bool run_profiled_init(struct run_profiled *profiled, struct run_session *sessio
 
 void run_profiled_clear(struct run_profiled *profiled)
 {
+	const struct config *config = profiled->session->config;
+
 	g_clear_pointer(&profiled->measurements, g_array_unref);
-	g_clear_pointer(&profiled->holes, g_ptr_array_unref);
+	for (uint32_t i = 0; i < config->types_count * config->clusters_count; i++)
+		g_free(profiled->holes[i]);
+	g_clear_pointer(&profiled->holes, g_free);
 }
 
 bool run_profiled_has_more(struct run_session *session)
@@ -243,10 +219,7 @@ bool run_profiled_has_lost(struct run_session *session)
 
 static bool put_sums(struct run_profiled *profiled, GError **error)
 {
-	g_autoptr(json_t) sums =
-		json_pack("{s:f, s:o, s:f}", "span_s", profiled->sums.span_s, "busy_s",
-			  json_number_or_null(profiled->sums.busy_s), "idle_j",
-			  profiled->sums.idle_j);
+	g_autoptr(json_t) sums = record_to_json(&sums_record, &profiled->sums);
 	g_autofree char *text = json_text(sums);
 
 	return store_set_meta(profiled->session->store, SUMS_KEY, text, error);
@@ -304,7 +277,7 @@ bool run_profiled_give_up(struct run_profiled *profiled, uint32_t type, uint32_t
 
 	if (!store_put_unmeasured(profiled->session->store, &row, error))
 		return false;
-	add_hole(profiled, type, cluster, reason);
+	set_hole(profiled, type, cluster, reason);
 	return true;
 }
 
@@ -312,13 +285,7 @@ bool run_profiled_give_up(struct run_profiled *profiled, uint32_t type, uint32_t
 
 const char *run_profiled_hole(const struct run_profiled *profiled, uint32_t type, uint32_t cluster)
 {
-	for (guint i = 0; i < profiled->holes->len; i++) {
-		const struct run_hole *hole = profiled->holes->pdata[i];
-
-		if (hole->type == type && hole->cluster == cluster)
-			return hole->reason;
-	}
-	return NULL;
+	return profiled->holes[type * profiled->session->config->clusters_count + cluster];
 }
 
 GArray *run_profiled_counting(const struct run_profiled *profiled)

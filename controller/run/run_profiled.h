@@ -17,7 +17,9 @@ struct run_profiled {
 	struct run_session *session; /* borrowed */
 	/* struct run_measurement elements, in the order of their ends */
 	GArray *measurements;
-	GPtrArray *holes;            /* struct run_hole elements, by type, then cluster */
+	/* types x clusters: why a pair was given up before it was fully measured, or NULL */
+	char **holes;
+	uint32_t holes_count; /* of those that are not NULL */
 	/*
 	 * Sums over the sessions before this one, and over all sessions up to the last measurement.
 	 */
@@ -26,12 +28,6 @@ struct run_profiled {
 		double busy_s; /* CPU time of this machine */
 		double idle_j; /* energy of all hosts at their idle watts */
 	} before, sums;
-};
-
-/* A pair of type and cluster that was given up before it had all of its measurements. */
-struct run_hole {
-	uint32_t type, cluster;
-	char *reason;
 };
 
 /*

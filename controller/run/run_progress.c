@@ -7,6 +7,7 @@
 #define LOG_SUBSYSTEM "run"
 #include "common/log.h"
 #include "common/json.h"
+#include "common/record/record.h"
 #include "controller/engine/engine.h"
 #include "controller/run/run_usage.h"
 
@@ -32,14 +33,19 @@ struct run_progress *run_progress_new(void)
 	return progress;
 }
 
-static void notice_free(void *data)
-{
-	struct run_notice *notice = data;
+static const struct record_field notice_fields[] = {
+	{RECORD_AT(run_notice, seq), .type = RECORD_I64},
+	{RECORD_FIELD_TEXT(run_notice, utc)},
+	{RECORD_FIELD_TEXT(run_notice, kind)},
+	{RECORD_FIELD_TEXT(run_notice, text)},
+	{NULL},
+};
+static const struct record notice_record = {
+	.size = sizeof(struct run_notice), .fields = notice_fields};
 
-	g_free(notice->utc);
-	g_free(notice->kind);
-	g_free(notice->text);
-	g_free(notice);
+static void notice_free(void *notice)
+{
+	record_free(&notice_record, notice);
 }
 
 void run_progress_free(struct run_progress *progress)
@@ -90,10 +96,7 @@ static json_t *notices_json(const struct run_progress *progress, uint64_t after)
 		const struct run_notice *notice = at->data;
 
 		if (notice->seq > after)
-			json_array_append_new(list, json_pack("{s:I, s:s, s:s, s:s}", "seq",
-							      (json_int_t)notice->seq, "utc",
-							      notice->utc, "kind", notice->kind,
-							      "text", notice->text));
+			json_array_append_new(list, record_to_json(&notice_record, notice));
 	}
 	return list;
 }

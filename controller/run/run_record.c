@@ -23,14 +23,70 @@
  */
 #define READ_LATE_NS 5000000000
 
-char *run_record_baseline_key(int64_t run)
+/* The baseline. */
+
+/* Its key in the store's meta data (the caller frees). */
+static char *baseline_key(int64_t run)
 {
 	return g_strdup_printf("run.%" PRId64 ".baseline", run);
 }
 
+json_t *run_record_find_baseline(struct store *store, int64_t run)
+{
+	g_autofree char *key = baseline_key(run);
+	g_autofree char *text = store_get_meta(store, key);
+
+	return text ? json_parse(text, strlen(text), key, NULL) : NULL;
+}
+
+double run_record_idle_w(const json_t *baseline, const char *host)
+{
+	const json_t *one;
+	size_t at;
+
+	json_array_foreach (json_object_get(baseline, "hosts"), at, one)
+		if (g_strcmp0(json_string_value(json_object_get(one, "host")), host) == 0)
+			return json_number_value(json_object_get(one, "idle_w"));
+	return (double)NAN;
+}
+
+void run_record_start_meters(struct run_session *session, const json_t *baseline, int64_t start_ns)
+{
+	GPtrArray *meters = remote_fleet_meters(session->fleet);
+
+	for (guint i = 0; i < meters->len; i++) {
+		struct remote_meter *meter = g_ptr_array_index(meters, i);
+		const double idle_w = run_record_idle_w(baseline, meter->host);
+
+		remote_meter_start(meter, start_ns, isnan(idle_w) ? 0 : idle_w);
+	}
+}
+
+json_t *run_record_samples_seq(const struct run_session *session)
+{
+	json_t *seqs = json_array();
+
+	for (uint32_t i = 0; i < session->config->clusters_count; i++)
+		json_array_append_new(seqs, json_integer(remote_link_samples_seq(
+						    remote_fleet_link(session->fleet, i))));
+	return seqs;
+}
+
+void run_record_samples_from(struct run_session *session, const json_t *seqs)
+{
+	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
+		const json_int_t seq = json_integer_value(json_array_get(seqs, i));
+
+		remote_link_samples_from(remote_fleet_link(session->fleet, i),
+					 MAX(seq - SAMPLES_BACK, 0));
+	}
+}
+
+/* Callbacks. */
+
 void run_record_note(double time_s, const char *kind, const char *text, void *data)
 {
-	run_session_note(data, time_s, kind, text);
+	run_session_note_at(data, time_s, kind, text);
 }
 
 static void put_sample(struct run_session *session, double time_s, const struct remote_meter *meter,
@@ -118,7 +174,23 @@ void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
 		run_session_store_failed(session, error);
 }
 
-void run_record_first_samples(struct run_session *session)
+struct backend *run_record_profile_backend(struct run_session *session, int64_t t0_ns,
+					   bool profile)
+{
+	const struct remote_run run = {
+		.experiment = session->plan->experiment,
+		.run = t0_ns / INT64_C(1000000),
+		.t0_ns = t0_ns,
+		.profile = profile,
+		.note = run_record_note,
+		.data = session,
+	};
+
+	return remote_backend_new(session->fleet, &run);
+}
+
+/* Records the last sample before the start, from which the counter at the start follows. */
+static void record_first_samples(struct run_session *session)
 {
 	GPtrArray *meters = remote_fleet_meters(session->fleet);
 
@@ -150,25 +222,80 @@ void run_record_known_samples(struct run_session *session)
 	}
 }
 
-bool run_record_baseline(struct run_session *session, int64_t run,
-			 const struct remote_baseline *baseline, struct host_load *ret_before,
-			 GError **error)
+/*
+ * Records what a continuing controller needs of the run beside the store's rows: idle watts, the
+ * last samples, and this machine's load so far, which *ret_before is set to.
+ */
+static bool record_baseline(struct run_session *session, int64_t run,
+			    const struct remote_baseline *baseline, struct host_load *ret_before,
+			    GError **error)
 {
 	g_autoptr(json_t) document = run_session_baseline_json(session, baseline);
-	g_autofree char *key = run_record_baseline_key(run);
+	g_autofree char *key = baseline_key(run);
 	g_autofree char *text = NULL;
-	json_t *seqs = json_array();
 
-	for (uint32_t i = 0; i < session->config->clusters_count; i++)
-		json_array_append_new(seqs, json_integer(remote_link_samples_seq(
-						    remote_fleet_link(session->fleet, i))));
-	json_object_set_new(document, "samples_seq", seqs);
+	json_object_set_new(document, "samples_seq", run_record_samples_seq(session));
 	host_load_read(NULL, ret_before);
 	json_object_set_new(document, "host_busy_s", json_real(ret_before->busy_s));
 	json_object_set_new(document, "host_at_s", json_real(ret_before->at_s));
 	text = json_text(document);
 	return store_set_meta(session->store, key, text, error) &&
 	       store_add_event(session->store, run, 0, "baseline", text, error);
+}
+
+/* Makes a note that no energy limit is enforced, since a host has no meter. */
+static void note_unmetered(struct run_session *session)
+{
+	g_autofree char *missing = run_meters_missing(session->config);
+	g_autofree char *text = NULL;
+
+	if (!missing)
+		return;
+	text = g_strdup_printf("%s: the energy of this run is not known, and its limit cannot end "
+			       "it",
+			       missing);
+	run_session_note_at(session, 0, "unmetered", text);
+}
+
+bool run_record_begin(struct run_session *session, struct store_run *row,
+		      struct host_load *ret_before, run_record_also_f also, void *data,
+		      GError **error)
+{
+	struct remote_baseline baseline = {0};
+	bool good;
+
+	if (!run_session_baseline(session, &baseline, &session->t0_ns, error))
+		return false;
+	row->t0_ns = session->t0_ns;
+	row->boot_id = clock_boot_id();
+	row->started_utc = clock_utc();
+	row->idle_w = baseline.sum_w;
+	good = store_begin(session->store, error);
+	if (good) {
+		good = store_add_run(session->store, row, error) &&
+		       record_baseline(session, row->run, &baseline, ret_before, error) &&
+		       (!also || also(data, error));
+		if (good)
+			good = store_commit(session->store, error);
+		else
+			store_rollback(session->store);
+	}
+	remote_baseline_clear(&baseline);
+	session->run = good ? row->run : 0;
+	if (good) {
+		record_first_samples(session);
+		note_unmetered(session);
+	}
+	return good;
+}
+
+void run_record_result(struct store_run *row, const struct engine_result *result)
+{
+	row->utility = result->utility;
+	row->tasks_arrived = result->tasks_arrived;
+	row->tasks_completed = result->tasks_completed;
+	row->tasks_failed = result->tasks_failed;
+	row->tasks_dropped = result->tasks_dropped;
 }
 
 static json_t *meter_energy(const struct remote_meter *meter, int64_t end_ns)
@@ -204,44 +331,7 @@ bool run_record_energy(struct run_session *session, struct store_run *row, GErro
 	return store_add_event(session->store, row->run, row->ended_s, "energy", text, error);
 }
 
-void run_record_unmetered(struct run_session *session)
-{
-	g_autofree char *missing = run_meters_missing(session->config);
-	g_autofree char *text = NULL;
-
-	if (!missing)
-		return;
-	text = g_strdup_printf("%s: the energy of this run is not known, and its limit cannot end "
-			       "it",
-			       missing);
-	run_session_note(session, 0, "unmetered", text);
-}
-
 /* After a restart. */
-
-static void recall_samples(struct run_session *session, const json_t *baseline)
-{
-	json_t *seqs = json_object_get(baseline, "samples_seq");
-
-	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
-		json_int_t seq = json_integer_value(json_array_get(seqs, i));
-
-		remote_link_samples_from(remote_fleet_link(session->fleet, i),
-					 MAX(seq - SAMPLES_BACK, 0));
-	}
-}
-
-static void recall_meters(struct run_session *session, const json_t *baseline, int64_t t0_ns)
-{
-	GPtrArray *meters = remote_fleet_meters(session->fleet);
-	json_t *hosts = json_object_get(baseline, "hosts");
-
-	for (guint i = 0; i < meters->len; i++) {
-		json_t *idle_w = json_object_get(json_array_get(hosts, i), "idle_w");
-
-		remote_meter_start(g_ptr_array_index(meters, i), t0_ns, json_number_value(idle_w));
-	}
-}
 
 void run_record_recall(struct run_session *session)
 {
@@ -249,14 +339,12 @@ void run_record_recall(struct run_session *session)
 
 	for (guint i = 0; rows && i < rows->len; i++) {
 		const struct store_run *row = g_ptr_array_index(rows, i);
-		g_autofree char *key = run_record_baseline_key(row->run);
-		g_autofree char *text = row->ended_by ? NULL : store_get_meta(session->store, key);
 		g_autoptr(json_t) baseline =
-			text ? json_parse(text, strlen(text), key, NULL) : NULL;
+			row->ended_by ? NULL : run_record_find_baseline(session->store, row->run);
 
 		if (!baseline)
 			continue;
-		recall_samples(session, baseline);
-		recall_meters(session, baseline, row->t0_ns);
+		run_record_samples_from(session, json_object_get(baseline, "samples_seq"));
+		run_record_start_meters(session, baseline, row->t0_ns);
 	}
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/backend/remote.h"
+#include "controller/engine/engine.h"
 #include "controller/run/host_load.h"
 #include "controller/run/run_session.h"
 
@@ -29,8 +30,28 @@ void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double 
 void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
 			  const struct task_share *share, void *data);
 
-/* Records the last sample before the start, from which the counter at the start follows. */
-void run_record_first_samples(struct run_session *session);
+/*
+ * A backend for the tasks of a profile, which belong to no run; their times begin at t0_ns. A
+ * repeated profile gets new ids of tasks.
+ */
+struct backend *run_record_profile_backend(struct run_session *session, int64_t t0_ns,
+					   bool profile);
+
+/* Records more of a beginning run, in the same transaction. False with `error`. */
+typedef bool (*run_record_also_f)(void *data, GError **error);
+
+/*
+ * Begins a run on nodes that are ready: measures the idle baseline, fills in the times and idle
+ * watts of `row`, stores it with all that a continuing controller needs, and records the last
+ * samples before the start. `also` may be NULL; *ret_before is this machine's load at the start.
+ * Sets session->run and t0_ns. False with `error`: there is no run.
+ */
+bool run_record_begin(struct run_session *session, struct store_run *row,
+		      struct host_load *ret_before, run_record_also_f also, void *data,
+		      GError **error);
+
+/* Copies the utility and the numbers of tasks to `row`. */
+void run_record_result(struct store_run *row, const struct engine_result *result);
 
 /*
  * Records the samples since the meters' accounts began that arrived before a listener was set (of a
@@ -39,25 +60,26 @@ void run_record_first_samples(struct run_session *session);
  */
 void run_record_known_samples(struct run_session *session);
 
-/* Key of a run's baseline in the store's meta data. Freed with g_free(). */
-char *run_record_baseline_key(int64_t run);
+/* The baseline that run_record_begin() stored of a run; NULL: nothing. New reference. */
+json_t *run_record_find_baseline(struct store *store, int64_t run);
+/* A host's idle watts in it (NULL is allowed), or NAN. */
+double run_record_idle_w(const json_t *baseline, const char *host);
 
 /*
- * Restores what a continuing controller needs of run number `run` beside the store's rows: idle
- * watts, the last samples, and this machine's load so far, which *ret_before is set to.
+ * Starts the accounts of all meters at `start_ns`, with the idle watts of `baseline`, or 0 of a
+ * host that it does not have. To be called before the first answer of a local scheduler.
  */
-bool run_record_baseline(struct run_session *session, int64_t run,
-			 const struct remote_baseline *baseline, struct host_load *ret_before,
-			 GError **error);
+void run_record_start_meters(struct run_session *session, const json_t *baseline, int64_t start_ns);
+
+/* The number of the last sample read of each cluster, and reading from such numbers on. */
+json_t *run_record_samples_seq(const struct run_session *session);
+void run_record_samples_from(struct run_session *session, const json_t *seqs);
 
 /*
  * Computes the run's energy from the counters at row->ended_s, and gaps of the meters, per host and
  * in all: waits for the samples, sets gap_s and energy_j of `row` (NAN if a host has no meter).
  */
 bool run_record_energy(struct run_session *session, struct store_run *row, GError **error);
-
-/* Makes a note that no energy limit is enforced, since a host has no meter. */
-void run_record_unmetered(struct run_session *session);
 
 /*
  * For a restarted controller, before the first answer of a local scheduler: reads the samples of

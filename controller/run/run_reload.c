@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_reload.h"
 
+#include "common/error_fail.h"
 #include "controller/config/config_controller.h"
 #include "controller/run/run_service.h"
 
 G_DEFINE_QUARK(virtbed-run-reload, run_reload_error)
 
+/* Copies the keys that may change; strings are borrowed. */
+static void copy_changeable(struct config_service *to, const struct config_service *from)
+{
+	to->policy = from->policy;
+	to->mapping_interval_s = from->mapping_interval_s;
+	to->retention_days = from->retention_days;
+	to->energy_limit_j = from->energy_limit_j;
+	to->energy_window_s = from->energy_window_s;
+	to->meter_refresh_s = from->meter_refresh_s;
+	to->tasks_max = from->tasks_max;
+}
+
 char *run_reload_fixed(const struct config *config)
 {
+	static const struct config_service same = {.policy = (char *)"-"};
 	struct config_service service = config_service_of(config);
 	struct config rest = *config;
 
-	service.policy = (char *)"-";
-	service.mapping_interval_s = 1;
-	service.retention_days = 1;
-	service.energy_limit_j = 1;
-	service.energy_window_s = 1;
-	service.meter_refresh_s = 1;
-	service.tasks_max = 1;
+	copy_changeable(&service, &same);
 	rest.service = &service;
 	return config_to_text(&rest);
 }
@@ -28,13 +36,7 @@ static struct config_service merge_service(const struct config *to, const struct
 	const struct config_service wanted = config_service_of(from);
 	struct config_service service = config_service_of(to);
 
-	service.policy = wanted.policy;
-	service.mapping_interval_s = wanted.mapping_interval_s;
-	service.retention_days = wanted.retention_days;
-	service.energy_limit_j = wanted.energy_limit_j;
-	service.energy_window_s = wanted.energy_window_s;
-	service.meter_refresh_s = wanted.meter_refresh_s;
-	service.tasks_max = wanted.tasks_max;
+	copy_changeable(&service, &wanted);
 	return service;
 }
 
@@ -84,12 +86,11 @@ static bool check_tasks_max(const char *path, const struct config *running,
 
 	if (now >= before)
 		return true;
-	g_set_error(
+	return error_fail(
 		error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
 		"%s: service.tasks_max: %u is less than the %u it runs with: without a restart it "
 		"can only be raised",
 		path, now, before);
-	return false;
 }
 
 static bool check(const char *path, const char *fixed, const struct config *config, GError **error)
@@ -104,12 +105,12 @@ static bool check(const char *path, const char *fixed, const struct config *conf
 	if (g_str_equal(now, fixed))
 		return true;
 	difference = first_difference(fixed, now);
-	g_set_error(error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
-		    "%s: %s when it was started: only service.policy, service.mapping_interval_s, "
-		    "service.retention_days, service.energy_limit_j, service.energy_window_s, "
-		    "service.meter_refresh_s and service.tasks_max change without a restart",
-		    path, difference);
-	return false;
+	return error_fail(
+		error, RUN_RELOAD_ERROR, RUN_RELOAD_ERROR_RESTART,
+		"%s: %s when it was started: only service.policy, service.mapping_interval_s, "
+		"service.retention_days, service.energy_limit_j, service.energy_window_s, "
+		"service.meter_refresh_s and service.tasks_max change without a restart",
+		path, difference);
 }
 
 bool run_reload(const char *path, const char *fixed, struct config *running, const char *saved,

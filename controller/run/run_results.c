@@ -9,7 +9,8 @@
 #include "common/config/config.h"
 #include "common/json.h"
 #include "controller/config/config_controller.h"
-#include "controller/store/store.h"
+#include "controller/run/run_profile_results.h"
+#include "controller/store/store_records.h"
 
 static void print_document(json_t *document)
 {
@@ -136,46 +137,14 @@ static void print_unmeasured(const struct config *config)
 		       config->unmeasured[i].cluster, config->unmeasured[i].reason);
 }
 
-static json_t *unmeasured_json(const struct config *config)
-{
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < config->unmeasured_count; i++) {
-		const struct config_unmeasured *one = &config->unmeasured[i];
-
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:s}", "type", one->type, "cluster",
-						one->cluster, "reason", one->reason));
-	}
-	return list;
-}
-
-static json_t *overheads_json(const struct config *config)
-{
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < config->overheads_count; i++) {
-		const struct config_overhead *one = &config->overheads[i];
-
-		json_array_append_new(list, json_pack("{s:s, s:s?, s:f, s:f, s:f, s:f, s:f}",
-						      "cluster", one->cluster, "keep", one->keep,
-						      "freeze_s", one->freeze_s, "save_s",
-						      one->save_s, "restore_s", one->restore_s,
-						      "resume_s", one->resume_s, "skew_s",
-						      one->skew_s));
-	}
-	return list;
-}
-
-/* The type of an estimate, which exists, since the configuration was read. */
-static const struct config_type *type_of(const struct config *config,
-					 const struct config_estimate *estimate)
-{
-	for (uint32_t i = 0; i < config->types_count; i++)
-		if (g_str_equal(config->types[i].name, estimate->type))
-			return &config->types[i];
-	g_assert_not_reached();
-}
+static const struct record_field measured_fields[] = {
+	{RECORD_FIELD_ARRAY(config, estimates, estimates_count, store_estimate_record)},
+	{RECORD_FIELD_ARRAY(config, unmeasured, unmeasured_count, run_unmeasured_record)},
+	{RECORD_FIELD_ARRAY(config, overheads, overheads_count, run_overhead_record)},
+	{NULL},
+};
+static const struct record measured_record = {
+	.size = sizeof(struct config), .fields = measured_fields};
 
 /* The repetitions that reach the target; 0: the estimate has no target. */
 static uint32_t find_repetitions(const struct config *config,
@@ -186,7 +155,8 @@ static uint32_t find_repetitions(const struct config *config,
 
 	if (!(target->target_s > 0) || !g_str_equal(estimate->cluster, target->cluster))
 		return 0;
-	wanted = type_of(config, estimate)->repetitions * target->target_s / estimate->etc_s;
+	wanted = config_type_find(config, estimate->type)->repetitions * target->target_s /
+		 estimate->etc_s;
 	return (uint32_t)fmin(fmax(round(wanted), 1), INT32_MAX);
 }
 
@@ -199,7 +169,7 @@ static void print_repetitions(const struct config *config, const struct run_resu
 		if (repetitions > 0)
 			printf("%s takes %g s on %s with repetitions: %u (measured with %u)\n",
 			       one->type, target->target_s, one->cluster, repetitions,
-			       type_of(config, one)->repetitions);
+			       config_type_find(config, one->type)->repetitions);
 	}
 }
 
@@ -228,25 +198,21 @@ bool run_results_print_estimates_json(const char *dir, const struct run_results_
 				      GError **error)
 {
 	g_autoptr(config_t) config = load(dir, error);
-	json_t *list;
+	json_t *document;
 
 	if (!config)
 		return false;
-	list = json_array();
+	document = record_to_json(&measured_record, config);
+	json_object_set_new(document, "dir", json_string(dir));
 	for (uint32_t i = 0; i < config->estimates_count; i++) {
-		const struct config_estimate *one = &config->estimates[i];
-		const uint32_t repetitions = find_repetitions(config, one, target);
-		json_t *row = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:i}", "type", one->type,
-					"cluster", one->cluster, "etc_s", one->etc_s, "etc_sd_s",
-					one->etc_sd_s, "eec_j", one->eec_j, "eec_sd_j",
-					one->eec_sd_j, "count", (int)one->count);
+		const uint32_t repetitions =
+			find_repetitions(config, &config->estimates[i], target);
 
 		if (repetitions > 0)
-			json_object_set_new(row, "target_repetitions", json_integer(repetitions));
-		json_array_append_new(list, row);
+			json_object_set_new(
+				json_array_get(json_object_get(document, "estimates"), i),
+				"target_repetitions", json_integer(repetitions));
 	}
-	print_document(json_pack("{s:s, s:o, s:o, s:o}", "dir", dir, "estimates", list,
-				 "unmeasured", unmeasured_json(config), "overheads",
-				 overheads_json(config)));
+	print_document(document);
 	return true;
 }

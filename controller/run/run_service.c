@@ -6,10 +6,10 @@
 
 #define LOG_SUBSYSTEM "service"
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/log.h"
 #include "controller/backend/remote.h"
 #include "controller/config/config_controller.h"
-#include "controller/config/config_holes.h"
 #include "controller/run/run_reattach.h"
 #include "controller/run/run_meta.h"
 #include "controller/run/run_paths.h"
@@ -17,8 +17,7 @@
 #include "controller/run/run_reload.h"
 #include "controller/run/run_service_private.h"
 #include "controller/run/run_service_scripts.h"
-
-#define READY_S 300.0
+#include "controller/store/store_records.h"
 
 /*
  * How long a continued service waits for the first answers, seconds: available local schedulers
@@ -141,72 +140,45 @@ static bool make_experiment(struct run_service *service, GError **error)
 static bool find_row(struct run_service *service, GError **error)
 {
 	g_autoptr(GPtrArray) rows = store_runs(service->session->store, error);
-	const struct store_run *row;
 
 	if (!rows)
 		return false;
 	if (rows->len == 0)
 		return true;
-	row = g_ptr_array_index(rows, 0);
-	service->row = *row;
-	service->row.started_utc = g_strdup(row->started_utc);
-	service->row.boot_id = g_strdup(row->boot_id);
-	service->row.ended_by = NULL;
+	record_copy_to(&store_run_record, rows->pdata[0], &service->row);
+	g_clear_pointer(&service->row.ended_by, g_free);
+	g_free(service->row.policy);
 	service->row.policy = g_strdup(service->experiment->policies[0].name);
 	return true;
 }
 
-/* All in one transaction: a run without a baseline or an account could not be continued. */
-static bool write_beginning(struct run_service *service, const struct remote_baseline *baseline,
-			    GError **error)
+static bool write_beginning(void *data, GError **error)
 {
-	struct run_session *session = service->session;
-	struct host_load before;
+	struct run_service *service = data;
 
-	if (!store_begin(session->store, error))
-		return false;
-	if (store_add_run(session->store, &service->row, error) &&
-	    store_note_policy(session->store, service->row.policy, 0, service->row.started_utc,
-			      error) &&
-	    run_record_baseline(session, service->row.run, baseline, &before, error) &&
-	    run_service_account_keep(service, error))
-		return store_commit(session->store, error);
-	store_rollback(session->store);
-	return false;
+	return store_note_policy(service->session->store, service->row.policy, 0,
+				 service->row.started_utc, error) &&
+	       run_service_account_keep(service, error);
 }
 
 static bool begin_new(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	struct remote_baseline baseline = {0};
-	bool good;
+	struct host_load before;
 
-	session->progress->phase = RUN_PHASE_SETTLE;
-	if (!run_session_settle(session, READY_S, error) ||
-	    !run_session_baseline(session, &baseline, &session->t0_ns, error))
-		return false;
 	service->row = (struct store_run){
 		.policy = g_strdup(service->experiment->policies[0].name),
 		.limit = 1,
 		.repeat = 1,
 		.measured = true,
-		.started_utc = clock_utc(),
-		.t0_ns = session->t0_ns,
-		.boot_id = clock_boot_id(),
-		.idle_w = baseline.sum_w,
 		.ended_s = (double)NAN,
 		.energy_j = 0,
 		.gap_s = (double)NAN,
 		.host_load = (double)NAN,
 	};
-	good = write_beginning(service, &baseline, error);
-	remote_baseline_clear(&baseline);
-	session->run = good ? service->row.run : 0;
-	if (good) {
-		run_record_first_samples(session);
-		run_record_unmetered(session);
-	}
-	return good;
+	session->progress->phase = RUN_PHASE_SETTLE;
+	return run_session_settle(session, error) &&
+	       run_record_begin(session, &service->row, &before, write_beginning, service, error);
 }
 
 /* Drains of nodes that the configuration no longer has are ignored. */
@@ -220,12 +192,12 @@ static bool restore_drains(struct run_service *service, GError **error)
 		return false;
 	for (guint i = 0; i < drains->len; i++) {
 		const struct store_drain *drain = g_ptr_array_index(drains, i);
+		const struct config_cluster *cluster = config_cluster_find(config, drain->cluster);
 
-		for (uint32_t c = 0; c < config->clusters_count; c++)
-			if (g_str_equal(config->clusters[c].name, drain->cluster) &&
-			    drain->node < config->clusters[c].nodes)
-				engine_restore_drained(service->engine, c, drain->node,
-						       drain->reason);
+		if (cluster && drain->node < cluster->nodes)
+			engine_restore_drained(service->engine,
+					       (uint32_t)(cluster - config->clusters), drain->node,
+					       drain->reason);
 	}
 	return true;
 }
@@ -234,14 +206,13 @@ static bool restore_drains(struct run_service *service, GError **error)
 static void note_unknown_idle(struct run_service *service)
 {
 	g_autofree char *hosts = run_service_unknown_idle(service);
-	g_autofree char *text = NULL;
 
-	if (!hosts)
-		return;
-	text = g_strdup_printf("idle watts were never measured of %s: all that it draws counts as "
-			       "the service's energy; to measure it, use a new state directory",
-			       hosts);
-	run_session_note(service->session, (double)NAN, "unmetered", text);
+	if (hosts)
+		run_session_note(
+			service->session, "unmetered",
+			"idle watts were never measured of %s: all that it draws counts as "
+			"the service's energy; to measure it, use a new state directory",
+			hosts);
 }
 
 /*
@@ -253,15 +224,12 @@ static void note_silent(struct run_service *service)
 
 	for (uint32_t i = 0; i < session->config->clusters_count; i++) {
 		const struct remote_link *link = remote_fleet_link(session->fleet, i);
-		g_autofree char *text = NULL;
 
-		if (remote_link_known(link))
-			continue;
-		text = g_strdup_printf(
-			"continuing without cluster '%s', whose local scheduler does "
-			"not answer; it joins when it does",
-			remote_link_cluster(link)->name);
-		run_session_note(session, (double)NAN, "scheduler-silent", text);
+		if (!remote_link_known(link))
+			run_session_note(session, "scheduler-silent",
+					 "continuing without cluster '%s', whose local scheduler "
+					 "does not answer; it joins when it does",
+					 remote_link_cluster(link)->name);
 	}
 }
 
@@ -269,13 +237,12 @@ static bool restore_service(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 	const guint count = service->submissions->len;
-	g_autofree char *text = g_strdup_printf("the service continues at %.1f s with %u task%s",
-						backend_now_s(service->backend), count,
-						count == 1 ? "" : "s");
+	const double continued_s = backend_now_s(service->backend);
 
 	if (!run_service_restore(service, error) || !restore_drains(service, error))
 		return false;
-	run_session_note(session, (double)NAN, "resumed", text);
+	run_session_note(session, "resumed", "the service continues at %.1f s with %u task%s",
+			 continued_s, count, count == 1 ? "" : "s");
 	run_record_known_samples(session);
 	note_silent(service);
 	run_service_note_quarantined(service);
@@ -343,8 +310,7 @@ static bool find_policy(const struct config_service *wanted, struct policy *ret_
 
 	if (policy_parse(wanted->policy, ret_policy, message, sizeof(message)) >= 0)
 		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s", message);
-	return false;
+	return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s", message);
 }
 
 static bool store_policy(struct run_service *service, const char *policy, GError **error)
@@ -452,9 +418,9 @@ void run_service_reload(struct run_session *session)
 	if (!session->service)
 		return;
 	if (apply_reload(session->service, &text, &error))
-		run_session_note(session, (double)NAN, "reloaded", text);
+		run_session_note(session, "reloaded", "%s", text);
 	else
-		run_session_note(session, (double)NAN, "not-reloaded", error->message);
+		run_session_note(session, "not-reloaded", "%s", error->message);
 }
 
 static void synced(const GError *error, void *data)
@@ -515,15 +481,6 @@ static gboolean on_tick(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-static void note_serving(struct run_service *service)
-{
-	struct run_session *session = service->session;
-	g_autofree char *text = g_strdup_printf("serving at %s with policy %s",
-						session->plan->api, service->row.policy);
-
-	run_session_note(session, (double)NAN, "serving", text);
-}
-
 /*
  * Reports the result of the check of the whole file; what the service continues from was checked
  * before, so it continues even if older records are damaged.
@@ -533,7 +490,7 @@ static void checked(const GError *error, void *data)
 	struct run_service *service = data;
 
 	if (error)
-		run_session_note(service->session, (double)NAN, "store-damaged", error->message);
+		run_session_note(service->session, "store-damaged", "%s", error->message);
 }
 
 /* Serves until the end. Tasks that ran then are killed; their records wait for the next start. */
@@ -553,7 +510,8 @@ static bool serve_until_end(struct run_service *service, GError **error)
 		session->engine = NULL;
 		return false;
 	}
-	note_serving(service);
+	run_session_note(session, "serving", "serving at %s with policy %s", session->plan->api,
+			 service->row.policy);
 	note_policy(service);
 	service->check = store_check_new(session->store, checked, service);
 	if (session->reload_wanted)
@@ -566,11 +524,7 @@ static bool serve_until_end(struct run_service *service, GError **error)
 	run_service_record(service);
 	session->service = NULL;
 	session->engine = NULL;
-	service->row.utility = result.utility;
-	service->row.tasks_arrived = result.tasks_arrived;
-	service->row.tasks_completed = result.tasks_completed;
-	service->row.tasks_failed = result.tasks_failed;
-	service->row.tasks_dropped = result.tasks_dropped;
+	run_record_result(&service->row, &result);
 	if (!recorder_store_finish(service->recorder, &fault) ||
 	    !run_service_account_keep(service, &fault) ||
 	    !store_sync_free(g_steal_pointer(&service->sync), &fault)) {
@@ -578,15 +532,13 @@ static bool serve_until_end(struct run_service *service, GError **error)
 		return false;
 	}
 	stopped = remote_fleet_stopped(session->fleet);
-	g_set_error(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
+	return error_fail(error, RUN_ERROR, stopped ? RUN_ERROR_STOPPED : RUN_ERROR_MEASURE, "%s",
 		    stopped ?: engine_reason(service->engine) ?: "the service was aborted");
-	return false;
 }
 
 static bool begin_and_serve(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
-	g_autofree char *holes = config_holes(session->config, true);
 	bool continued;
 
 	/* Room for all that a reload can allow; unused room costs no memory. */
@@ -600,11 +552,8 @@ static bool begin_and_serve(struct run_service *service, GError **error)
 	    (!run_service_account_resume(service, error) || !run_service_recall(service, error)))
 		return false;
 	if (!(continued ? run_session_wait_heard(session, ANSWERS_S, error)
-		       : run_session_wait_known(session, error)) ||
-	    !run_meta_write(session, error) ||
-	    !store_put_estimates(session->store, session->config->estimates,
-				 session->config->estimates_count, error) ||
-	    !store_set_meta(session->store, "unmeasured", holes, error))
+			: run_session_wait_known(session, error)) ||
+	    !run_meta_write(session, error) || !run_session_record_estimates(session, error))
 		return false;
 	if (!continued &&
 	    (!begin_new(service, error) || !keep_config(service, session->config, error)))
@@ -630,9 +579,7 @@ static void clear_service(struct run_service *service)
 	g_hash_table_unref(service->keys);
 	g_hash_table_unref(service->accounts);
 	g_hash_table_unref(service->bad);
-	g_free(service->row.policy);
-	g_free(service->row.started_utc);
-	g_free(service->row.boot_id);
+	record_clear(&store_run_record, &service->row);
 }
 
 bool run_service(struct run_session *session, GError **error)

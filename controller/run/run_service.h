@@ -62,33 +62,22 @@ void run_service_reload(struct run_session *session);
 
 /* A request to submit tasks; borrowed. */
 struct run_service_submit_request {
-	const char *type;
-	const struct task_script *script; /* for a type of scripts; NULL: none */
-	uint32_t count;      /* number of tasks, 1 to RUN_SERVICE_COUNT_MAX */
-	const char *name;    /* NULL: none */
 	/*
-	 * NULL: none; the same request again by the same user submits nothing, a different one is
-	 * refused
-	 */
-	const char *key;
-	bool held;           /* the tasks wait until they are released */
-	double utility_max;  /* > 0 */
-	/*
-	 * Seconds after the arrival, NAN: not given. The utility is utility_max until constant_s,
+	 * What the user says of each task: type, name, user, uid, held, utility_max > 0, priority
+	 * (at most SCHED_PRIORITY_MAX in magnitude, above 0 only if `unbound`); count, from 1 to
+	 * RUN_SERVICE_COUNT_MAX; key: the same request again by the same user submits nothing, a
+	 * different one is refused. The utility is utility_max until constant_s after the arrival,
 	 * and falls to 0 at zero_s; or it is utility_max until deadline_s and 0 after; or, without
 	 * any of them, it stays utility_max.
 	 */
-	double constant_s, zero_s, deadline_s;
-	/* at most SCHED_PRIORITY_MAX in magnitude; above 0 only if `unbound` */
-	int32_t priority;
-	bool unbound;        /* from an operator: service.user_tasks_max does not apply */
-	const char *user;    /* NULL: not known */
-	int64_t uid;         /* -1: not known */
+	struct store_submission task;
+	const struct task_script *script; /* for a type of scripts; NULL: none */
+	bool unbound; /* from an operator: service.user_tasks_max does not apply */
 };
 
 /*
- * Submits order->count tasks, all or none. They are safe on disk when run_service_when_safe() says
- * so. Returns true with the numbers *ret_first and the *ret_count - 1 next ones, or false with
+ * Submits order->task.count tasks, all or none. They are safe on disk when run_service_when_safe()
+ * says so. Returns true with the numbers *ret_first and the *ret_count - 1 next ones, or false with
  * `error` (RUN_SERVICE_ERROR).
  */
 bool run_service_submit(struct run_service *service, const struct run_service_submit_request *order,

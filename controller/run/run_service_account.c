@@ -24,22 +24,26 @@
 #define PRUNE_ROWS 5000
 #define PRUNE_TAKES_S 0.05
 
-/* The maximum number of samples, over all meters, between the last one read and the account. */
-#define SAMPLES_BACK 32
-
 /* The account as it is stored. */
 struct account {
-	double time_s;   /* how long the service had been under way */
-	int64_t at_ns;   /* the boot-clock reading at that time, of boot_id */
+	double time_s; /* how long the service had been under way */
+	int64_t at_ns; /* the boot-clock reading at that time, of boot_id */
 	char *boot_id;
-	json_t *seqs;    /* by cluster: the last sample read */
+	json_t *samples_seq; /* by cluster: the last sample read */
 	double window_begin_s, window_spent_j; /* of the limit's window; NAN: there was none */
 };
 
-static double now_s(const struct run_service *service)
-{
-	return clock_elapsed_s(service->session->t0_ns, clock_now_ns());
-}
+static const struct record_field account_fields[] = {
+	{RECORD_FIELD_REAL(account, time_s)},
+	{RECORD_FIELD_I64(account, at_ns)},
+	{RECORD_FIELD_TEXT(account, boot_id)},
+	{RECORD_AT(account, samples_seq), .type = RECORD_JSON},
+	{RECORD_FIELD_REAL(account, window_begin_s), .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
+	{RECORD_FIELD_REAL(account, window_spent_j), .flags = RECORD_OPTIONAL | RECORD_OMIT_NULL},
+	{NULL},
+};
+static const struct record account_record = {
+	.size = sizeof(struct account), .fields = account_fields, .open = true};
 
 bool run_service_account_keep(struct run_service *service, GError **error)
 {
@@ -47,30 +51,22 @@ bool run_service_account_keep(struct run_service *service, GError **error)
 	const struct engine_window_state window =
 		service->engine ? engine_window(service->engine)
 				: (struct engine_window_state){.limit_j = (double)NAN};
-	json_t *seqs = json_array();
-	g_autoptr(json_t) account = NULL;
-	g_autofree char *text = NULL;
+	const bool limited = !isnan(window.limit_j);
+	g_autoptr(json_t) seqs = run_record_samples_seq(session);
+	const struct account account = {
+		.time_s = run_session_now_s(session),
+		.at_ns = clock_now_ns(),
+		.boot_id = service->row.boot_id,
+		.samples_seq = seqs,
+		.window_begin_s = limited ? window.begin_s : (double)NAN,
+		.window_spent_j = limited ? window.spent_j : (double)NAN,
+	};
+	g_autoptr(json_t) object = record_to_json(&account_record, &account);
+	g_autofree char *text = json_text(object);
 
-	for (uint32_t i = 0; i < session->config->clusters_count; i++)
-		json_array_append_new(seqs, json_integer(remote_link_samples_seq(
-						    remote_fleet_link(session->fleet, i))));
-	account = json_pack("{s:f, s:I, s:s, s:o}", "time_s", now_s(service), "at_ns",
-			    (json_int_t)clock_now_ns(), "boot_id", service->row.boot_id,
-			    "samples_seq", seqs);
-	if (!isnan(window.limit_j))
-		json_object_update_new(account,
-				       json_pack("{s:f, s:f}", "window_begin_s", window.begin_s,
-						 "window_spent_j", window.spent_j));
-	text = json_text(account);
 	service->row.energy_j = run_service_energy_j(service);
 	return store_set_meta(session->store, ACCOUNT_KEY, text, error) &&
 	       store_update_run(session->store, &service->row, error);
-}
-
-static void account_clear(struct account *account)
-{
-	g_free(account->boot_id);
-	json_decref(account->seqs);
 }
 
 static void read_account(struct store *store, struct account *ret_account)
@@ -78,20 +74,8 @@ static void read_account(struct store *store, struct account *ret_account)
 	g_autofree char *text = store_get_meta(store, ACCOUNT_KEY);
 	g_autoptr(json_t) json = text ? json_parse(text, strlen(text), ACCOUNT_KEY, NULL) : NULL;
 
-	*ret_account = (struct account){
-		.time_s = json_number_value(json_object_get(json, "time_s")),
-		.at_ns = json_integer_value(json_object_get(json, "at_ns")),
-		.boot_id = g_strdup(json_string_value(json_object_get(json, "boot_id"))),
-		.seqs = json_incref(json_object_get(json, "samples_seq")),
-		.window_begin_s = (double)NAN,
-		.window_spent_j = (double)NAN,
-	};
-	if (json_object_get(json, "window_begin_s")) {
-		ret_account->window_begin_s =
-			json_number_value(json_object_get(json, "window_begin_s"));
-		ret_account->window_spent_j =
-			json_number_value(json_object_get(json, "window_spent_j"));
-	}
+	record_init(&account_record, ret_account);
+	record_from_json(&account_record, json, ret_account, NULL);
 }
 
 /*
@@ -108,76 +92,31 @@ static double age_by_utc_s(const struct run_service *service, const struct accou
 	return fmax(age_s, account->time_s);
 }
 
-/* The stored baseline of hosts, as it was measured first; NULL: none. */
-static json_t *read_baseline(const struct run_service *service)
-{
-	g_autofree char *key = run_record_baseline_key(service->row.run);
-	g_autofree char *text = store_get_meta(service->session->store, key);
-
-	return text ? json_parse(text, strlen(text), key, NULL) : NULL;
-}
-
-/* A host's idle watts, or NAN. */
-static double idle_w_of(const json_t *baseline, const char *name)
-{
-	const json_t *host;
-	size_t at;
-
-	json_array_foreach (json_object_get(baseline, "hosts"), at, host)
-		if (g_strcmp0(json_string_value(json_object_get(host, "host")), name) == 0)
-			return json_number_value(json_object_get(host, "idle_w"));
-	return (double)NAN;
-}
-
 char *run_service_unknown_idle(const struct run_service *service)
 {
 	GPtrArray *meters = remote_fleet_meters(service->session->fleet);
-	g_autoptr(json_t) baseline = read_baseline(service);
+	g_autoptr(json_t) baseline =
+		run_record_find_baseline(service->session->store, service->row.run);
 	GString *names = g_string_new(NULL);
 
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
 
-		if (isnan(idle_w_of(baseline, meter->host)))
+		if (isnan(run_record_idle_w(baseline, meter->host)))
 			g_string_append_printf(names, "%s%s", names->len ? " " : "", meter->host);
 	}
 	return g_string_free(names, names->len == 0);
-}
-
-/*
- * Starts the meters' accounts with the next sample of each host, or with the samples after the
- * stored fact.
- */
-static void resume_meters(struct run_service *service, const struct account *account,
-			  int64_t start_ns)
-{
-	struct run_session *session = service->session;
-	GPtrArray *meters = remote_fleet_meters(session->fleet);
-	g_autoptr(json_t) baseline = read_baseline(service);
-
-	for (guint i = 0; i < meters->len; i++) {
-		struct remote_meter *meter = g_ptr_array_index(meters, i);
-		const double idle_w = idle_w_of(baseline, meter->host);
-
-		/* Unknown idle watts; a note is made from run_service_unknown_idle(). */
-		remote_meter_start(meter, start_ns, isnan(idle_w) ? 0 : idle_w);
-	}
-	for (uint32_t i = 0; start_ns == account->at_ns && i < session->config->clusters_count;
-	     i++) {
-		const json_int_t seq = json_integer_value(json_array_get(account->seqs, i));
-
-		remote_link_samples_from(remote_fleet_link(session->fleet, i),
-					 MAX(seq - SAMPLES_BACK, 0));
-	}
 }
 
 bool run_service_account_resume(struct run_service *service, GError **error)
 {
 	struct run_session *session = service->session;
 	g_autofree char *boot_id = clock_boot_id();
+	g_autoptr(json_t) baseline = run_record_find_baseline(session->store, service->row.run);
 	const int64_t now_ns = clock_now_ns();
 	struct account account;
 	bool same_boot;
+	bool follows; /* on the account, without a break */
 
 	read_account(session->store, &account);
 	same_boot = g_strcmp0(boot_id, service->row.boot_id) == 0;
@@ -190,15 +129,19 @@ bool run_service_account_resume(struct run_service *service, GError **error)
 	session->t0_ns = service->row.t0_ns;
 	service->kept_begin_s = account.window_begin_s;
 	service->kept_spent_j = account.window_spent_j;
-	resume_meters(service, &account,
-		      same_boot && session->go_on && account.at_ns ? account.at_ns : now_ns);
-	account_clear(&account);
+	/* A note is made of hosts with unknown idle watts (run_service_unknown_idle()). */
+	follows = same_boot && session->go_on && account.at_ns;
+	run_record_start_meters(session, baseline, follows ? account.at_ns : now_ns);
+	if (follows)
+		run_record_samples_from(session, account.samples_seq);
+	record_clear(&account_record, &account);
 	return store_update_run(session->store, &service->row, error);
 }
 
 bool run_service_prune(struct run_service *service, GError **error)
 {
-	const double before_s = now_s(service) - service->config.retention_days * SECONDS_PER_DAY;
+	const double before_s = run_session_now_s(service->session) -
+				service->config.retention_days * SECONDS_PER_DAY;
 	const int64_t began_ns = clock_now_ns();
 	bool good;
 

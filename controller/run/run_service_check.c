@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which configurations can be served. */
 #include "controller/config/config_environment.h"
+#include "common/error_fail.h"
 #include "controller/engine/experiment.h"
 #include "controller/run/run_meters.h"
 #include "controller/run/run_service.h"
 
 #define SECONDS_PER_DAY 86400.0
-
-static bool refuse_config(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool refuse_config(GError **error, const char *format, ...)
-{
-	va_list arguments;
-
-	if (error) {
-		va_start(arguments, format);
-		*error = g_error_new_valist(CONFIG_ERROR, CONFIG_ERROR_MEANING, format, arguments);
-		va_end(arguments);
-	}
-	return false;
-}
 
 /* An energy limit needs the energy of all hosts; that of simulated hosts is known. */
 static bool check_limit(const struct config *config, GError **error)
@@ -33,15 +21,15 @@ static bool check_limit(const struct config *config, GError **error)
 		one.clusters = &config->clusters[i];
 		missing = one.clusters->simulated ? NULL : run_meters_missing(&one);
 		if (missing)
-			return refuse_config(
-				error, "service.energy_limit_j: %s: what is used is not known",
-				missing);
+			return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+					 "service.energy_limit_j: %s: what is used is not known",
+					 missing);
 	}
 	return service.energy_window_s <= service.retention_days * SECONDS_PER_DAY ||
-	       refuse_config(error,
-			     "service.energy_window_s: %.0f is longer than service.retention_days "
-			     "keeps what was used: %.0f s",
-			     service.energy_window_s, service.retention_days * SECONDS_PER_DAY);
+	       error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			 "service.energy_window_s: %.0f is longer than service.retention_days "
+			 "keeps what was used: %.0f s",
+			 service.energy_window_s, service.retention_days * SECONDS_PER_DAY);
 }
 
 bool run_service_check(const struct config *config, GError **error)
@@ -53,23 +41,27 @@ bool run_service_check(const struct config *config, GError **error)
 	char message[512];
 
 	if (config_environment(config))
-		return refuse_config(error, "environment: draws its own tasks; a service runs "
-					    "those that people submit");
+		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+				 "environment: draws its own tasks; a service runs "
+				 "those that people submit");
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		if (config->clusters[i].shared)
-			return refuse_config(error, "clusters[%u].shared: what shares hosts cannot "
-						    "be taken up again after a restart, so it is "
-						    "not served",
-					     i);
+			return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+					 "clusters[%u].shared: what shares hosts cannot "
+					 "be taken up again after a restart, so it is "
+					 "not served",
+					 i);
 	if (!experiment_check_policies(config, names, &reason))
-		return refuse_config(error, "service.policy: %s", reason->message);
+		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
+				 reason->message);
 	if (policy_parse(service.policy, &policy, message, sizeof(message)) < 0)
-		return refuse_config(error, "service.policy: %s", message);
+		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "service.policy: %s",
+				 message);
 	if (service.energy_limit_j > 0 && !check_limit(config, error))
 		return false;
 	return !policy_reads_budget(&policy) ||
-	       refuse_config(error,
-			     "service.policy: '%s' goes by what is left of an energy budget, and "
-			     "a service has none",
-			     service.policy);
+	       error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			 "service.policy: '%s' goes by what is left of an energy budget, and "
+			 "a service has none",
+			 service.policy);
 }

@@ -73,7 +73,7 @@ static double run_s(const struct run_service *service, int64_t t_ns)
 /* The UTC day of a time of the run. */
 static char *day_of(const struct run_service *service, double time_s)
 {
-	const double ago_s = run_s(service, clock_now_ns()) - time_s;
+	const double ago_s = run_session_now_s(service->session) - time_s;
 	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
 	g_autoptr(GDateTime) then = g_date_time_add_seconds(now, -ago_s);
 
@@ -435,14 +435,12 @@ static bool sum_stored_energy(struct run_service *service, GError **error)
 static void sum_stored_or_note(struct run_service *service)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *text = NULL;
 
-	if (sum_stored_energy(service, &error))
-		return;
-	text = g_strdup_printf(
-		"what the service has used so far is not known, and counts from now on: %s",
-		error->message);
-	run_session_note(service->session, (double)NAN, "energy-unknown", text);
+	if (!sum_stored_energy(service, &error))
+		run_session_note(
+			service->session, "energy-unknown",
+			"what the service has used so far is not known, and counts from now on: %s",
+			error->message);
 }
 
 /* A controller that continues a run serves since the one before it did. */
@@ -458,7 +456,7 @@ static bool begin_serving(struct run_service *service, GError **error)
 		read_number(since, -DBL_MAX, DBL_MAX, &service->served_s);
 		return true;
 	}
-	service->served_s = run_s(service, clock_now_ns());
+	service->served_s = run_session_now_s(session);
 	return store_set_meta(session->store, SERVED_KEY,
 			      g_ascii_dtostr(text, sizeof(text), service->served_s), error);
 }

@@ -14,15 +14,10 @@
 /* Smaller differences come from steering the clock, and are followed once they have added up. */
 #define CLOCK_SET_S 1.0
 
-static double now_s(const struct run_service *service)
-{
-	return clock_elapsed_s(service->session->t0_ns, clock_now_ns());
-}
-
 /* UTC in seconds, at the run's time 0. */
 static double epoch_s(const struct run_service *service)
 {
-	return (double)g_get_real_time() * 1e-6 - now_s(service);
+	return (double)g_get_real_time() * 1e-6 - run_session_now_s(service->session);
 }
 
 /* The time of the run at which UTC is a multiple of the window's length. */
@@ -89,7 +84,8 @@ bool run_service_limit_find(struct run_service *service, const struct config_ser
 		.length_s = config->energy_window_s,
 		.begin_s = in_step_s(service, config->energy_window_s),
 	};
-	const double past = floor((now_s(service) - window.begin_s) / window.length_s);
+	const double past =
+		floor((run_session_now_s(service->session) - window.begin_s) / window.length_s);
 
 	if (window.limit_j > 0 && !add_spent(service, window.begin_s + past * window.length_s,
 					     &window.spent_j, error))
@@ -121,16 +117,15 @@ static void follow_clock(struct run_service *service)
 	const double length_s = service->config.energy_window_s;
 	const double begin_s = in_step_s(service, length_s);
 	const double off_s = remainder(begin_s - service->window_begin_s, length_s);
-	g_autofree char *text = NULL;
 
 	if (fabs(off_s) < CLOCK_SET_S)
 		return;
-	text = g_strdup_printf(
-		"the clock was set: windows of energy begin %.0f s %s, from the next one on",
-		fabs(off_s), off_s > 0 ? "later" : "earlier");
 	service->window_begin_s = begin_s;
 	engine_shift_window(service->engine, begin_s);
-	run_session_note(service->session, (double)NAN, "clock", text);
+	run_session_note(
+		service->session, "clock",
+		"the clock was set: windows of energy begin %.0f s %s, from the next one on",
+		fabs(off_s), off_s > 0 ? "later" : "earlier");
 }
 
 bool run_service_limit_tick(struct run_service *service, GError **error)

@@ -5,8 +5,9 @@
  */
 #include <math.h>
 
-#include "common/clock.h"
 #include "controller/run/run_service_private.h"
+#include "common/error_fail.h"
+#include "controller/store/store_records.h"
 
 /* The number of quarantined tasks with a note of their own; the rest is only counted. */
 #define QUARANTINED_TOLD 20
@@ -26,22 +27,14 @@ static void quarantine(struct run_service *service, uint32_t task, char *why)
  */
 static struct store_submission *missing_submission(const struct run_service *service, uint32_t task)
 {
-	struct store_submission *submission = g_new0(struct store_submission, 1);
+	struct store_submission *submission = record_new(&store_submission_record);
 
-	*submission = (struct store_submission){
-		.run = service->row.run,
-		.task = task,
-		.type = g_strdup("unknown"),
-		.uid = -1,
-		.submitted_utc = g_strdup(service->row.started_utc),
-		.first = task,
-		.count = 1,
-		.utility_max = 1,
-		.constant_s = (double)NAN,
-		.zero_s = (double)NAN,
-		.deadline_s = (double)NAN,
-		.asked_held = -1,
-	};
+	submission->run = service->row.run;
+	submission->task = submission->first = task;
+	submission->type = g_strdup("unknown");
+	submission->submitted_utc = g_strdup(service->row.started_utc);
+	submission->count = 1;
+	submission->utility_max = 1;
 	return submission;
 }
 
@@ -95,10 +88,10 @@ static bool check_room(const struct run_service *service, uint32_t count, GError
 {
 	if (count <= service->config.tasks_max)
 		return true;
-	g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
-		    "service.tasks_max: the service has had %u tasks already; give more than %u",
-		    count, service->config.tasks_max);
-	return false;
+	return error_fail(
+		error, RUN_ERROR, RUN_ERROR_INPUT,
+		"service.tasks_max: the service has had %u tasks already; give more than %u", count,
+		service->config.tasks_max);
 }
 
 bool run_service_recall(struct run_service *service, GError **error)
@@ -106,7 +99,7 @@ bool run_service_recall(struct run_service *service, GError **error)
 	struct workload *workload = service->workload;
 	g_autoptr(GPtrArray) rows =
 		store_submissions(service->session->store, service->row.run, error);
-	const double now_s = clock_elapsed_s(service->session->t0_ns, clock_now_ns());
+	const double now_s = run_session_now_s(service->session);
 	uint32_t numbers, count;
 
 	if (!rows ||
@@ -215,39 +208,34 @@ static void note_strays(struct run_service *service)
 {
 	g_autofree char *strays = store_stray_tasks(service->session->store, service->row.run,
 						    service->config.tasks_max);
-	g_autofree char *text = NULL;
 
-	if (!strays)
-		return;
-	text = g_strdup_printf(
-		"no task can have these numbers: %s (service.tasks_max is %u); what is "
-		"on record under them stays as it is, and is left out",
-		strays, service->config.tasks_max);
-	run_session_note(service->session, (double)NAN, "strays", text);
+	if (strays)
+		run_session_note(
+			service->session, "strays",
+			"no task can have these numbers: %s (service.tasks_max is %u); what is "
+			"on record under them stays as it is, and is left out",
+			strays, service->config.tasks_max);
 }
 
 void run_service_note_quarantined(struct run_service *service)
 {
 	guint told = 0;
-	g_autofree char *more = NULL;
 
 	note_strays(service);
 	for (guint i = 0; i < service->submissions->len && told < QUARANTINED_TOLD; i++) {
 		const struct engine_task *task = engine_task(service->engine, i);
-		g_autofree char *text = NULL;
 
 		if (task->state != ENGINE_TASK_QUARANTINED)
 			continue;
-		text = g_strdup_printf("task %u is quarantined: %s; its record stays as it is: "
-				       "virtbed release starts it again, virtbed cancel ends it",
-				       i, task->reason);
-		run_session_note(service->session, (double)NAN, "quarantined", text);
+		run_session_note(service->session, "quarantined",
+				 "task %u is quarantined: %s; its record stays as it is: "
+				 "virtbed release starts it again, virtbed cancel ends it",
+				 i, task->reason);
 		told++;
 	}
-	if (g_hash_table_size(service->bad) <= QUARANTINED_TOLD)
-		return;
-	more = g_strdup_printf("%u tasks are quarantined; virtbed queue --state quarantined lists "
-			       "them",
-			       g_hash_table_size(service->bad));
-	run_session_note(service->session, (double)NAN, "quarantined", more);
+	if (g_hash_table_size(service->bad) > QUARANTINED_TOLD)
+		run_session_note(
+			service->session, "quarantined",
+			"%u tasks are quarantined; virtbed queue --state quarantined lists them",
+			g_hash_table_size(service->bad));
 }

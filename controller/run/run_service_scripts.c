@@ -139,12 +139,11 @@ static bool add_script(const struct run_session *session, uint32_t first, json_t
 	return script != NULL;
 }
 
-static bool is_script(const struct config *config, const char *type)
+static bool is_script(const struct config *config, const char *name)
 {
-	for (uint32_t i = 0; i < config->types_count; i++)
-		if (g_str_equal(config->types[i].name, type))
-			return config_type_is_script(&config->types[i]);
-	return false;
+	const struct config_type *type = config_type_find(config, name);
+
+	return type && config_type_is_script(type);
 }
 
 static bool has_ended(const struct run_service *service, const struct store_submission *request)

@@ -5,27 +5,16 @@
 
 #define LOG_SUBSYSTEM "service"
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "common/visible.h"
 #include "controller/run/run_service_private.h"
 #include "controller/run/run_service_scripts.h"
+#include "controller/store/store_records.h"
 
 /* The duration of a utility that never falls: 31 years. */
 #define FOREVER_S 1e9
-
-static bool G_GNUC_PRINTF(3, 4) fail_request(GError **error, enum run_service_error code,
-				       const char *format, ...)
-{
-	va_list arguments;
-
-	if (error) {
-		va_start(arguments, format);
-		*error = g_error_new_valist(RUN_SERVICE_ERROR, code, format, arguments);
-		va_end(arguments);
-	}
-	return false;
-}
 
 /*
  * Makes the failed store the error and ends the service: what users were told would no longer be
@@ -33,8 +22,8 @@ static bool G_GNUC_PRINTF(3, 4) fail_request(GError **error, enum run_service_er
  */
 static bool store_fault(struct run_service *service, GError *reason, GError **error)
 {
-	fail_request(error, RUN_SERVICE_ERROR_STORE, "the store cannot be written: %s",
-		     reason->message);
+	error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_STORE,
+		  "the store cannot be written: %s", reason->message);
 	run_session_store_failed(service->session, reason);
 	return false;
 }
@@ -50,18 +39,6 @@ static bool put_on_record(struct run_service *service, GError **error)
 }
 
 /* Tasks. */
-
-static const struct config_type *find_type(const struct config *config, const char *name,
-					   uint32_t *ret_row)
-{
-	for (uint32_t i = 0; i < config->types_count; i++) {
-		if (!g_str_equal(config->types[i].name, name))
-			continue;
-		*ret_row = i;
-		return &config->types[i];
-	}
-	return NULL;
-}
 
 /* Whether the type has no estimate on any cluster that it fits. On shared hosts none is needed. */
 static bool is_unmeasured(const struct config *config, const struct config_type *type)
@@ -115,22 +92,20 @@ static struct utility utility_of(const struct store_submission *submission)
 bool run_service_make_task(const struct run_service *service,
 			   const struct store_submission *submission, struct sched_task *ret_task)
 {
-	uint32_t row = UINT32_MAX;
-	const struct config_type *type =
-		find_type(service->session->config, submission->type, &row);
+	const struct config *config = service->session->config;
+	const struct config_type *type = config_type_find(config, submission->type);
 
-	if (type && is_unmeasured(service->session->config, type)) {
+	if (type && is_unmeasured(config, type))
 		type = NULL; /* treated as an unknown type */
-		row = UINT32_MAX;
-	}
 	*ret_task = (struct sched_task){
 		.id = submission->task,
-		.row = row,
+		.row = type ? (uint32_t)(type - config->types) : UINT32_MAX,
 		.arrival_s = submission->arrival_s,
 		.utility = utility_of(submission),
 		.may_preempt = type && type->may_preempt,
 		.preemptible = type && type->preemptible,
-		.priority = (int32_t)CLAMP(submission->priority, -SCHED_PRIORITY_MAX, SCHED_PRIORITY_MAX),
+		.priority = (int32_t)CLAMP(submission->priority, -SCHED_PRIORITY_MAX,
+					   SCHED_PRIORITY_MAX),
 	};
 	return type != NULL;
 }
@@ -140,32 +115,31 @@ bool run_service_make_task(const struct run_service *service,
 static bool check_type(const struct config *config, const struct run_service_submit_request *order,
 		       GError **error)
 {
-	uint32_t row;
-	const char *name = order->type;
-	const struct config_type *type = find_type(config, name, &row);
+	const char *name = order->task.type;
+	const struct config_type *type = config_type_find(config, name);
 	g_autofree char *known = NULL;
 
 	if (!type) {
 		known = run_service_known_types(config, false);
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
-			      "type: unknown type '%.64s'; known: %s", name, known);
+		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+				 "type: unknown type '%.64s'; known: %s", name, known);
 	}
 	if (config_type_is_script(type) != (order->script != NULL))
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
-			      order->script ? "type: '%s' is a benchmark and runs no script"
-					    : "script: missing; tasks of type '%s' are scripts",
-			      name);
+		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+				 order->script ? "type: '%s' is a benchmark and runs no script"
+					       : "script: missing; tasks of type '%s' are scripts",
+				 name);
 	if (is_unmeasured(config, type))
-		return fail_request(
-			error, RUN_SERVICE_ERROR_INPUT,
+		return error_fail(
+			error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
 			"type: there is no estimate for type '%s' on any cluster; measure it with "
 			"`virtbed profile`",
 			name);
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		if (config_type_fits(type, &config->clusters[i]))
 			return true;
-	return fail_request(error, RUN_SERVICE_ERROR_INPUT,
-		      "type: no cluster is large enough for a task of type '%s'", name);
+	return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+			 "type: no cluster is large enough for a task of type '%s'", name);
 }
 
 static bool check_text(const char *key, const char *text, GError **error)
@@ -173,58 +147,61 @@ static bool check_text(const char *key, const char *text, GError **error)
 	if (!text)
 		return true;
 	if (!*text || strlen(text) > RUN_SERVICE_TEXT_MAX || !g_utf8_validate(text, -1, NULL))
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
-			      "%s: give 1 to %d bytes of UTF-8 text", key, RUN_SERVICE_TEXT_MAX);
-	return visible_ok(text) ||
-	       fail_request(error, RUN_SERVICE_ERROR_INPUT, "%s: holds a control character", key);
+		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+				 "%s: give 1 to %d bytes of UTF-8 text", key, RUN_SERVICE_TEXT_MAX);
+	return visible_ok(text) || error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+					     "%s: holds a control character", key);
 }
 
 static bool check_time(const char *key, double value, GError **error)
 {
 	return isnan(value) || (value > 0 && value <= FOREVER_S) ||
-	       fail_request(error, RUN_SERVICE_ERROR_INPUT, "%s: %g is not from 0 to %g seconds",
-			    key, value, FOREVER_S);
+	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+			 "%s: %g is not from 0 to %g seconds", key, value, FOREVER_S);
 }
 
 static bool check_times(const struct run_service_submit_request *order, GError **error)
 {
-	if (!check_time("constant_s", order->constant_s, error) ||
-	    !check_time("zero_s", order->zero_s, error) ||
-	    !check_time("deadline_s", order->deadline_s, error))
+	if (!check_time("constant_s", order->task.constant_s, error) ||
+	    !check_time("zero_s", order->task.zero_s, error) ||
+	    !check_time("deadline_s", order->task.deadline_s, error))
 		return false;
-	if (isfinite(order->deadline_s) &&
-	    (isfinite(order->constant_s) || isfinite(order->zero_s)))
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
-			      "deadline_s: give it alone, or constant_s and zero_s");
-	if (isfinite(order->constant_s) && !(order->zero_s >= order->constant_s))
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
-			      "constant_s: give zero_s as well, no less than it: from when on the "
-			      "task is worth nothing");
+	if (isfinite(order->task.deadline_s) &&
+	    (isfinite(order->task.constant_s) || isfinite(order->task.zero_s)))
+		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+				 "deadline_s: give it alone, or constant_s and zero_s");
+	if (isfinite(order->task.constant_s) && !(order->task.zero_s >= order->task.constant_s))
+		return error_fail(
+			error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+			"constant_s: give zero_s as well, no less than it: from when on the "
+			"task is worth nothing");
 	return true;
 }
 
 /* All users may lower a task's priority; only operators may raise it. */
 static bool check_priority(const struct run_service_submit_request *order, GError **error)
 {
-	return order->priority <= 0 || order->unbound ||
-	       fail_request(error, RUN_SERVICE_ERROR_FORBIDDEN,
-		      "priority: %d is for an operator to give; you may give 0 or less",
-		      order->priority);
+	return order->task.priority <= 0 || order->unbound ||
+	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_FORBIDDEN,
+			 "priority: %" PRId64 " is for an operator to give; you may give 0 or less",
+			 order->task.priority);
 }
 
 static bool check_order(const struct run_service *service,
 			const struct run_service_submit_request *order, GError **error)
 {
 	if (!check_type(service->session->config, order, error) ||
-	    !check_text("name", order->name, error) || !check_text("key", order->key, error))
+	    !check_text("name", order->task.name, error) ||
+	    !check_text("key", order->task.key, error))
 		return false;
-	if (order->count < 1 || order->count > RUN_SERVICE_COUNT_MAX)
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT, "count: %u is not from 1 to %d",
-			      order->count, RUN_SERVICE_COUNT_MAX);
-	if (!(order->utility_max > 0 && order->utility_max <= RUN_SERVICE_UTILITY_MAX))
-		return fail_request(error, RUN_SERVICE_ERROR_INPUT,
-			      "utility_max: %g is not above 0 and at most %.0f", order->utility_max,
-			      RUN_SERVICE_UTILITY_MAX);
+	if (order->task.count < 1 || order->task.count > RUN_SERVICE_COUNT_MAX)
+		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+				 "count: %u is not from 1 to %d", order->task.count,
+				 RUN_SERVICE_COUNT_MAX);
+	if (!(order->task.utility_max > 0 && order->task.utility_max <= RUN_SERVICE_UTILITY_MAX))
+		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT,
+				 "utility_max: %g is not above 0 and at most %.0f",
+				 order->task.utility_max, RUN_SERVICE_UTILITY_MAX);
 	return check_times(order, error) && check_priority(order, error);
 }
 
@@ -251,7 +228,7 @@ void run_service_note_key(struct run_service *service, struct store_submission *
 static const struct store_submission *find_key(const struct run_service *service,
 					       const struct run_service_submit_request *order)
 {
-	g_autofree char *text = order->key ? key_text(order->key, order->uid) : NULL;
+	g_autofree char *text = order->task.key ? key_text(order->task.key, order->task.uid) : NULL;
 
 	return text ? g_hash_table_lookup(service->keys, text) : NULL;
 }
@@ -286,16 +263,18 @@ static char *differences(const struct run_service_submit_request *order,
 	g_autofree char *digest = script_digest(order);
 	GString *text = g_string_new(NULL);
 
-	append_difference(text, g_str_equal(order->type, before->type), "type");
-	append_difference(text, order->count == before->count, "count");
-	append_difference(text, g_strcmp0(order->name, before->name) == 0, "name");
-	append_difference(text, !known || order->held == before->asked_held, "held");
-	append_difference(text, same_number(order->utility_max, before->utility_max),
+	append_difference(text, g_str_equal(order->task.type, before->type), "type");
+	append_difference(text, order->task.count == before->count, "count");
+	append_difference(text, g_strcmp0(order->task.name, before->name) == 0, "name");
+	append_difference(text, !known || order->task.held == before->asked_held, "held");
+	append_difference(text, same_number(order->task.utility_max, before->utility_max),
 			  "utility_max");
-	append_difference(text, same_number(order->constant_s, before->constant_s), "constant_s");
-	append_difference(text, same_number(order->zero_s, before->zero_s), "zero_s");
-	append_difference(text, same_number(order->deadline_s, before->deadline_s), "deadline_s");
-	append_difference(text, order->priority == before->priority, "priority");
+	append_difference(text, same_number(order->task.constant_s, before->constant_s),
+			  "constant_s");
+	append_difference(text, same_number(order->task.zero_s, before->zero_s), "zero_s");
+	append_difference(text, same_number(order->task.deadline_s, before->deadline_s),
+			  "deadline_s");
+	append_difference(text, order->task.priority == before->priority, "priority");
 	append_difference(text, !known || g_strcmp0(digest, before->script_sha256) == 0, "script");
 	return g_string_free(text, FALSE);
 }
@@ -310,39 +289,25 @@ static bool check_key(const struct run_service_submit_request *order,
 	g_autofree char *different = differences(order, before);
 
 	return !*different ||
-	       fail_request(
-		       error, RUN_SERVICE_ERROR_REFUSED,
+	       error_fail(
+		       error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
 		       "key: '%s' was used for task %u with other contents (%s); give another key, "
 		       "or ask for the same",
-		       order->key, before->first, different);
+		       order->task.key, before->first, different);
 }
 
 static struct store_submission *new_submission(const struct run_service *service,
 					       const struct run_service_submit_request *order,
 					       uint32_t first, uint32_t i)
 {
-	struct store_submission *submission = g_new0(struct store_submission, 1);
+	struct store_submission *submission = record_copy(&store_submission_record, &order->task);
 
-	*submission = (struct store_submission){
-		.run = service->row.run,
-		.task = first + i,
-		.type = g_strdup(order->type),
-		.name = g_strdup(order->name),
-		.user = g_strdup(order->user),
-		.uid = order->uid,
-		.submitted_utc = clock_utc(),
-		.key = g_strdup(order->key),
-		.first = first,
-		.count = order->count,
-		.utility_max = order->utility_max,
-		.constant_s = order->constant_s,
-		.zero_s = order->zero_s,
-		.deadline_s = order->deadline_s,
-		.held = order->held,
-		.priority = order->priority,
-		.asked_held = order->held,
-		.script_sha256 = script_digest(order),
-	};
+	submission->run = service->row.run;
+	submission->task = first + i;
+	submission->submitted_utc = clock_utc();
+	submission->first = first;
+	submission->asked_held = order->task.held;
+	submission->script_sha256 = script_digest(order);
 	return submission;
 }
 
@@ -358,11 +323,9 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 	g_ptr_array_add(service->submissions, submission);
 	run_service_make_task(service, submission, &task);
 	index = engine_submit(service->engine, &task, submission->held);
-	if (index != submission->task) {
-		g_set_error(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
-			    "the service is ending");
-		return false;
-	}
+	if (index != submission->task)
+		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
+				 "the service is ending");
 	submission->arrival_s = engine_task(service->engine, index)->task->arrival_s;
 	service->session->tasks_count = index + 1;
 	/*
@@ -377,27 +340,30 @@ static bool add_one(struct run_service *service, struct store_submission *submis
 static bool check_serving(const struct run_service *service, GError **error)
 {
 	return engine_counts(service->engine)->ended_by == ENGINE_END_NONE ||
-	       fail_request(error, RUN_SERVICE_ERROR_REFUSED, "the service is ending");
+	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
+			 "the service is ending");
 }
 
 static bool check_room(const struct run_service *service, uint32_t count, GError **error)
 {
 	return service->submissions->len + count <= service->config.tasks_max ||
-	       fail_request(error, RUN_SERVICE_ERROR_REFUSED,
-		      "the service has had %u of its %u tasks; raise service.tasks_max and have "
-		      "it reloaded",
-		      service->submissions->len, service->config.tasks_max);
+	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
+			 "the service has had %u of its %u tasks; raise service.tasks_max and have "
+			 "it reloaded",
+			 service->submissions->len, service->config.tasks_max);
 }
 
 static void log_submitted(const struct run_service_submit_request *order, uint32_t first)
 {
 	g_autofree char *task = g_strdup_printf("%u", first);
-	g_autofree char *all = order->count > 1 ? g_strdup_printf(", and so all up to %u",
-								  first + order->count - 1)
-						: NULL;
+	g_autofree char *all =
+		order->task.count > 1
+			? g_strdup_printf(", and so all up to %u", first + order->task.count - 1)
+			: NULL;
 
-	log_info_of(LOG_TASK(task), "submitted by %s as %s%s%s", order->user ?: "an unknown user",
-		    order->type, order->held ? ", held" : "", all ?: "");
+	log_info_of(LOG_TASK(task), "submitted by %s as %s%s%s",
+		    order->task.user ?: "an unknown user", order->task.type,
+		    order->task.held ? ", held" : "", all ?: "");
 }
 
 /*
@@ -409,8 +375,8 @@ static bool keep_script(struct run_service *service, const struct run_service_su
 	g_autoptr(GError) reason = NULL;
 
 	return run_service_keep_script(service->session, first, order->script, &reason) ||
-	       fail_request(error, RUN_SERVICE_ERROR_REFUSED, "the script cannot be kept: %s",
-		      reason->message);
+	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
+			 "the script cannot be kept: %s", reason->message);
 }
 
 /* The number of a user's tasks that have not ended. */
@@ -434,13 +400,13 @@ static bool check_share(const struct run_service *service,
 
 	if (order->unbound)
 		return true;
-	open = count_open(service, order->uid);
-	return open + order->count <= service->config.user_tasks_max ||
-	       fail_request(error, RUN_SERVICE_ERROR_REFUSED,
-		      "you have %u task%s that ha%s not ended, and may have %u "
-		      "(service.user_tasks_max); wait until some have",
-		      open, open == 1 ? "" : "s", open == 1 ? "s" : "ve",
-		      service->config.user_tasks_max);
+	open = count_open(service, order->task.uid);
+	return open + order->task.count <= service->config.user_tasks_max ||
+	       error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED,
+			 "you have %u task%s that ha%s not ended, and may have %u "
+			 "(service.user_tasks_max); wait until some have",
+			 open, open == 1 ? "" : "s", open == 1 ? "s" : "ve",
+			 service->config.user_tasks_max);
 }
 
 /* One event for all tasks of a request, from which readers of events learn of them. */
@@ -448,9 +414,10 @@ static bool record_submitted(struct run_service *service,
 			     const struct run_service_submit_request *order, uint32_t first,
 			     GError **error)
 {
-	g_autoptr(json_t) detail = json_pack(
-		"{s:i, s:i, s:s, s:s*, s:s*, s:b}", "task", (int)first, "count", (int)order->count,
-		"type", order->type, "name", order->name, "user", order->user, "held", order->held);
+	g_autoptr(json_t) detail =
+		json_pack("{s:i, s:i, s:s, s:s*, s:s*, s:b}", "task", (int)first, "count",
+			  (int)order->task.count, "type", order->task.type, "name",
+			  order->task.name, "user", order->task.user, "held", order->task.held);
 	g_autofree char *text = json_text(detail);
 
 	return store_add_event(service->session->store, service->row.run,
@@ -461,7 +428,7 @@ static bool record_submitted(struct run_service *service,
 static bool add_all(struct run_service *service, const struct run_service_submit_request *order,
 		    uint32_t first, GError **error)
 {
-	for (uint32_t i = 0; i < order->count; i++)
+	for (uint32_t i = 0; i < order->task.count; i++)
 		if (!add_one(service, new_submission(service, order, first, i), error))
 			return false;
 	return record_submitted(service, order, first, error);
@@ -482,7 +449,7 @@ bool run_service_submit(struct run_service *service, const struct run_service_su
 		return true;
 	}
 	if (!check_order(service, order, error) || !check_serving(service, error) ||
-	    !check_room(service, order->count, error) || !check_share(service, order, error))
+	    !check_room(service, order->task.count, error) || !check_share(service, order, error))
 		return false;
 	if (order->script && !keep_script(service, order, first, error))
 		return false;
@@ -492,7 +459,7 @@ bool run_service_submit(struct run_service *service, const struct run_service_su
 	run_service_note_key(service, g_ptr_array_index(service->submissions, first));
 	log_submitted(order, first);
 	*ret_first = first;
-	*ret_count = order->count;
+	*ret_count = order->task.count;
 	return true;
 }
 
@@ -568,7 +535,8 @@ bool run_service_request(struct run_service *service, enum run_service_task_op o
 	engine_set_asker(service->engine, user);
 	why_not = request_op(service->engine, op, task);
 	if (why_not)
-		return fail_request(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
+		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s",
+				 why_not);
 	if (op == RUN_SERVICE_CANCEL)
 		submission->cancelled = true;
 	else
@@ -614,7 +582,8 @@ bool run_service_drain(struct run_service *service, bool drain, uint32_t cluster
 	why_not = drain ? engine_request_drain(service->engine, cluster, node, reason)
 			: engine_request_undrain(service->engine, cluster, node);
 	if (why_not)
-		return fail_request(error, RUN_SERVICE_ERROR_REFUSED, "%s", why_not);
+		return error_fail(error, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_REFUSED, "%s",
+				 why_not);
 	/* A node that is drained already keeps its reason unless there is a new one. */
 	if (already == drain && !(drain && reason))
 		return true;

@@ -6,6 +6,7 @@
 
 #define LOG_SUBSYSTEM "run"
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "controller/config/config_controller.h"
@@ -13,6 +14,7 @@
 #include "controller/config/config_holes.h"
 #include "controller/engine/recorder_store.h"
 #include "controller/run/run_driver.h"
+#include "controller/run/run_finished.h"
 #include "controller/run/run_meta.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_profile.h"
@@ -20,9 +22,6 @@
 #include "controller/run/run_record.h"
 #include "controller/run/run_service.h"
 #include "controller/run/run_utc.h"
-
-/* Boots are slow under emulation, and all VMs boot at once. */
-#define FIRST_READY_S 300.0
 
 /*
  * What nodes need to get ready beside their boots: connecting to hosts, setting caps, waiting for
@@ -49,14 +48,13 @@ static bool read_files(struct run_session *session, GError **error)
 	session->config = config_controller_load(path, error);
 	if (!session->config)
 		return false;
-	if (g_strv_length(session->plan->schedulers) != session->config->clusters_count) {
-		g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
-			    "%s/plan.json: schedulers: %u addresses for %u clusters; start the run "
-			    "with `virtbed run`",
-			    session->dir, g_strv_length(session->plan->schedulers),
-			    session->config->clusters_count);
-		return false;
-	}
+	if (g_strv_length(session->plan->schedulers) != session->config->clusters_count)
+		return error_fail(
+			error, RUN_ERROR, RUN_ERROR_INPUT,
+			"%s/plan.json: schedulers: %u addresses for %u clusters; start the run "
+			"with `virtbed run`",
+			session->dir, g_strv_length(session->plan->schedulers),
+			session->config->clusters_count);
 	return true;
 }
 
@@ -115,32 +113,35 @@ bool run_session_commit(struct run_session *session, GError **error)
 	return !session->recorder || recorder_store_finish(session->recorder, error);
 }
 
-static char *text_detail(const char *text)
+double run_session_now_s(const struct run_session *session)
+{
+	return clock_elapsed_s(session->t0_ns, clock_now_ns());
+}
+
+void run_session_note_at(struct run_session *session, double time_s, const char *kind,
+			 const char *text)
 {
 	g_autoptr(json_t) detail = json_pack("{s:s}", "text", text);
-
-	return detail ? json_text(detail) : NULL;
-}
-
-static void add_event(struct run_session *session, double time_s, const char *kind,
-		      const char *text)
-{
-	g_autofree char *detail = text_detail(text);
+	g_autofree char *event = detail ? json_text(detail) : NULL;
 	GError *error = NULL;
 
-	if (!session->run)
-		return;
 	if (isnan(time_s))
-		time_s = clock_elapsed_s(session->t0_ns, clock_now_ns());
-	if (!store_add_event(session->store, session->run, time_s, kind, detail, &error))
+		time_s = run_session_now_s(session);
+	if (session->run &&
+	    !store_add_event(session->store, session->run, time_s, kind, event, &error))
 		run_session_store_failed(session, error);
+	run_progress_note(session->progress, kind, "%s", text);
 }
 
-void run_session_note(struct run_session *session, double time_s, const char *kind,
-		      const char *text)
+void run_session_note(struct run_session *session, const char *kind, const char *format, ...)
 {
-	add_event(session, time_s, kind, text);
-	run_progress_note(session->progress, kind, "%s", text);
+	g_autofree char *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	run_session_note_at(session, (double)NAN, kind, text);
 }
 
 const struct http_tls *run_session_tls(const char *address, const struct config *config,
@@ -193,19 +194,21 @@ static bool wait_shown(struct run_session *session,
 	return good;
 }
 
-bool run_session_settle(struct run_session *session, double timeout_s, GError **error)
+bool run_session_settle(struct run_session *session, GError **error)
 {
 	/* The boot timeouts that are configured for local schedulers are respected. */
-	timeout_s = fmax(timeout_s, remote_fleet_boot_timeout_s(session->fleet) + BESIDE_BOOTS_S);
+	const double timeout_s = fmax(RUN_SESSION_READY_S,
+				      remote_fleet_boot_timeout_s(session->fleet) + BESIDE_BOOTS_S);
+
 	remote_fleet_kill_all(session->fleet);
 	return wait_shown(session, remote_fleet_wait_ready, timeout_s, error);
 }
 
-bool run_session_settle_some(struct run_session *session, double timeout_s, GError **error)
+bool run_session_settle_some(struct run_session *session, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
 
-	if (run_session_settle(session, timeout_s, &reason))
+	if (run_session_settle(session, &reason))
 		return true;
 	if (!g_error_matches(reason, REMOTE_ERROR, REMOTE_ERROR_NOT_READY) ||
 	    !remote_fleet_excuse_unready(session->fleet)) {
@@ -253,7 +256,7 @@ json_t *run_session_baseline_json(const struct run_session *session,
 
 bool run_session_wait_known(struct run_session *session, GError **error)
 {
-	return wait_shown(session, remote_fleet_wait_known, FIRST_READY_S, error);
+	return wait_shown(session, remote_fleet_wait_known, RUN_SESSION_READY_S, error);
 }
 
 bool run_session_wait_heard(struct run_session *session, double timeout_s, GError **error)
@@ -304,12 +307,9 @@ static bool has_runs(struct run_session *session)
 {
 	g_autoptr(GPtrArray) rows = store_runs(session->store, NULL);
 
-	for (guint i = 0; rows && i < rows->len; i++) {
-		const struct store_run *row = rows->pdata[i];
-
-		if (row->ended_by && !g_str_equal(row->ended_by, "aborted"))
+	for (guint i = 0; rows && i < rows->len; i++)
+		if (run_has_ended(rows->pdata[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -357,13 +357,12 @@ static bool check_needs(const struct run_session *session, GError **error)
 
 	if (!lacks)
 		return true;
-	g_set_error(
+	return error_fail(
 		error, RUN_ERROR, RUN_ERROR_MEASURE,
 		"%s; what could be measured is in %s/estimates.yaml and profile.json; --resume "
 		"tries what stalled or was lost once more; or give another "
 		"experiment.task_deadline_s, or the type a share of 0, and --resume",
 		lacks, session->dir);
-	return false;
 }
 
 static bool profile_once(struct run_session *session, GError **error)
@@ -396,7 +395,7 @@ static void excuse_unused(struct run_session *session)
 	}
 }
 
-static bool record_estimates(struct run_session *session, GError **error)
+bool run_session_record_estimates(struct run_session *session, GError **error)
 {
 	const struct config *config = session->config;
 	g_autofree char *holes = config_holes(config, true);
@@ -411,8 +410,8 @@ static bool settle_first(struct run_session *session, GError **error)
 {
 	if (session->go_on)
 		return true;
-	return session->plan->profile ? run_session_settle_some(session, FIRST_READY_S, error)
-				      : run_session_settle(session, FIRST_READY_S, error);
+	return session->plan->profile ? run_session_settle_some(session, error)
+				      : run_session_settle(session, error);
 }
 
 static bool work_in_order(struct run_session *session, GError **error)
@@ -430,8 +429,8 @@ static bool work_in_order(struct run_session *session, GError **error)
 		return false;
 	excuse_unused(session);
 	if (!session->plan->run)
-		return record_estimates(session, error) && run_meta_end(session, error);
-	return record_estimates(session, error) && run_driver(session, error) &&
+		return run_session_record_estimates(session, error) && run_meta_end(session, error);
+	return run_session_record_estimates(session, error) && run_driver(session, error) &&
 	       run_meta_end(session, error);
 }
 

@@ -65,10 +65,13 @@ bool run_session_work(struct run_session *session, GError **error);
 
 /*
  * Makes a note: stores it as an event of the run under way, then shows it in the progress, so that
- * what users see is on record. `time_s` NAN: now. A store that cannot be written stops the session.
+ * what users see is on record. A store that cannot be written stops the session.
  */
-void run_session_note(struct run_session *session, double time_s, const char *kind,
-		      const char *text);
+void run_session_note(struct run_session *session, const char *kind, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+/* As run_session_note(), at time_s of the run; NAN: now. */
+void run_session_note_at(struct run_session *session, double time_s, const char *kind,
+			 const char *text);
 
 /*
  * Stops the session after a failed write to the store. The state in memory may be ahead of the
@@ -91,22 +94,28 @@ bool run_session_commit(struct run_session *session, GError **error);
 const struct http_tls *run_session_tls(const char *address, const struct config *config,
 				       struct http_tls *ret_tls);
 
+/* The present time of the run under way, seconds. */
+double run_session_now_s(const struct run_session *session);
+
 /* The longest duration of a run, seconds: duration, baseline, and some time for nodes to settle. */
 double run_session_run_s(const struct run_session *session);
 /* The number of planned runs. */
 uint32_t run_session_runs(const struct run_session *session);
 
+/* Boots are slow under emulation, and all VMs boot at once. */
+#define RUN_SESSION_READY_S 300.0
+
 /*
  * Ends all tasks and waits until every node is ready. Gives up if no further node got ready for
- * `timeout_s`, or longer if a boot may take longer.
+ * RUN_SESSION_READY_S, or longer if a boot may take longer.
  */
-bool run_session_settle(struct run_session *session, double timeout_s, GError **error);
+bool run_session_settle(struct run_session *session, GError **error);
 
 /*
  * As run_session_settle(); but if some nodes do not get ready and others are, it continues without
  * them (remote_fleet_excuse_unready()) and makes a note.
  */
-bool run_session_settle_some(struct run_session *session, double timeout_s, GError **error);
+bool run_session_settle_some(struct run_session *session, GError **error);
 
 /*
  * Waits until every local scheduler has answered and reported which nodes are up; the progress
@@ -119,6 +128,9 @@ bool run_session_wait_known(struct run_session *session, GError **error);
  * then join later. False: the session was stopped.
  */
 bool run_session_wait_heard(struct run_session *session, double timeout_s, GError **error);
+
+/* Stores the estimates of the configuration, and the pairs that have none. */
+bool run_session_record_estimates(struct run_session *session, GError **error);
 
 /* Measures the idle baseline and starts the account of all meters at *ret_t0_ns (now). */
 bool run_session_baseline(struct run_session *session, struct remote_baseline *ret_baseline,

@@ -164,7 +164,7 @@ static void note_change(struct run_speed *speed, const char *run)
 	if (fabs(change) <= RUN_SPEED_CHANGE)
 		return;
 	add_line(speed->session, line);
-	run_session_note(speed->session, (double)NAN, "speed-changed", line);
+	run_session_note(speed->session, "speed-changed", "%s", line);
 }
 
 void run_speed_end(struct run_speed *speed, const char *run)

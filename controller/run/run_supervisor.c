@@ -125,7 +125,7 @@ static bool lab_up(struct supervisor *supervisor, GError **error)
 	g_autofree char *probe =
 		g_build_filename(supervisor->prepared.dir, MACHINE_PROBE_FILE, NULL);
 	const char *const argv[] = {program, "up", supervisor->request->config_path,
-				    supervisor->prepared.fit.probe ? "--probe" : NULL, probe, NULL};
+				    supervisor->prepared.fitted ? "--probe" : NULL, probe, NULL};
 	g_autofree char *log = g_build_filename(supervisor->prepared.dir, "logs", "lab.log", NULL);
 	g_autofree char *words = NULL;
 	g_autofree char *ended = NULL;
@@ -149,10 +149,9 @@ static bool lab_up(struct supervisor *supervisor, GError **error)
 		return false;
 	if (supervisor->lab_status == 0)
 		return true;
-	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-		    "the lab did not come up (%s): %s; see %s", ended,
-		    words ?: "it printed nothing", log);
-	return false;
+	return error_fail(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+			 "the lab did not come up (%s): %s; see %s", ended,
+			 words ?: "it printed nothing", log);
 }
 
 static void lab_down(struct supervisor *supervisor)
@@ -341,11 +340,9 @@ static bool start_controller(struct supervisor *supervisor, GError **error)
 	if (!program)
 		return false;
 	supervisor->words = memfd_create("controller-words", MFD_CLOEXEC);
-	if (supervisor->words < 0) {
-		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
-			    "no memory for the controller's last word: %s", g_strerror(errno));
-		return false;
-	}
+	if (supervisor->words < 0)
+		return error_fail(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
+				 "no memory for the controller's last word: %s", g_strerror(errno));
 	words = g_strdup_printf("%d", supervisor->words);
 	supervisor->began_ns = clock_now_ns();
 	supervisor->controller = run_child_new(
@@ -403,8 +400,7 @@ static bool bring_up_and_run(struct supervisor *supervisor, GError **error)
 
 static void take_down(struct supervisor *supervisor)
 {
-	if (supervisor->stop_source)
-		g_source_remove(supervisor->stop_source);
+	g_clear_handle_id(&supervisor->stop_source, g_source_remove);
 	g_clear_handle_id(&supervisor->reload_source, g_source_remove);
 	if (supervisor->request->serve)
 		notify_stopping(TAKE_DOWN_S);

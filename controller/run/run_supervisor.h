@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/error_fail.h"
+
 /*
  * `virtbed run`, `virtbed profile` and `virtbed serve`: supervises the processes of a measured
  * experiment or a service. Brings the lab up if the configuration has one, starts a local scheduler
@@ -44,6 +46,10 @@ enum run_supervisor_error {
 	RUN_SUPERVISOR_ERROR_FAILED,      /* exit status 1 */
 	RUN_SUPERVISOR_ERROR_INTERRUPTED, /* by Ctrl-C; the message says how to resume */
 };
+
+/* Sets `error` to one of bad input, with a format. Returns false. */
+#define run_refuse(error, ...)                                                                     \
+	error_fail(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT, __VA_ARGS__)
 
 /* Whether the error is one of bad input: exit status 2. */
 bool run_supervisor_is_input(const GError *error);

@@ -4,8 +4,7 @@
 #include "common/record/record.h"
 
 /*
- * The rows of the store's tables: docs/reference/store.md explains every column. For the store's
- * files only.
+ * The rows of the store's tables: docs/reference/store.md explains every column.
  */
 extern const struct record store_run_record, store_task_record, store_event_record,
 	store_decision_record, store_sample_record, store_estimate_record, store_suspension_record,

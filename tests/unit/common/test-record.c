@@ -257,6 +257,60 @@ static void test_open(void)
 	g_assert_cmpfloat(point.y, ==, 2.0);
 }
 
+struct poem {
+	char **lines;
+};
+
+static const struct record_field poem_fields[] = {
+	{RECORD_AT(poem, lines), .type = RECORD_TEXTS, .null = RECORD_NULL_POINTER},
+	{NULL},
+};
+static const struct record poem_record = {
+	.name = "poem", .size = sizeof(struct poem), .fields = poem_fields};
+
+static void test_texts(void)
+{
+	static const struct {
+		const char *text, *message; /* NULL: it is good, and written as it was read */
+	} cases[] = {
+		{"{\"lines\":[\"a\",\"\"]}", NULL},
+		{"{\"lines\":[]}", NULL},
+		{"{\"lines\":null}", NULL},
+		{"{\"lines\":[\"a\",1]}", "poem: lines: not a list of texts"},
+		{"{\"lines\":{}}", "poem: key \"lines\": expected an array, got an object"},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(json_t) object =
+			json_parse(cases[i].text, strlen(cases[i].text), "test", NULL);
+		struct poem *poem = record_new(&poem_record);
+		struct poem *copy = NULL;
+		g_autoptr(GError) error = NULL;
+
+		if (cases[i].message) {
+			g_assert_false(record_from_json(&poem_record, object, poem, &error));
+			g_assert_cmpstr(error->message, ==, cases[i].message);
+			g_assert_null(poem->lines);
+		} else {
+			g_autoptr(json_t) written = NULL;
+			g_autofree char *text = NULL;
+
+			g_assert_true(record_from_json(&poem_record, object, poem, &error));
+			copy = record_copy(&poem_record, poem);
+			g_assert_true(record_equal(&poem_record, poem, copy));
+			written = record_to_json(&poem_record, copy);
+			text = json_text(written);
+			g_assert_cmpstr(text, ==, cases[i].text);
+			if (poem->lines && poem->lines[0]) {
+				*copy->lines[0] = 'b';
+				g_assert_false(record_equal(&poem_record, poem, copy));
+			}
+		}
+		record_free(&poem_record, poem);
+		record_free(&poem_record, copy);
+	}
+}
+
 /* A document: its structures have no names, its keys depend on the variant. */
 struct leaf {
 	uint32_t n;
@@ -430,6 +484,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/record/wrong", test_wrong);
 	g_test_add_func("/record/random", test_random);
 	g_test_add_func("/record/open", test_open);
+	g_test_add_func("/record/texts", test_texts);
 	g_test_add_func("/record/document", test_document);
 	g_test_add_func("/record/wrong-document", test_wrong_document);
 	return g_test_run();

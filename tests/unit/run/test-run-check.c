@@ -124,7 +124,7 @@ static void test_simulated_watts(void)
 	struct run_check_answers answers = parse(good, &parsed);
 
 	meter = (struct config_meter){.kind = CONFIG_METER_SIMULATED};
-	json_object_set_new((json_t *)answers.capabilities, "modelled_watts", json_true());
+	json_object_set_new(answers.capabilities, "modelled_watts", json_true());
 	run_check_add_cluster(rows, &answers);
 	assert_row(rows, "b1", "meter", RUN_CHECK_NOTE, "61.5 W");
 	g_assert_nonnull(strstr(find(rows, "b1", "meter")->cure, "simulated"));
@@ -205,7 +205,7 @@ static void test_cures(void)
 static void test_silent(void)
 {
 	g_autoptr(GPtrArray) rows = run_check_rows_new();
-	const struct run_check_answers answers = {.cluster = &cluster, .trouble = "it ended"};
+	const struct run_check_answers answers = {.cluster = &cluster, .trouble = (char *)"it ended"};
 
 	run_check_add_cluster(rows, &answers);
 	g_assert_cmpuint(rows->len, ==, 1);

@@ -292,9 +292,10 @@ static bool submit_as(struct bed *bed, const char *key, bool held, uint32_t *ret
 	const struct task_script script = {
 		.program = (char *)"run", .arguments = nothing, .results = nothing, .files = files };
 	const struct run_service_submit_request order = {
-		.type = "short", .script = &script, .key = key, .held = held, .uid = 1000, .count = 1,
-		.utility_max = 1, .unbound = true,
-		.constant_s = (double)NAN, .zero_s = (double)NAN, .deadline_s = (double)NAN };
+		.task = { .type = (char *)"short", .key = (char *)key, .held = held, .uid = 1000, .count = 1,
+			  .utility_max = 1, .constant_s = (double)NAN, .zero_s = (double)NAN,
+			  .deadline_s = (double)NAN },
+		.script = &script, .unbound = true };
 	uint32_t count;
 
 	return run_service_submit(&bed->service, &order, ret_first, &count, error);
