@@ -227,20 +227,17 @@ static const char *cluster_text(struct fleet_texts *texts, uint32_t index)
 void fleet_api_clusters(struct http_request *request, const char *const *arguments, json_t *body,
 			void *data)
 {
-	const struct run_session *session = ((struct status_api *)data)->session;
+	const struct run_session *session = api_session(data);
 	struct fleet_texts *texts = ((struct status_api *)data)->clusters;
 	g_autoptr(json_t) rest = json_pack("{s:s, s:o}", "name", session->config->name, "notes",
 					   notes_json(session->store));
-	g_autofree char *rest_text = json_text(rest);
 	GString *text = g_string_new("{\"clusters\":[");
-	g_autoptr(GBytes) answer = NULL;
 
 	for (uint32_t i = 0; i < texts->count; i++) {
 		if (i > 0)
 			g_string_append_c(text, ',');
 		g_string_append(text, cluster_text(texts, i));
 	}
-	g_string_append_printf(text, "],%s", rest_text + 1);
-	answer = g_string_free_to_bytes(text);
-	http_request_reply_bytes(request, 200, "application/json", answer);
+	g_string_append_c(text, ']');
+	api_reply_parts(request, text, rest);
 }

@@ -251,7 +251,7 @@ static void add_process(GString *text, const struct run_session *session)
 void metrics_api_get(struct http_request *request, const char *const *arguments, json_t *body,
 		     void *data)
 {
-	const struct run_session *session = ((struct status_api *)data)->session;
+	const struct run_session *session = api_session(data);
 	GString *text = g_string_new(NULL);
 	g_autoptr(GBytes) bytes = NULL;
 
