@@ -63,18 +63,18 @@ struct fleet_standing fleet_stand(const struct run_session *session, uint32_t cl
 	struct fleet_standing it = {
 		.task = engine.task != FLEET_NO_TASK ? engine.task : engine.leaver,
 	};
-	const struct remote_node_report words = remote_link_node(link, node);
-	const bool busy = it.task != FLEET_NO_TASK || g_strcmp0(words.state, "busy") == 0;
+	const struct wire_node *words = remote_link_node(link, node);
+	const bool busy = it.task != FLEET_NO_TASK || g_strcmp0(words->state, "busy") == 0;
 
-	it.host = words.host;
+	it.host = words->host;
 	if (!it.host && config->hosts_count)
 		it.host = config->hosts[config_cluster_host(config, node)].name;
-	it.caps = words.caps;
-	it.reason = words.reason;
+	it.caps = words->caps;
+	it.reason = words->reason;
 	if (fleet_away(link) || !remote_link_node_up(link, node)) {
 		it.state = FLEET_NODE_DOWN;
 		it.reason = fleet_away(link) ? "its local scheduler does not answer"
-						   : words.reason ?: words.state;
+						   : words->reason ?: words->state;
 	} else if (engine.drained) {
 		it.state = busy ? FLEET_NODE_DRAINING : FLEET_NODE_DRAINED;
 		it.reason = engine.reason;

@@ -12,9 +12,9 @@
 #include "controller/engine/engine.h"
 #include "controller/run/run_service.h"
 
-static const struct remote_sample *sample_at(const struct remote_meter *meter, guint i)
+static const struct wire_sample *sample_at(const struct remote_meter *meter, guint i)
 {
-	return &g_array_index(meter->samples, struct remote_sample, i);
+	return &g_array_index(meter->samples, struct wire_sample, i);
 }
 
 static json_t *point(double time_s, double value)
@@ -69,7 +69,7 @@ static void put_point(GString *text, int64_t t_us, int64_t value)
 }
 
 /* Mean watts between two samples, by their counters. */
-static double mean_w(const struct remote_sample *from, const struct remote_sample *to)
+static double mean_w(const struct wire_sample *from, const struct wire_sample *to)
 {
 	return (double)(to->energy_uj - from->energy_uj) * 1e-6 /
 	       clock_elapsed_s(from->t_ns, to->t_ns);
@@ -85,7 +85,7 @@ static void put_samples(GString *text, const struct run_session *session,
 		first--;
 	step = 1 + (meter->samples->len - first) / POWER_API_POINTS;
 	for (guint i = first + step - 1; i < meter->samples->len; i += step) {
-		const struct remote_sample *one = sample_at(meter, i);
+		const struct wire_sample *one = sample_at(meter, i);
 		const bool mean = step > 1 && i >= step;
 
 		put_point(text, time_us(session, one->t_ns),
@@ -97,7 +97,7 @@ static void put_samples(GString *text, const struct run_session *session,
 static void put_host(GString *text, const struct run_session *session, const struct config_cluster *cluster,
 		     const struct remote_meter *meter, int64_t after_us)
 {
-	const struct remote_sample *last = remote_meter_last(meter);
+	const struct wire_sample *last = remote_meter_last(meter);
 	const int64_t now_ns = clock_now_ns();
 
 	g_string_append_printf(text, "%s{\"host\":\"%s\",\"cluster\":\"%s\",\"lost\":%s,\"cap_w\":null",

@@ -102,7 +102,7 @@ static void on_node(struct remote_link *link, uint32_t node, bool up, int64_t t_
 }
 
 static void on_sample(struct remote_link *link, const struct remote_meter *meter,
-		      const struct remote_sample *sample, void *data)
+		      const struct wire_sample *sample, void *data)
 {
 	struct remote_backend *remote = data;
 

@@ -48,9 +48,9 @@ struct remote_listener {
 		     const char *reason, void *data);
 	/* A new sample of a host's meter. */
 	void (*sample)(struct remote_link *link, const struct remote_meter *meter,
-		       const struct remote_sample *sample, void *data);
+		       const struct wire_sample *sample, void *data);
 	/*
-	 * Intervals of its hosts' meters (struct remote_usage, oldest first), numbered in `stream`;
+	 * Intervals of its hosts' meters (struct wire_usage, oldest first), numbered in `stream`;
 	 * only after remote_link_usage_from(). May be NULL.
 	 */
 	void (*usage)(struct remote_link *link, const char *stream, const GPtrArray *intervals,
@@ -115,18 +115,10 @@ void remote_link_refresh(struct remote_link *link);
 void remote_link_unwait(struct remote_link *link);
 
 /*
- * The last report about a node; texts and `caps` (docs/reference/api.md) are borrowed; NULL: not
- * known.
+ * The last report about node `node`, valid until the main loop runs again; what is not known is
+ * NULL.
  */
-struct remote_node_report {
-	const char *host;
-	const char *state;
-	const char *reason;
-	const json_t *caps;
-};
-
-/* The report about node `node`; its pointers are valid until the main loop runs again. */
-struct remote_node_report remote_link_node(const struct remote_link *link, uint32_t node);
+const struct wire_node *remote_link_node(const struct remote_link *link, uint32_t node);
 
 /* Whether node `node` can take a task. */
 bool remote_link_node_up(const struct remote_link *link, uint32_t node);

@@ -12,7 +12,6 @@
 #define EVENTS_WAIT_S 30
 #define EVENTS_TIMEOUT_S (EVENTS_WAIT_S + 15.0)
 #define RETRY_MS 500
-#define SEQ_MAX (INT64_C(1) << 53)
 
 static void event_node(struct remote_link *link, const json_t *event, const char *kind,
 		       int64_t t_ns)
@@ -135,7 +134,7 @@ static bool read_event(struct remote_link *link, const json_t *event, GError **e
 	int64_t seq;
 	int64_t t_ns;
 
-	if (json_get_integer(event, "seq", "event", 0, SEQ_MAX, &seq, NULL)) {
+	if (json_get_integer(event, "seq", "event", 0, WIRE_SEQ_MAX, &seq, NULL)) {
 		if (seq <= link->events_after)
 			return true;
 		link->events_after = seq;
@@ -167,7 +166,7 @@ static bool read_events(struct remote_link *link, json_t *body, GError **error)
 	int64_t last;
 	bool good = true;
 
-	if (!json_get_integer(body, "last", "events", 0, SEQ_MAX, &last, error))
+	if (!json_get_integer(body, "last", "events", 0, WIRE_SEQ_MAX, &last, error))
 		return false;
 	if (link->events_after < 0) {
 		link->events_after = last;
@@ -245,7 +244,7 @@ void remote_link_poll_events(struct remote_link *link)
 		return;
 	link->events_pending = true;
 	if (link->events_after < 0)
-		g_string_append_printf(path, "%" PRId64 "&wait_s=0", SEQ_MAX);
+		g_string_append_printf(path, "%" PRId64 "&wait_s=0", WIRE_SEQ_MAX);
 	else
 		g_string_append_printf(path, "%" PRId64 "&wait_s=%d", link->events_after,
 				       EVENTS_WAIT_S);

@@ -47,9 +47,13 @@ json_t *scheduler_nodes(const struct scheduler *scheduler)
 {
 	json_t *array = json_array();
 
-	for (uint32_t i = 0; i < scheduler->cluster->nodes; i++)
-		json_array_append_new(array,
-				      scheduler->executor->ops->node_json(scheduler->executor, i));
+	for (uint32_t i = 0; i < scheduler->cluster->nodes; i++) {
+		struct wire_node node;
+
+		scheduler->executor->ops->describe_node(scheduler->executor, i, &node);
+		json_array_append_new(array, record_to_json(&wire_node_record, &node));
+		record_clear(&wire_node_record, &node);
+	}
 	return json_pack("{s:o, s:i}", "nodes", array, "spares_booting",
 			 (int)scheduler->executor->ops->spares_booting(scheduler->executor));
 }

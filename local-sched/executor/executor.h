@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/wire/wire_report.h"
 #include "local-sched/cpu/cpu_account.h"
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/virt_type.h"
@@ -119,14 +120,10 @@ struct executor_ops {
 
 	/* Whether the node takes a task now. */
 	bool (*node_is_ready)(const struct executor *executor, uint32_t node);
-	/* The node's state as the API names it; and the task that it has, or NULL. */
-	const char *(*node_state)(const struct executor *executor, uint32_t node);
-	const char *(*node_task)(const struct executor *executor, uint32_t node);
-	/*
-	 * The node object of docs/reference/api.md; and the executor's part of the capabilities.
-	 * New references.
-	 */
-	json_t *(*node_json)(const struct executor *executor, uint32_t node);
+	/* Describes the node in `ret_node`, which the caller clears with record_clear(). */
+	void (*describe_node)(const struct executor *executor, uint32_t node,
+			      struct wire_node *ret_node);
+	/* The executor's part of the capabilities. New reference. */
 	json_t *(*describe)(const struct executor *executor);
 	/*
 	 * Reads the CPU time used on host number `host`; one reading of a host at a time. `done`

@@ -414,18 +414,6 @@ static bool node_is_ready(const struct executor *executor, uint32_t node)
 	return node_state(node_at(executor, node)) == VM_READY;
 }
 
-static const char *state_of_node(const struct executor *executor, uint32_t node)
-{
-	return node_public_state(node_at(executor, node));
-}
-
-static const char *task_of_node(const struct executor *executor, uint32_t node)
-{
-	const struct vm *vm = node_vm(node_at(executor, node));
-
-	return vm ? vm_task(vm) : NULL;
-}
-
 /* The caps on the node's host and on the node. */
 static json_t *node_caps(const struct executor_libvirt *executor, uint32_t node)
 {
@@ -437,23 +425,24 @@ static json_t *node_caps(const struct executor_libvirt *executor, uint32_t node)
 				      state == VM_HELD);
 }
 
-static json_t *node_json(const struct executor *executor, uint32_t index)
+static void describe_node(const struct executor *executor, uint32_t index,
+			  struct wire_node *ret_node)
 {
 	const struct node *node = node_at(executor, index);
 	const struct vm *vm = node_vm(node);
-	json_t *item = json_object();
 
-	json_object_set_new(item, "index", json_integer(index));
-	json_object_set_new(item, "name", json_string(node_name(node)));
-	json_object_set_new(item, "host", json_string(host_name(vm_host_host(node_vm_host(node)))));
-	json_object_set_new(item, "state", json_string(node_public_state(node)));
-	json_object_set_new(item, "step", json_string(vm_state_name(node_state(node))));
-	json_object_set_new(item, "vm", json_string_or_null(vm ? vm_domain(vm) : NULL));
-	json_object_set_new(item, "task", json_string_or_null(vm ? vm_task(vm) : NULL));
-	json_object_set_new(item, "reason", json_string_or_null(node_reason(node)));
-	json_object_set_new(item, "boot_s", json_real(vm ? vm_boot_s(vm) : 0));
-	json_object_set_new(item, "caps", node_caps(of(executor), index));
-	return item;
+	*ret_node = (struct wire_node){
+		.index = index,
+		.name = g_strdup(node_name(node)),
+		.host = g_strdup(host_name(vm_host_host(node_vm_host(node)))),
+		.state = g_strdup(node_public_state(node)),
+		.step = g_strdup(vm_state_name(node_state(node))),
+		.vm = g_strdup(vm ? vm_domain(vm) : NULL),
+		.task = g_strdup(vm ? vm_task(vm) : NULL),
+		.reason = g_strdup(node_reason(node)),
+		.boot_s = vm ? vm_boot_s(vm) : 0,
+		.caps = node_caps(of(executor), index),
+	};
 }
 
 /* Capabilities. */
@@ -586,9 +575,7 @@ const struct executor_ops executor_libvirt_ops = {
 	.clean = libvirt_clean,
 	.free = libvirt_free,
 	.node_is_ready = node_is_ready,
-	.node_state = state_of_node,
-	.node_task = task_of_node,
-	.node_json = node_json,
+	.describe_node = describe_node,
 	.describe = libvirt_describe,
 	.read_cpu = libvirt_read_cpu,
 	.spares_booting = libvirt_spares,

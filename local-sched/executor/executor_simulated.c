@@ -482,28 +482,22 @@ static bool node_is_ready(const struct executor *executor, uint32_t node)
 	return of(executor)->up && !of(executor)->nodes[node];
 }
 
-static const char *state_of_node(const struct executor *executor, uint32_t node)
-{
-	return !of(executor)->up ? "booting" : of(executor)->nodes[node] ? "busy" : "ready";
-}
-
-static const char *task_of_node(const struct executor *executor, uint32_t node)
-{
-	return of(executor)->nodes[node] ? of(executor)->nodes[node]->task->id : NULL;
-}
-
-static json_t *node_json(const struct executor *executor, uint32_t node)
+static void describe_node(const struct executor *executor, uint32_t node,
+			  struct wire_node *ret_node)
 {
 	const struct config_cluster *cluster = of(executor)->cluster;
-	const char *task = task_of_node(executor, node);
-	g_autofree char *name = g_strdup_printf("%s-n%u", cluster->name, node);
+	const struct simulated_job *job = of(executor)->nodes[node];
+	const char *state = !of(executor)->up ? "booting" : job ? "busy" : "ready";
 
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:n, s:o, s:n, s:f, s:[]}", "index", (int)node,
-			 "name", name, "host",
-			 cluster->hosts[config_cluster_host(cluster, node)].name, "state",
-			 state_of_node(executor, node), "step", state_of_node(executor, node), "vm",
-			 "task", json_string_or_null(task), "reason", "boot_s", 0.0,
-			 "caps");
+	*ret_node = (struct wire_node){
+		.index = node,
+		.name = g_strdup_printf("%s-n%u", cluster->name, node),
+		.host = g_strdup(cluster->hosts[config_cluster_host(cluster, node)].name),
+		.state = g_strdup(state),
+		.step = g_strdup(state),
+		.task = g_strdup(job ? job->task->id : NULL),
+		.caps = json_array(),
+	};
 }
 
 static json_t *simulated_describe(const struct executor *executor)
@@ -614,9 +608,7 @@ const struct executor_ops executor_simulated_ops = {
 	.clean = simulated_clean,
 	.free = simulated_free,
 	.node_is_ready = node_is_ready,
-	.node_state = state_of_node,
-	.node_task = task_of_node,
-	.node_json = node_json,
+	.describe_node = describe_node,
 	.describe = simulated_describe,
 	.read_cpu = simulated_read_cpu,
 	.spares_booting = simulated_spares,
