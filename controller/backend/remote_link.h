@@ -24,25 +24,24 @@ struct remote_link;
 
 #define REMOTE_LINK_AWAY_S 30.0
 
+/* The requests about a task whose failure a local scheduler reports by an event. */
+enum remote_failure {
+	REMOTE_FAILURE_SUSPENSION = 0,
+	REMOTE_FAILURE_RESUMPTION,
+	REMOTE_FAILURE_MIGRATION,
+	REMOTE_FAILURE_SHARE,
+};
+
 /* Callbacks for what a link learns. All but `usage` are required. Times are on our clock. */
 struct remote_listener {
 	/* A description of a task; may repeat what is known. */
 	void (*task)(struct remote_link *link, const struct remote_task *task, void *data);
 	/*
-	 * A suspension, or resumption (`resume`), of the task failed at t_ns and was rolled back.
-	 * `reason` may be NULL.
+	 * A request about the task failed and was rolled back; of a migration task() has reported
+	 * before where the VMs are, of a share at least one VM did not get it. `reason` may be NULL.
 	 */
-	void (*suspension_failed)(struct remote_link *link, const char *id, bool resume,
-				  int64_t t_ns, const char *reason, void *data);
-	/*
-	 * A migration of the task failed; task() has reported where its VMs are. `reason` may be
-	 * NULL.
-	 */
-	void (*migration_failed)(struct remote_link *link, const char *id, int64_t t_ns,
-				 const char *reason, void *data);
-	/* At least one VM of the task did not get its share. `reason` may be NULL. */
-	void (*share_failed)(struct remote_link *link, const char *id, const char *reason,
-			     void *data);
+	void (*failed)(struct remote_link *link, const char *id, enum remote_failure what,
+		       const char *reason, void *data);
 	/* A node can take tasks from now on, or cannot. */
 	void (*node)(struct remote_link *link, uint32_t node, bool up, int64_t t_ns,
 		     const char *reason, void *data);
