@@ -29,12 +29,9 @@ static json_t *hosts_json(const struct config_cluster *cluster, const uint32_t *
 
 static json_t *place_json(const struct run_session *session, const struct engine_task *task)
 {
-	json_t *nodes = json_array();
-
-	for (uint32_t i = 0; i < task->nodes_count; i++)
-		json_array_append_new(nodes, json_integer(task->nodes[i]));
 	return json_pack("{s:s, s:o, s:o}", "cluster",
-			 session->config->clusters[task->cluster].name, "nodes", nodes, "hosts",
+			 session->config->clusters[task->cluster].name, "nodes",
+			 json_numbers(task->nodes, task->nodes_count), "hosts",
 			 hosts_json(&session->config->clusters[task->cluster], task->nodes,
 				    task->nodes_count));
 }

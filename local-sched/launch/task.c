@@ -330,15 +330,6 @@ const uint32_t *task_placed(const struct task *task)
 	return moved ? moved->placed : resumed ? resumed->resumed_nodes : task->nodes;
 }
 
-static json_t *nodes_json(const uint32_t *nodes, uint32_t count)
-{
-	json_t *array = json_array();
-
-	for (uint32_t i = 0; i < count; i++)
-		json_array_append_new(array, json_integer(nodes[i]));
-	return array;
-}
-
 static void add_owner(json_t *object, const struct task *task)
 {
 	if (task->user >= 0)
@@ -358,8 +349,8 @@ char *task_request_text(const struct task *task)
 		json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:f}", "type", task->type, "benchmark",
 			  task->benchmark, "class", class_, "ranks", (json_int_t)task->ranks,
 			  "repetitions", (json_int_t)task->repetitions, "nodes",
-			  nodes_json(task->nodes,
-				     task->nodes_count), "deadline_s", task->deadline_s);
+			  json_numbers(task->nodes, task->nodes_count), "deadline_s",
+			  task->deadline_s);
 
 	/* The longest wait is not part of it, because a repeated request comes later. */
 	if (task->queue)
@@ -381,7 +372,7 @@ static json_t *write_nodes(const struct record_field *field, const void *data, c
 {
 	const struct task *task = data;
 
-	return nodes_json(task_placed(task), task->nodes_count);
+	return json_numbers(task_placed(task), task->nodes_count);
 }
 
 static json_t *write_cause(const struct record_field *field, const void *data, const void *context)
