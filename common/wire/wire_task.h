@@ -26,6 +26,13 @@ enum task_state {
 	TASK_QUEUED,   /* waits for its turn on its nodes */
 };
 extern const char *const task_state_names[]; /* "starting", ...; NULL-terminated */
+/* Words for states, also for those of the controller's tasks (controller/engine/engine.h). */
+#define TASK_WORD_QUEUED "queued"
+#define TASK_WORD_STARTING "starting"
+#define TASK_WORD_RUNNING "running"
+#define TASK_WORD_SUSPENDING "suspending"
+#define TASK_WORD_SUSPENDED "suspended"
+#define TASK_WORD_RESUMING "resuming"
 
 /* How a task ended. */
 enum task_outcome {
