@@ -90,72 +90,13 @@ static void on_node_settled(struct node *node, void *data)
 static const struct node_events node_events = {
 	.ready = on_node_ready, .down = on_node_down, .settled = on_node_settled};
 
-/* Events of jobs. */
-
-static void on_job_started(struct job *job, void *data)
+static void release_job(struct job *job, void *owner)
 {
-	const struct executor_libvirt *executor = data;
+	const struct executor_libvirt *executor = owner;
 
-	executor->settings.events->started(job_task(job), executor->settings.data);
-}
-
-static void on_job_ended(struct job *job, const char *output, size_t length, void *data)
-{
-	const struct executor_libvirt *executor = data;
-	struct task *task = job_task(job);
-	g_autofree char *kept = g_memdup2(output, length);
-
-	if (job_results(job))
-		executor->settings.events->results(task, job_results(job), executor->settings.data);
-	g_hash_table_remove(executor->jobs, task->id);
+	g_hash_table_remove(executor->jobs, job_task(job)->id);
 	job_free(job);
-	executor->settings.events->ended(task, kept, length, executor->settings.data);
 }
-
-static void on_job_changed(struct job *job, enum suspension_end how, const char *reason, void *data)
-{
-	static const enum executor_end ends[] = {
-		[SUSPENSION_END_SUSPENDED] = EXECUTOR_END_SUSPENDED,
-		[SUSPENSION_END_RESUMED] = EXECUTOR_END_RESUMED,
-		[SUSPENSION_END_STAYED] = EXECUTOR_END_STAYED,
-		[SUSPENSION_END_LOST] = EXECUTOR_END_STAYED, /* not reported: the job ends */
-	};
-	const struct executor_libvirt *executor = data;
-
-	executor->settings.events->changed(job_task(job), ends[how], reason,
-					   executor->settings.data);
-}
-
-static void on_job_moved(struct job *job, enum migration_end how, const char *reason, void *data)
-{
-	const struct executor_libvirt *executor = data;
-
-	executor->settings.events->moved(job_task(job), how == MIGRATION_END_MOVED ? NULL : reason,
-					executor->settings.data);
-}
-
-static void on_job_printed(struct job *job, void *data)
-{
-	const struct executor_libvirt *executor = data;
-
-	executor->settings.events->printed(executor->settings.data);
-}
-
-static void on_job_shared(struct job *job, const char *reason, void *data)
-{
-	const struct executor_libvirt *executor = data;
-
-	executor->settings.events->shared(job_task(job), reason, executor->settings.data);
-}
-
-static const struct job_events job_events = {
-	.started = on_job_started,
-	.ended = on_job_ended,
-	.changed = on_job_changed,
-	.moved = on_job_moved,
-	.printed = on_job_printed,
-	.shared = on_job_shared,
-};
 
 /* Starting. */
 
@@ -495,10 +436,13 @@ static void libvirt_start(struct executor *base, struct task *task)
 		.sources_count = executor->sites_count,
 		.cores = executor->cluster->cores,
 		.patience = executor->patience,
+		.release = release_job,
+		.owner = executor,
 	};
 
 	g_hash_table_insert(executor->jobs, task->id,
-			    job_start(&settings, &job_events, executor));
+			    job_start(&settings, &executor->settings.events->tasks,
+				      executor->settings.data));
 }
 
 static void libvirt_kill(struct executor *executor, struct task *task, enum task_outcome outcome,

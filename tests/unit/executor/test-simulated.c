@@ -76,10 +76,10 @@ static void ended(struct task *task, const char *output, size_t length, void *da
 }
 
 /* As the scheduler does. */
-static void changed(struct task *task, enum executor_end how, const char *reason, void *data)
+static void changed(struct task *task, enum suspension_end how, const char *reason, void *data)
 {
-	task->state = how == EXECUTOR_END_SUSPENDED ? TASK_SUSPENDED : TASK_RUNNING;
-	say(data, task, how == EXECUTOR_END_SUSPENDED ? "suspended" : "resumed");
+	task->state = how == SUSPENSION_END_SUSPENDED ? TASK_SUSPENDED : TASK_RUNNING;
+	say(data, task, how == SUSPENSION_END_SUSPENDED ? "suspended" : "resumed");
 }
 
 static void moved(struct task *task, const char *reason, void *data)
@@ -95,9 +95,9 @@ static void shared(struct task *task, const char *reason, void *data)
 }
 
 static const struct executor_events events = {
-	.node_ready = node_ready, .node_down = node_down, .settled = settled, .started = started,
-	.results = results,       .ended = ended,         .changed = changed, .moved = moved,
-	.shared = shared,
+	.node_ready = node_ready, .node_down = node_down, .settled = settled,
+	.tasks = {.started = started, .results = results, .ended = ended, .changed = changed,
+		  .moved = moved, .shared = shared},
 };
 
 static struct config *load(const char *text)
