@@ -523,7 +523,7 @@ struct task *task_restore(const char *id, const char *request, const char *recor
 	    !parse_user(task, request_json, error))
 		return NULL;
 	restore_script(task, request_json);
-	/* Each row by itself: one that makes no sense does not take the others with it. */
+	/* Each row by itself: a bad value leaves the others as they are. */
 	for (const struct record_field *field = task_fields; field->name; field++)
 		record_field_from_json(&task_record, field, record_json, task, NULL);
 	if (task->share.n == 0)
