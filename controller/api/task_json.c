@@ -179,117 +179,78 @@ static json_t *stored_hosts_json(const struct config_cluster *cluster, const cha
 	return hosts;
 }
 
-/* An attempt of a task: its nodes and the history of its VMs. */
+/* An attempt of a task, as it is recorded when it is lost, and the history of its VMs. */
 struct attempt {
 	const struct run_session *session;
-	uint32_t number;
-	const char *cluster;
-	char *nodes; /* its present or last nodes: "0,1" */
-	double started_s;
-	double lost_s; /* NAN: it was not lost */
-	const char *reason;
+	const struct store_lost *record; /* ended_s NAN: it was not lost */
 	GPtrArray *suspensions; /* NULL: they cannot be read; also migrations */
 	GPtrArray *migrations;
+	json_t *places;          /* where its VMs were, in order of since_s */
+	const char *first_nodes; /* before the first change */
+	double first_s;          /* time of the request for that change; INFINITY: none */
 };
-
-static void attempt_clear(struct attempt *attempt)
-{
-	g_free(attempt->nodes);
-	g_clear_pointer(&attempt->suspensions, g_ptr_array_unref);
-	g_clear_pointer(&attempt->migrations, g_ptr_array_unref);
-}
-
-static void read_steps(struct attempt *attempt, uint32_t task)
-{
-	const struct run_session *session = attempt->session;
-
-	attempt->suspensions = store_task_suspensions(session->store, session->run, task,
-						      attempt->number, NULL);
-	attempt->migrations = store_task_migrations(session->store, session->run, task,
-						    attempt->number, NULL);
-}
 
 /* The hosts of its nodes; the hosts of a cluster that is gone are unknown. */
 static json_t *attempt_hosts_json(const struct attempt *attempt, const char *nodes)
 {
 	const struct config_cluster *cluster =
-		config_cluster_find(attempt->session->config, attempt->cluster);
+		config_cluster_find(attempt->session->config, attempt->record->cluster);
 
 	return cluster ? stored_hosts_json(cluster, nodes) : json_array();
 }
 
-/* The nodes of an attempt's VMs over time. */
-struct history {
-	const struct attempt *attempt;
-	json_t *places; /* in order of since_s */
-	char *first;    /* nodes before the first change; NULL: no change */
-	double first_s; /* time of the request for the first change */
-};
-
 /* `hosts` is taken over. Returns what was added, borrowed. */
-static json_t *add_place(struct history *history, double since_s, const char *how, json_t *hosts)
+static json_t *add_place(struct attempt *attempt, double since_s, const char *how, json_t *hosts)
 {
-	const struct attempt *attempt = history->attempt;
-	json_t *place = json_pack("{s:i, s:s, s:s?, s:o}", "attempt", (int)attempt->number, "how", how,
-				  "cluster", attempt->cluster, "hosts", hosts);
-	size_t at = json_array_size(history->places);
+	json_t *place = json_pack("{s:i, s:s, s:s?, s:o}", "attempt", (int)attempt->record->attempt,
+				  "how", how, "cluster", attempt->record->cluster, "hosts", hosts);
+	size_t at = json_array_size(attempt->places);
 
 	api_set_time(place, attempt->session, "since", since_s);
 	while (at > 0 && json_number_value(json_object_get(
-				 json_array_get(history->places, at - 1), "since_s")) > since_s)
+				 json_array_get(attempt->places, at - 1), "since_s")) > since_s)
 		at--;
-	json_array_insert_new(history->places, at, place);
+	json_array_insert_new(attempt->places, at, place);
 	return place;
 }
 
-static void add_nodes(struct history *history, double since_s, const char *how, const char *nodes)
+static void add_nodes(struct attempt *attempt, double since_s, const char *how, const char *nodes)
 {
-	add_place(history, since_s, how, attempt_hosts_json(history->attempt, nodes));
+	if (isfinite(since_s))
+		add_place(attempt, since_s, how, attempt_hosts_json(attempt, nodes));
 }
 
-static void add_change(struct history *history, double requested_s, const char *nodes)
+static void add_change(struct attempt *attempt, double requested_s, const char *nodes)
 {
-	if (history->first && !(requested_s < history->first_s))
+	if (!(requested_s < attempt->first_s))
 		return;
-	g_free(history->first);
-	history->first = g_strdup(nodes);
-	history->first_s = requested_s;
+	attempt->first_nodes = nodes;
+	attempt->first_s = requested_s;
 }
 
 /* A lost attempt ends with an entry without hosts: how "lost", and the reason. */
-static void add_lost(struct history *history)
+static void add_places(struct attempt *attempt)
 {
-	const struct attempt *attempt = history->attempt;
-
-	if (isfinite(attempt->lost_s))
-		json_object_set_new(add_place(history, attempt->lost_s, "lost", json_array()), "reason",
-				    json_string_or_null(attempt->reason));
-}
-
-static json_t *places_json(const struct attempt *attempt)
-{
-	struct history history = {.attempt = attempt, .places = json_array()};
+	const struct store_lost *record = attempt->record;
 
 	for (guint i = 0; attempt->suspensions && i < attempt->suspensions->len; i++) {
 		const struct store_suspension *one = g_ptr_array_index(attempt->suspensions, i);
 
-		add_change(&history, one->requested_s, one->nodes);
-		if (one->to_nodes && isfinite(one->since_s))
-			add_nodes(&history, one->since_s, "resumed", one->to_nodes);
+		add_change(attempt, one->requested_s, one->nodes);
+		if (one->to_nodes)
+			add_nodes(attempt, one->since_s, "resumed", one->to_nodes);
 	}
 	for (guint i = 0; attempt->migrations && i < attempt->migrations->len; i++) {
 		const struct store_migration *one = g_ptr_array_index(attempt->migrations, i);
 
-		add_change(&history, one->requested_s, one->nodes);
-		if (isfinite(one->ended_s))
-			add_nodes(&history, one->ended_s, one->reason ? "stayed" : "migrated",
-				  one->to_nodes);
+		add_change(attempt, one->requested_s, one->nodes);
+		add_nodes(attempt, one->ended_s, one->reason ? "stayed" : "migrated",
+			  one->to_nodes);
 	}
-	if (isfinite(attempt->started_s))
-		add_nodes(&history, attempt->started_s, "started", history.first ?: attempt->nodes);
-	add_lost(&history);
-	g_free(history.first);
-	return history.places;
+	add_nodes(attempt, record->started_s, "started", attempt->first_nodes);
+	if (isfinite(record->ended_s))
+		json_object_set_new(add_place(attempt, record->ended_s, "lost", json_array()),
+				    "reason", json_string_or_null(record->reason));
 }
 
 static void add_migrations(json_t *list, const struct attempt *attempt)
@@ -297,8 +258,8 @@ static void add_migrations(json_t *list, const struct attempt *attempt)
 	for (guint i = 0; attempt->migrations && i < attempt->migrations->len; i++) {
 		const struct store_migration *one = g_ptr_array_index(attempt->migrations, i);
 		json_t *object = json_pack("{s:i, s:i, s:b, s:o, s:o, s:s?}", "attempt",
-					   (int)attempt->number, "n", (int)one->n, "by_person",
-					   one->by_person, "from",
+					   (int)attempt->record->attempt, "n", (int)one->n,
+					   "by_person", one->by_person, "from",
 					   attempt_hosts_json(attempt, one->nodes), "to",
 					   attempt_hosts_json(attempt, one->to_nodes), "reason",
 					   one->reason);
@@ -331,11 +292,11 @@ static void add_suspended(json_t *list, const struct attempt *attempt)
 
 		if (!isfinite(one->suspended_s))
 			continue;
-		object = json_pack("{s:i, s:i, s:b}", "attempt", (int)attempt->number, "n", (int)one->n,
-				   "by_person", one->by_person);
+		object = json_pack("{s:i, s:i, s:b}", "attempt", (int)attempt->record->attempt,
+				   "n", (int)one->n, "by_person", one->by_person);
 		api_set_time(object, attempt->session, "from", one->suspended_s);
 		api_set_time(object, attempt->session, "to",
-			     isfinite(one->since_s) ? one->since_s : attempt->lost_s);
+			     isfinite(one->since_s) ? one->since_s : attempt->record->ended_s);
 		json_array_append_new(list, object);
 	}
 }
@@ -345,67 +306,61 @@ struct past {
 	json_t *places, *suspended, *migrated;
 };
 
-static void add_attempt(struct past *past, struct attempt *attempt, uint32_t task)
+static void add_attempt(struct past *past, const struct run_session *session, uint32_t task,
+			const struct store_lost *record)
 {
-	g_autoptr(json_t) places = NULL;
+	g_autoptr(GPtrArray) suspensions = store_task_suspensions(session->store, session->run,
+								  task, record->attempt, NULL);
+	g_autoptr(GPtrArray) migrations = store_task_migrations(session->store, session->run, task,
+								record->attempt, NULL);
+	g_autoptr(json_t) places = json_array();
+	struct attempt attempt = {
+		.session = session,
+		.record = record,
+		.suspensions = suspensions,
+		.migrations = migrations,
+		.places = places,
+		.first_nodes = record->nodes,
+		.first_s = INFINITY,
+	};
 
-	read_steps(attempt, task);
-	places = places_json(attempt);
+	add_places(&attempt);
 	json_array_extend(past->places, places);
-	add_suspended(past->suspended, attempt);
-	add_migrations(past->migrated, attempt);
-	attempt_clear(attempt);
-}
-
-static void add_lost_attempts(struct past *past, const struct run_session *session, uint32_t task)
-{
-	g_autoptr(GPtrArray) rows = store_task_lost(session->store, session->run, task, NULL);
-
-	for (guint i = 0; rows && i < rows->len; i++) {
-		const struct store_lost *row = g_ptr_array_index(rows, i);
-		struct attempt attempt = {
-			.session = session,
-			.number = row->attempt,
-			.cluster = row->cluster,
-			.nodes = g_strdup(row->nodes),
-			.started_s = row->started_s,
-			.lost_s = row->ended_s,
-			.reason = row->reason,
-		};
-
-		add_attempt(past, &attempt, task);
-	}
+	add_suspended(past->suspended, &attempt);
+	add_migrations(past->migrated, &attempt);
 }
 
 /* Adds the present or last attempt, unless it is among the lost ones. */
 static void add_last_attempt(struct past *past, const struct run_session *session,
 			     const struct engine_task *task)
 {
-	GString *nodes = g_string_new(NULL);
-	struct attempt attempt = {
-		.session = session,
-		.number = task->attempts,
+	g_autoptr(GString) nodes = g_string_new(NULL);
+	struct store_lost record = {
+		.attempt = task->attempts,
 		.cluster = session->config->clusters[task->cluster].name,
 		.started_s = task->started_s,
-		.lost_s = (double)NAN,
+		.ended_s = (double)NAN,
 	};
 
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		g_string_append_printf(nodes, "%s%u", i ? "," : "", task->nodes[i]);
-	attempt.nodes = g_string_free(nodes, FALSE);
-	add_attempt(past, &attempt, task->task->id);
+	record.nodes = nodes->str;
+	add_attempt(past, session, task->task->id, &record);
 }
 
 json_t *task_json(const struct run_session *session, uint32_t index)
 {
 	const struct engine_task *task = engine_task(session->engine, index);
 	json_t *object = task_json_short(session, index);
+	g_autoptr(GPtrArray) lost = NULL;
 	struct past past;
 
 	if (!task->nodes_count)
 		return object;
 	past = (struct past){json_array(), json_array(), json_array()};
-	add_lost_attempts(&past, session, index);
+	lost = store_task_lost(session->store, session->run, index, NULL);
+	for (guint i = 0; lost && i < lost->len; i++)
+		add_attempt(&past, session, index, g_ptr_array_index(lost, i));
 	if (!isfinite(task->waits_since_s))
 		add_last_attempt(&past, session, task);
 	json_object_set_new(object, "places", past.places);
