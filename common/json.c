@@ -103,6 +103,15 @@ json_t *json_number_or_null(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
+json_t *json_numbers(const uint32_t *numbers, uint32_t count)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(array, json_integer(numbers[i]));
+	return array;
+}
+
 json_t *json_string_or_null(const char *text)
 {
 	return text ? json_string(text) : json_null();

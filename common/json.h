@@ -39,6 +39,9 @@ char *json_pretty(const json_t *value);
 /* What a value is, in errors: "an object". */
 const char *json_type_name(const json_t *value);
 
+/* The numbers as an array. New reference. */
+json_t *json_numbers(const uint32_t *numbers, uint32_t count);
+
 /* The value as JSON; null for NaN, infinities and NULL. New references. */
 json_t *json_number_or_null(double value);
 json_t *json_string_or_null(const char *text);

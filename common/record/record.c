@@ -253,8 +253,7 @@ bool record_is_null(const struct record_field *field, const void *data)
 	case RECORD_NULL_NEVER:
 		return false;
 	case RECORD_NULL_ZERO:
-		return field->type == RECORD_U32 ? *(const uint32_t *)place == 0
-						 : *(const int64_t *)place == 0;
+		return record_is_zero(field, data);
 	case RECORD_NULL_MINUS_ONE:
 		return *(const int64_t *)place == -1;
 	case RECORD_NULL_NAN:

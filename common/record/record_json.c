@@ -6,15 +6,6 @@
 
 /* Writing. */
 
-static json_t *numbers_to_json(const uint32_t *numbers, uint32_t count)
-{
-	json_t *array = json_array();
-
-	for (uint32_t i = 0; i < count; i++)
-		json_array_append_new(array, json_integer(numbers[i]));
-	return array;
-}
-
 static json_t *reals_to_json(const double *reals, uint32_t count)
 {
 	json_t *array = json_array();
@@ -81,7 +72,7 @@ static json_t *field_to_json(const struct record_field *field, const void *data,
 	case RECORD_STRUCT:
 		return record_write(field->of, place, variant, context);
 	case RECORD_NUMBERS:
-		return numbers_to_json(*(uint32_t *const *)place, *record_count(field, data));
+		return json_numbers(*(uint32_t *const *)place, *record_count(field, data));
 	case RECORD_REALS:
 		return reals_to_json(*(double *const *)place, *record_count(field, data));
 	case RECORD_ARRAY:

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/wire/wire_task.h"
 
-const char *const task_state_names[] = { "starting", "running", "suspending", "suspended",
-					 "resuming", "ended",   "queued",     NULL };
+const char *const task_state_names[] = { TASK_WORD_STARTING,   TASK_WORD_RUNNING,
+					 TASK_WORD_SUSPENDING, TASK_WORD_SUSPENDED,
+					 TASK_WORD_RESUMING,   "ended",
+					 TASK_WORD_QUEUED,     NULL };
 
 const char *const task_outcome_names[] = { "none",     "completed", "failed", "killed",
 					   "deadline", "lost",      NULL };

@@ -26,6 +26,13 @@ enum task_state {
 	TASK_QUEUED,   /* waits for its turn on its nodes */
 };
 extern const char *const task_state_names[]; /* "starting", ...; NULL-terminated */
+/* Words for states, also for those of the controller's tasks (controller/engine/engine.h). */
+#define TASK_WORD_QUEUED "queued"
+#define TASK_WORD_STARTING "starting"
+#define TASK_WORD_RUNNING "running"
+#define TASK_WORD_SUSPENDING "suspending"
+#define TASK_WORD_SUSPENDED "suspended"
+#define TASK_WORD_RESUMING "resuming"
 
 /* How a task ended. */
 enum task_outcome {
@@ -125,3 +132,19 @@ static inline double wire_seconds(int64_t ns)
 {
 	return ns < 0 ? (double)NAN : (double)ns * 1e-9;
 }
+
+/*
+ * Rows of what became of a task, for the structure `type_` of the local scheduler or the
+ * controller: its times, and what it used (NAN: not known).
+ */
+#define WIRE_TASK_TIMES(type_)                                                                     \
+	{ RECORD_FIELD_TIME(type_, requested_ns) }, { RECORD_FIELD_TIME(type_, started_ns) },      \
+	{                                                                                          \
+		RECORD_FIELD_TIME(type_, ended_ns)                                                 \
+	}
+#define WIRE_TASK_USE(type_)                                                                       \
+	{ RECORD_FIELD_REAL(type_, benchmark_time_s), .flags = RECORD_OPTIONAL },                  \
+		{ RECORD_FIELD_REAL(type_, cpu_s), .flags = RECORD_OPTIONAL },                     \
+	{                                                                                          \
+		RECORD_FIELD_REAL(type_, host_cpu_s), .flags = RECORD_OPTIONAL                     \
+	}

@@ -6,7 +6,6 @@
 
 #include "common/json.h"
 #include "controller/api/fleet_api.h"
-#include "controller/api/service_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/window_api.h"
 #include "controller/store/store_account.h"
@@ -115,12 +114,13 @@ static double idle_w_of(const struct run_session *session, const char *host)
 }
 
 /* The source of a cluster's watts; NULL: unknown. */
-static const char *watts_from(const struct run_session *session, const char *cluster)
+static const char *watts_from(const struct run_session *session, const char *name)
 {
-	for (uint32_t i = 0; i < session->config->clusters_count; i++)
-		if (g_str_equal(session->config->clusters[i].name, cluster))
-			return fleet_watts_from(remote_fleet_link(session->fleet, i));
-	return NULL;
+	const struct config_cluster *cluster = config_cluster_find(session->config, name);
+
+	return cluster ? fleet_watts_from(remote_fleet_link(
+				 session->fleet, (uint32_t)(cluster - session->config->clusters)))
+		       : NULL;
 }
 
 /* The host's parts, and its counter, to which they must add up. */
@@ -166,15 +166,11 @@ static void send_answer(const struct reading *reading, const struct account *acc
 	g_autoptr(json_t) rest = json_pack("{s:I, s:s, s:o, s:o}", "run", (json_int_t)reading->run, "by",
 					   reading->by, "hosts", hosts_json(reading, account), "window",
 					   window_api_json(reading->session));
-	g_autofree char *head = NULL;
-	g_autofree char *text = NULL;
-	g_autoptr(GBytes) body = NULL;
+	GString *text = g_string_new("{\"sums\":");
 
+	g_string_append(text, account->sums);
 	api_set_time(rest, reading->session, "now", api_now_s(reading->session));
-	head = json_text(rest);
-	text = g_strdup_printf("{\"sums\":%s,%s", account->sums, head + 1);
-	body = g_bytes_new_static(text, strlen(text));
-	http_request_reply_bytes(reading->request, 200, "application/json", body);
+	api_reply_parts(reading->request, text, rest);
 }
 
 static void was_read(void *answered, const GError *error, void *data)
@@ -224,7 +220,7 @@ void energy_api_get(struct http_request *request, const char *const *arguments, 
 				  wanted, known);
 		return;
 	}
-	if (!service_api_is_served(request, api->session))
+	if (!api_is_served(request, api->session))
 		return;
 	/* The other thread sees only committed data. */
 	if (!run_session_commit(api->session, &error)) {

@@ -63,18 +63,18 @@ struct fleet_standing fleet_stand(const struct run_session *session, uint32_t cl
 	struct fleet_standing it = {
 		.task = engine.task != FLEET_NO_TASK ? engine.task : engine.leaver,
 	};
-	const struct remote_node_report words = remote_link_node(link, node);
-	const bool busy = it.task != FLEET_NO_TASK || g_strcmp0(words.state, "busy") == 0;
+	const struct wire_node *words = remote_link_node(link, node);
+	const bool busy = it.task != FLEET_NO_TASK || g_strcmp0(words->state, "busy") == 0;
 
-	it.host = words.host;
+	it.host = words->host;
 	if (!it.host && config->hosts_count)
 		it.host = config->hosts[config_cluster_host(config, node)].name;
-	it.caps = words.caps;
-	it.reason = words.reason;
+	it.caps = words->caps;
+	it.reason = words->reason;
 	if (fleet_away(link) || !remote_link_node_up(link, node)) {
 		it.state = FLEET_NODE_DOWN;
 		it.reason = fleet_away(link) ? "its local scheduler does not answer"
-						   : words.reason ?: words.state;
+						   : words->reason ?: words->state;
 	} else if (engine.drained) {
 		it.state = busy ? FLEET_NODE_DRAINING : FLEET_NODE_DRAINED;
 		it.reason = engine.reason;
@@ -227,20 +227,17 @@ static const char *cluster_text(struct fleet_texts *texts, uint32_t index)
 void fleet_api_clusters(struct http_request *request, const char *const *arguments, json_t *body,
 			void *data)
 {
-	const struct run_session *session = ((struct status_api *)data)->session;
+	const struct run_session *session = api_session(data);
 	struct fleet_texts *texts = ((struct status_api *)data)->clusters;
 	g_autoptr(json_t) rest = json_pack("{s:s, s:o}", "name", session->config->name, "notes",
 					   notes_json(session->store));
-	g_autofree char *rest_text = json_text(rest);
 	GString *text = g_string_new("{\"clusters\":[");
-	g_autoptr(GBytes) answer = NULL;
 
 	for (uint32_t i = 0; i < texts->count; i++) {
 		if (i > 0)
 			g_string_append_c(text, ',');
 		g_string_append(text, cluster_text(texts, i));
 	}
-	g_string_append_printf(text, "],%s", rest_text + 1);
-	answer = g_string_free_to_bytes(text);
-	http_request_reply_bytes(request, 200, "application/json", answer);
+	g_string_append_c(text, ']');
+	api_reply_parts(request, text, rest);
 }

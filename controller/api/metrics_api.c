@@ -159,14 +159,14 @@ static void add_fleet(GString *text, const struct run_session *session)
 /* The families of a host's meter. */
 static double meter_energy_j(const struct remote_meter *meter)
 {
-	const struct remote_sample *last = remote_meter_last(meter);
+	const struct wire_sample *last = remote_meter_last(meter);
 
 	return last ? (double)last->energy_uj * 1e-6 : (double)NAN;
 }
 
 static double meter_watts(const struct remote_meter *meter)
 {
-	const struct remote_sample *last = remote_meter_last(meter);
+	const struct wire_sample *last = remote_meter_last(meter);
 
 	return last ? (double)last->mw * 1e-3 : (double)NAN;
 }
@@ -183,7 +183,7 @@ static double meter_gap_s(const struct remote_meter *meter)
 
 static double meter_age_s(const struct remote_meter *meter)
 {
-	const struct remote_sample *last = remote_meter_last(meter);
+	const struct wire_sample *last = remote_meter_last(meter);
 
 	return last ? clock_elapsed_s(last->t_ns, clock_now_ns()) : (double)NAN;
 }
@@ -251,7 +251,7 @@ static void add_process(GString *text, const struct run_session *session)
 void metrics_api_get(struct http_request *request, const char *const *arguments, json_t *body,
 		     void *data)
 {
-	const struct run_session *session = ((struct status_api *)data)->session;
+	const struct run_session *session = api_session(data);
 	GString *text = g_string_new(NULL);
 	g_autoptr(GBytes) bytes = NULL;
 

@@ -113,29 +113,15 @@ static void tell_all(struct nodes_api *api)
 			node_text(api, cached++, i, k);
 }
 
-static bool is_cluster(const struct config *config, const char *name)
-{
-	for (uint32_t i = 0; i < config->clusters_count; i++)
-		if (g_str_equal(config->clusters[i].name, name))
-			return true;
-	return false;
-}
-
 static void reply_whole(struct http_request *request, struct nodes_api *api)
 {
-	const char *known = http_request_header(request, "If-None-Match");
 	g_autofree char *tag = NULL;
 
 	tell_all(api);
 	if (!api->whole)
 		api->whole = put_together(api, NULL);
 	tag = g_strdup_printf("\"%08x-%" G_GUINT64_FORMAT "\"", api->life, api->changes);
-	http_request_set_header(request, "ETag", tag);
-	http_request_set_header(request, "Cache-Control", "private, no-cache");
-	if (g_strcmp0(known, tag) == 0)
-		http_request_reply(request, 304, NULL);
-	else
-		http_request_reply_bytes(request, 200, "application/json", api->whole);
+	api_reply_tagged(request, tag, "private, no-cache", "application/json", api->whole);
 }
 
 void nodes_api_get(struct http_request *request, const char *const *arguments, json_t *body,
@@ -155,7 +141,7 @@ void nodes_api_get(struct http_request *request, const char *const *arguments, j
 		return;
 	}
 	for (char **name = wanted; *name; name++) {
-		if (is_cluster(api->session->config, *name))
+		if (config_cluster_find(api->session->config, *name))
 			continue;
 		http_request_fail(request, 404, "there is no cluster '%.64s'; `virtbed clusters` lists them", *name);
 		return;

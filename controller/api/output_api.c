@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
 #include "controller/engine/engine.h"
 
@@ -177,9 +178,10 @@ static void begin_wait(struct http_request *request, const struct run_session *s
 	request_next(wait);
 }
 
-void output_api_get(struct http_request *request, const struct run_session *session,
-		    const char *number)
+void output_api_get(struct http_request *request, const char *const *arguments, json_t *body,
+		    void *data)
 {
+	const struct run_session *session = api_session(data);
 	static const char *const keys[] = {"output", "from", "next", "ended", NULL};
 	g_autofree char *below = NULL;
 	uint64_t from;
@@ -190,7 +192,7 @@ void output_api_get(struct http_request *request, const struct run_session *sess
 	if (!http_request_query_integer(request, "from", 0, INT32_MAX, 0, &from) ||
 	    !http_request_query_integer(request, "attempt", 0, UINT32_MAX, 0, &attempt) ||
 	    !http_request_query_integer(request, "wait_s", 0, 60, 0, &wait_s) ||
-	    !find(request, session, number, &index))
+	    !find(request, session, arguments[0], &index))
 		return;
 	if (attempt > engine_task(session->engine, index)->attempts) {
 		http_request_fail(request, 400, "query: attempt: task %u has had %u so far", index,
@@ -204,12 +206,13 @@ void output_api_get(struct http_request *request, const struct run_session *sess
 	begin_wait(request, session, index, below, keys);
 }
 
-void output_api_files(struct http_request *request, const struct run_session *session,
-		      const char *number)
+void output_api_files(struct http_request *request, const char *const *arguments, json_t *body,
+		      void *data)
 {
+	const struct run_session *session = api_session(data);
 	static const char *const keys[] = {"files", "skipped", NULL};
 	uint32_t index;
 
-	if (find(request, session, number, &index))
+	if (find(request, session, arguments[0], &index))
 		begin_wait(request, session, index, "files", keys);
 }

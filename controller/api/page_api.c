@@ -2,6 +2,7 @@
 #include "controller/api/page_api.h"
 
 #include "controller/api/page_resource.h"
+#include "controller/api/status_api_private.h"
 
 GBytes *page_api_file(const char *name)
 {
@@ -11,54 +12,25 @@ GBytes *page_api_file(const char *name)
 				      NULL);
 }
 
-/* A browser with a cached copy sends its ETag. */
-static void reply_file(struct http_request *request, const char *name, const char *type)
+static const struct {
+	const char *name;
+	const char *type;
+} files[] = {
+	[PAGE_API_INDEX] = {"index.html", "text/html; charset=utf-8"},
+	[PAGE_API_STYLE] = {"page.css", "text/css; charset=utf-8"},
+	[PAGE_API_SCRIPT] = {"page.js", "text/javascript; charset=utf-8"},
+	[PAGE_API_CHARTS] = {"charts.js", "text/javascript; charset=utf-8"},
+	[PAGE_API_ICON] = {"icon.svg", "image/svg+xml"},
+	[PAGE_API_DOCUMENT] = {"controller-api.json", "application/json"},
+};
+
+void page_api_get(struct http_request *request, const char *const *arguments, json_t *body,
+		  void *data)
 {
-	g_autoptr(GBytes) bytes = page_api_file(name);
+	const int what = http_request_what(request);
+	g_autoptr(GBytes) bytes = page_api_file(files[what].name);
 	g_autofree char *sum = g_compute_checksum_for_bytes(G_CHECKSUM_SHA256, bytes);
 	g_autofree char *tag = g_strdup_printf("\"%.16s\"", sum);
-	const char *known = http_request_header(request, "If-None-Match");
 
-	http_request_set_header(request, "ETag", tag);
-	http_request_set_header(request, "Cache-Control", "no-cache");
-	if (g_strcmp0(known, tag) == 0)
-		http_request_reply(request, 304, NULL);
-	else
-		http_request_reply_bytes(request, 200, type, bytes);
-}
-
-void page_api_index(struct http_request *request, const char *const *arguments, json_t *body,
-		    void *data)
-{
-	reply_file(request, "index.html", "text/html; charset=utf-8");
-}
-
-void page_api_style(struct http_request *request, const char *const *arguments, json_t *body,
-		    void *data)
-{
-	reply_file(request, "page.css", "text/css; charset=utf-8");
-}
-
-void page_api_script(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data)
-{
-	reply_file(request, "page.js", "text/javascript; charset=utf-8");
-}
-
-void page_api_charts(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data)
-{
-	reply_file(request, "charts.js", "text/javascript; charset=utf-8");
-}
-
-void page_api_icon(struct http_request *request, const char *const *arguments, json_t *body,
-		   void *data)
-{
-	reply_file(request, "icon.svg", "image/svg+xml");
-}
-
-void page_api_document(struct http_request *request, const char *const *arguments, json_t *body,
-		       void *data)
-{
-	reply_file(request, "controller-api.json", "application/json");
+	api_reply_tagged(request, tag, "no-cache", files[what].type, bytes);
 }

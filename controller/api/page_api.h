@@ -5,20 +5,22 @@
 
 /*
  * The controller's web page and the description of its API: files that are compiled in (page/,
- * docs/reference/controller-api.json), each with an ETag. Handlers of status_api.c's table.
+ * docs/reference/controller-api.json), each with an ETag.
  */
-void page_api_index(struct http_request *request, const char *const *arguments, json_t *body,
-		    void *data);
-void page_api_style(struct http_request *request, const char *const *arguments, json_t *body,
-		    void *data);
-void page_api_script(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data);
-void page_api_charts(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data);
-void page_api_icon(struct http_request *request, const char *const *arguments, json_t *body,
-		   void *data);
-void page_api_document(struct http_request *request, const char *const *arguments, json_t *body,
-		       void *data);
+
+/* The files, as the `what` of their routes. */
+enum {
+	PAGE_API_INDEX = 0,
+	PAGE_API_STYLE,
+	PAGE_API_SCRIPT,
+	PAGE_API_CHARTS,
+	PAGE_API_ICON,
+	PAGE_API_DOCUMENT,
+};
+
+/* Answers with the file. A handler of status_api.c's table. */
+void page_api_get(struct http_request *request, const char *const *arguments, json_t *body,
+		  void *data);
 
 /* The bytes of a compiled-in file, e.g. "controller-api.json"; NULL: no such file. */
 GBytes *page_api_file(const char *name);

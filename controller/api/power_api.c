@@ -12,9 +12,9 @@
 #include "controller/engine/engine.h"
 #include "controller/run/run_service.h"
 
-static const struct remote_sample *sample_at(const struct remote_meter *meter, guint i)
+static const struct wire_sample *sample_at(const struct remote_meter *meter, guint i)
 {
-	return &g_array_index(meter->samples, struct remote_sample, i);
+	return &g_array_index(meter->samples, struct wire_sample, i);
 }
 
 static json_t *point(double time_s, double value)
@@ -69,7 +69,7 @@ static void put_point(GString *text, int64_t t_us, int64_t value)
 }
 
 /* Mean watts between two samples, by their counters. */
-static double mean_w(const struct remote_sample *from, const struct remote_sample *to)
+static double mean_w(const struct wire_sample *from, const struct wire_sample *to)
 {
 	return (double)(to->energy_uj - from->energy_uj) * 1e-6 /
 	       clock_elapsed_s(from->t_ns, to->t_ns);
@@ -85,7 +85,7 @@ static void put_samples(GString *text, const struct run_session *session,
 		first--;
 	step = 1 + (meter->samples->len - first) / POWER_API_POINTS;
 	for (guint i = first + step - 1; i < meter->samples->len; i += step) {
-		const struct remote_sample *one = sample_at(meter, i);
+		const struct wire_sample *one = sample_at(meter, i);
 		const bool mean = step > 1 && i >= step;
 
 		put_point(text, time_us(session, one->t_ns),
@@ -97,7 +97,7 @@ static void put_samples(GString *text, const struct run_session *session,
 static void put_host(GString *text, const struct run_session *session, const struct config_cluster *cluster,
 		     const struct remote_meter *meter, int64_t after_us)
 {
-	const struct remote_sample *last = remote_meter_last(meter);
+	const struct wire_sample *last = remote_meter_last(meter);
 	const int64_t now_ns = clock_now_ns();
 
 	g_string_append_printf(text, "%s{\"host\":\"%s\",\"cluster\":\"%s\",\"lost\":%s,\"cap_w\":null",
@@ -190,36 +190,31 @@ static void put_energy(GString *text, const struct status_api *api, double energ
 }
 
 /* The hosts and the curve of energy come before the rest. */
-static GBytes *power_text(const struct status_api *api, double after_s)
-{
-	const struct run_session *session = api->session;
-	const struct run_progress *progress = api_progress(session);
-	g_autoptr(json_t) rest = json_pack(
-		"{s:I, s:o, s:o, s:o}", "run", (json_int_t)session->run, "energy_j", session->run ? json_number_or_null(progress->energy_j) : json_null(), "limit_j",
-		session->run && progress->limit_j > 0 ? json_number_or_null(progress->limit_j) : json_null(),
-		"window", window_api_json(session));
-	g_autofree char *rest_text = NULL;
-	GString *text = g_string_new("{\"hosts\":[");
-
-	api_set_time(rest, session, "now", api_now_s(session));
-	rest_text = json_text(rest);
-	put_hosts(text, session, millionths(after_s));
-	put_words(text, "],\"energy\":[");
-	put_energy(text, api, progress->energy_j);
-	g_string_append_printf(text, "],%s", rest_text + 1);
-	return g_string_free_to_bytes(text);
-}
-
 void power_api_power(struct http_request *request, const char *const *arguments, json_t *body,
 		     void *data)
 {
-	g_autoptr(GBytes) answer = NULL;
+	const struct run_session *session = api_session(data);
+	const struct run_progress *progress = api_progress(session);
+	g_autoptr(json_t) rest = NULL;
+	GString *text;
 	double after_s;
 
 	if (!http_request_query_real(request, "after_s", -1e12, 1e12, -1e12, &after_s))
 		return;
-	answer = power_text(data, after_s);
-	http_request_reply_bytes(request, 200, "application/json", answer);
+	rest = json_pack("{s:I, s:o, s:o, s:o}", "run", (json_int_t)session->run, "energy_j",
+			 session->run ? json_number_or_null(progress->energy_j) : json_null(),
+			 "limit_j",
+			 session->run && progress->limit_j > 0
+				 ? json_number_or_null(progress->limit_j)
+				 : json_null(),
+			 "window", window_api_json(session));
+	api_set_time(rest, session, "now", api_now_s(session));
+	text = g_string_new("{\"hosts\":[");
+	put_hosts(text, session, millionths(after_s));
+	put_words(text, "],\"energy\":[");
+	put_energy(text, data, progress->energy_j);
+	put_words(text, "]");
+	api_reply_parts(request, text, rest);
 }
 
 /* The index of the first of `count` changes after a time. */
@@ -254,7 +249,7 @@ static json_t *utility_json(const struct engine_utility_change *earnings, uint32
 void power_api_utility(struct http_request *request, const char *const *arguments, json_t *body,
 		       void *data)
 {
-	const struct run_session *session = ((struct status_api *)data)->session;
+	const struct run_session *session = api_session(data);
 	const struct engine_utility_change *earnings = NULL;
 	uint32_t count = 0;
 	json_t *answer;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/api/service_api.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <pwd.h>
 #include <string.h>
 
 #include "common/benchmark.h"
@@ -12,42 +10,8 @@
 #include "controller/api/fleet_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
-#include "controller/engine/engine.h"
+#include "controller/api/task_json.h"
 #include "controller/run/run_service_scripts.h"
-#include "controller/run/run_utc.h"
-
-/* The most actions of a task in an answer. */
-#define ACTIONS_MAX 1000
-
-/* The peer that sent a request. */
-
-struct service_peer service_peer_of(struct http_request *request)
-{
-	struct service_peer peer = {.uid = http_request_peer_uid(request)};
-	const struct passwd *entry = peer.uid >= 0 ? getpwuid((uid_t)peer.uid) : NULL;
-
-	if (entry && g_utf8_validate(entry->pw_name, -1, NULL))
-		peer.user = g_strdup(entry->pw_name);
-	else if (peer.uid >= 0)
-		peer.user = g_strdup_printf("%" PRId64, peer.uid);
-	return peer;
-}
-
-void service_peer_clear(struct service_peer *peer)
-{
-	g_free(peer->user);
-}
-
-bool service_api_is_served(struct http_request *request, const struct run_session *session)
-{
-	if (!session->plan->serve)
-		http_request_fail(request, 409, "this is an experiment, not a service (virtbed serve), "
-						"which tasks are submitted to");
-	else if (!session->service)
-		http_request_fail(request, 503,
-				  "the service is starting or ending; try again in a moment");
-	return session->service != NULL;
-}
 
 static void send_error(struct http_request *request, const GError *error)
 {
@@ -64,53 +28,6 @@ static void send_error(struct http_request *request, const GError *error)
 	default:
 		http_request_fail(request, 400, "%s", error->message);
 	}
-}
-
-/* An answer about recorded facts, sent when they are on disk. */
-
-struct safe_answer {
-	struct http_request *request; /* NULL: the client disconnected */
-	int status;
-	json_t *body;
-};
-
-static void client_gone(struct http_request *request, void *data)
-{
-	((struct safe_answer *)data)->request = NULL;
-}
-
-static void is_safe(const GError *error, void *data)
-{
-	struct safe_answer *answer = data;
-	struct http_request *request = answer->request;
-
-	if (request)
-		http_request_on_cancel(request, NULL, NULL);
-	if (request && error)
-		http_request_fail(request, 503, "the store cannot be written: %s", error->message);
-	else if (request)
-		http_request_reply(request, answer->status, json_incref(answer->body));
-	json_decref(answer->body);
-	g_free(answer);
-}
-
-void service_api_answer(struct http_request *request, const struct run_session *session,
-			int status, json_t *body)
-{
-	struct safe_answer *answer;
-
-	if (!session->service) {
-		http_request_reply(request, status, body);
-		return;
-	}
-	answer = g_new(struct safe_answer, 1);
-	*answer = (struct safe_answer){
-		.request = request,
-		.status = status,
-		.body = body,
-	};
-	run_service_when_safe(session->service, is_safe, answer);
-	http_request_on_cancel(request, client_gone, answer);
 }
 
 /* Submitting. */
@@ -298,10 +215,11 @@ static bool read_script(const json_t *body, struct task_script **ret_script, GEr
 	return *ret_script || wrong(error, "%s", reason->message);
 }
 
-void service_api_submit(struct http_request *request, const struct run_session *session,
-			const json_t *body)
+void service_api_submit(struct http_request *request, const char *const *arguments, json_t *body,
+			void *data)
 {
-	struct service_peer peer;
+	const struct run_session *session = api_session(data);
+	g_autofree char *user = api_peer_name(request);
 	struct run_service_submit_request order;
 	g_autoptr(task_script_t) script = NULL;
 	g_autoptr(GError) error = NULL;
@@ -310,19 +228,17 @@ void service_api_submit(struct http_request *request, const struct run_session *
 	json_t *tasks;
 	bool done;
 
-	if (!service_api_is_served(request, session))
+	if (!api_is_served(request, session))
 		return;
-	peer = service_peer_of(request);
 	done = read_order(session->config, body, &order, &error) &&
 	       read_script(body, &script, &error);
 	if (done) {
 		order.script = script;
-		order.task.user = peer.user;
-		order.task.uid = peer.uid;
+		order.task.user = user;
+		order.task.uid = http_request_peer_uid(request);
 		order.unbound = http_request_role(request) == HTTP_ROLE_OPERATOR;
 		done = run_service_submit(session->service, &order, &first, &count, &error);
 	}
-	service_peer_clear(&peer);
 	if (!done) {
 		send_error(request, error);
 		return;
@@ -330,31 +246,31 @@ void service_api_submit(struct http_request *request, const struct run_session *
 	tasks = json_array();
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(tasks, json_integer(first + i));
-	service_api_answer(request, session, 201, json_pack("{s:o}", "tasks", tasks));
+	api_answer_safely(request, session, 201, json_pack("{s:o}", "tasks", tasks));
 }
 
 /* Requests about existing tasks. */
 
-void service_api_ask(struct http_request *request, const struct run_session *session,
-		     const char *number, enum run_service_task_op wish)
+void service_api_ask(struct http_request *request, const char *const *arguments, json_t *body,
+		     void *data)
 {
 	static const char *const done[] = {
 		[RUN_SERVICE_CANCEL] = "cancelled",
 		[RUN_SERVICE_HOLD] = "held",
 		[RUN_SERVICE_RELEASE] = "released",
 	};
+	const struct run_session *session = api_session(data);
+	const int wish = http_request_what(request);
+	g_autofree char *user = api_peer_name(request);
 	g_autoptr(GError) error = NULL;
-	struct service_peer peer;
 	uint32_t task;
-	bool good;
 
-	if (!service_api_is_served(request, session) || !task_api_find(request, session, number, &task))
+	if (!api_is_served(request, session) ||
+	    !task_api_find(request, session, arguments[0], &task))
 		return;
-	peer = service_peer_of(request);
-	good = run_service_request(session->service, wish, task, peer.user, &error);
-	service_peer_clear(&peer);
-	if (good) {
-		service_api_answer(request, session, 202, task_api_json(session, task));
+	if (run_service_request(session->service, (enum run_service_task_op)wish, task, user,
+				&error)) {
+		api_answer_safely(request, session, 202, task_json(session, task));
 		return;
 	}
 	if (error->code == RUN_SERVICE_ERROR_REFUSED)
@@ -362,87 +278,49 @@ void service_api_ask(struct http_request *request, const struct run_session *ses
 	send_error(request, error);
 }
 
-void service_api_decisions(struct http_request *request, const struct run_session *session,
-			   const char *number)
-{
-	g_autoptr(GPtrArray) actions = NULL;
-	g_autoptr(GError) error = NULL;
-	json_t *list;
-	const struct engine_task *one;
-	const int64_t zero_us = api_zero_us(session);
-	uint32_t task;
-
-	if (!task_api_find(request, session, number, &task))
-		return;
-	one = engine_task(session->engine, task);
-	actions = store_task_actions(session->store, session->run, task, one->task->arrival_s - 1,
-				     one->state >= ENGINE_TASK_COMPLETED && isfinite(one->ended_s)
-					     ? one->ended_s + 1
-					     : (double)INFINITY,
-				     ACTIONS_MAX, &error);
-	if (!actions) {
-		http_request_fail(request, 503, "%s", error->message);
-		return;
-	}
-	list = json_array();
-	for (guint i = 0; i < actions->len; i++) {
-		const struct store_action *row = g_ptr_array_index(actions, i);
-		json_t *action = json_parse(row->action, strlen(row->action), "decision", NULL);
-		g_autofree char *utc = run_utc_text(zero_us, row->time_s);
-
-		json_array_append_new(list, json_pack("{s:f, s:s?, s:o}", "time_s", row->time_s, "utc",
-						      zero_us ? utc : NULL, "action",
-						      action ?: json_null()));
-	}
-	http_request_reply(request, 200,
-			   json_pack("{s:i, s:o}", "task", (int)task, "decisions", list));
-}
-
 /* Nodes. */
 
 static bool find_node(struct http_request *request, const struct config *config,
 		      const char *const *arguments, uint32_t *ret_cluster, uint32_t *ret_node)
 {
+	const struct config_cluster *cluster = config_cluster_find(config, arguments[0]);
 	guint64 node;
 
-	for (uint32_t c = 0; c < config->clusters_count; c++) {
-		if (!g_str_equal(config->clusters[c].name, arguments[0]))
-			continue;
-		if (!read_number_unsigned(arguments[1], 0, config->clusters[c].nodes - 1, &node)) {
-			http_request_fail(request, 404, "cluster '%s' has no node '%.32s'",
-					  arguments[0], arguments[1]);
-			return false;
-		}
-		*ret_cluster = c;
-		*ret_node = (uint32_t)node;
-		return true;
+	if (!cluster) {
+		http_request_fail(request, 404,
+				  "there is no cluster '%.64s'; `virtbed clusters` lists them",
+				  arguments[0]);
+		return false;
 	}
-	http_request_fail(request, 404, "there is no cluster '%.64s'; `virtbed clusters` lists them", arguments[0]);
-	return false;
+	if (!read_number_unsigned(arguments[1], 0, cluster->nodes - 1, &node)) {
+		http_request_fail(request, 404, "cluster '%s' has no node '%.32s'", arguments[0],
+				  arguments[1]);
+		return false;
+	}
+	*ret_cluster = (uint32_t)(cluster - config->clusters);
+	*ret_node = (uint32_t)node;
+	return true;
 }
 
-void service_api_drain(struct http_request *request, const struct run_session *session,
-		       const char *const *arguments, const json_t *body, bool drain)
+void service_api_drain(struct http_request *request, const char *const *arguments, json_t *body,
+		       void *data)
 {
 	static const char *const keys[] = {"reason", NULL};
-	struct service_peer peer;
+	const struct run_session *session = api_session(data);
+	const bool drain = http_request_what(request) == SERVICE_API_DRAIN;
+	g_autofree char *user = api_peer_name(request);
 	g_autoptr(GError) error = NULL;
 	char *reason = NULL;
 	uint32_t cluster;
 	uint32_t node;
-	bool done;
 
-	if (!service_api_is_served(request, session) ||
+	if (!api_is_served(request, session) ||
 	    !find_node(request, session->config, arguments, &cluster, &node))
 		return;
-	peer = service_peer_of(request);
-	done = check_keys(body, keys, &error) && get_text(body, "reason", &reason, &error) &&
-	       (!drain || reason || wrong(&error, "reason: missing; say why the node is drained")) &&
-	       run_service_drain(session->service, drain, cluster, node, reason, peer.user, &error);
-	service_peer_clear(&peer);
-	if (done)
-		service_api_answer(request, session, 202,
-				   fleet_node_json(session, cluster, node));
+	if (check_keys(body, keys, &error) && get_text(body, "reason", &reason, &error) &&
+	    (!drain || reason || wrong(&error, "reason: missing; say why the node is drained")) &&
+	    run_service_drain(session->service, drain, cluster, node, reason, user, &error))
+		api_answer_safely(request, session, 202, fleet_node_json(session, cluster, node));
 	else
 		send_error(request, error);
 }

@@ -20,7 +20,9 @@
 #include "controller/api/service_api.h"
 #include "controller/api/status_api_private.h"
 #include "controller/api/task_api.h"
+#include "controller/api/task_texts.h"
 #include "controller/backend/remote_curve.h"
+#include "controller/run/run_service.h"
 #include "controller/run/run_utc.h"
 #include "controller/store/store_reader.h"
 
@@ -144,112 +146,23 @@ static void post_stop(struct http_request *request, const char *const *arguments
 	http_request_reply(request, 202, json_object());
 }
 
-static void get_tasks(struct http_request *request, const char *const *arguments, json_t *body,
-		      void *data)
-{
-	const struct status_api *api = data;
-
-	task_api_list(request, api->session, api->texts);
-}
-
-static void get_task(struct http_request *request, const char *const *arguments, json_t *body,
-		     void *data)
-{
-	task_api_get(request, ((struct status_api *)data)->session, arguments[0]);
-}
-
-static void suspend_task(struct http_request *request, const char *const *arguments, json_t *body,
-			 void *data)
-{
-	task_api_ask(request, ((struct status_api *)data)->session, arguments[0], false);
-}
-
-static void resume_task(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	task_api_ask(request, ((struct status_api *)data)->session, arguments[0], true);
-}
-
-static void migrate_task(struct http_request *request, const char *const *arguments, json_t *body,
-			 void *data)
-{
-	task_api_migrate(request, ((struct status_api *)data)->session, arguments[0], body);
-}
-
-static void post_tasks(struct http_request *request, const char *const *arguments, json_t *body,
-		       void *data)
-{
-	service_api_submit(request, ((struct status_api *)data)->session, body);
-}
-
-static void get_output(struct http_request *request, const char *const *arguments, json_t *body,
-		       void *data)
-{
-	output_api_get(request, ((struct status_api *)data)->session, arguments[0]);
-}
-
-static void get_files(struct http_request *request, const char *const *arguments, json_t *body,
-		      void *data)
-{
-	output_api_files(request, ((struct status_api *)data)->session, arguments[0]);
-}
-
-static void get_decisions(struct http_request *request, const char *const *arguments, json_t *body,
-			  void *data)
-{
-	service_api_decisions(request, ((struct status_api *)data)->session, arguments[0]);
-}
-
-static void cancel_task(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	service_api_ask(request, ((struct status_api *)data)->session, arguments[0],
-			RUN_SERVICE_CANCEL);
-}
-
-static void hold_task(struct http_request *request, const char *const *arguments, json_t *body,
-		      void *data)
-{
-	service_api_ask(request, ((struct status_api *)data)->session, arguments[0],
-			RUN_SERVICE_HOLD);
-}
-
-static void release_task(struct http_request *request, const char *const *arguments, json_t *body,
-			 void *data)
-{
-	service_api_ask(request, ((struct status_api *)data)->session, arguments[0],
-			RUN_SERVICE_RELEASE);
-}
-
-static void drain_node(struct http_request *request, const char *const *arguments, json_t *body,
-		       void *data)
-{
-	service_api_drain(request, ((struct status_api *)data)->session, arguments, body, true);
-}
-
-static void undrain_node(struct http_request *request, const char *const *arguments, json_t *body,
-			 void *data)
-{
-	service_api_drain(request, ((struct status_api *)data)->session, arguments, body, false);
-}
-
 static const struct http_route routes[] = {
 	{"GET", "/v1/status", get_status, HTTP_ROLE_VIEWER, NULL, "after"},
 	{"GET", "/v1/runs", get_runs, HTTP_ROLE_VIEWER},
-	{"GET", "/v1/tasks", get_tasks, HTTP_ROLE_VIEWER, NULL, "state user after ended limit"},
-	{"GET", "/v1/tasks/*", get_task, HTTP_ROLE_VIEWER, task_visibility_authorize},
-	{"POST", "/v1/tasks/*/suspend", suspend_task, HTTP_ROLE_USER, task_visibility_authorize},
-	{"POST", "/v1/tasks/*/resume", resume_task, HTTP_ROLE_USER, task_visibility_authorize},
-	{"POST", "/v1/tasks/*/migrate", migrate_task, HTTP_ROLE_USER, task_visibility_authorize, .takes_body = true},
-	{"POST", "/v1/tasks", post_tasks, HTTP_ROLE_USER, .takes_body = true},
-	{"GET", "/v1/tasks/*/output", get_output, HTTP_ROLE_USER, task_visibility_authorize, "from attempt wait_s"},
-	{"GET", "/v1/tasks/*/files", get_files, HTTP_ROLE_USER, task_visibility_authorize},
-	{"GET", "/v1/tasks/*/decisions", get_decisions, HTTP_ROLE_VIEWER, task_visibility_authorize},
-	{"POST", "/v1/tasks/*/cancel", cancel_task, HTTP_ROLE_USER, task_visibility_authorize},
-	{"POST", "/v1/tasks/*/hold", hold_task, HTTP_ROLE_USER, task_visibility_authorize},
-	{"POST", "/v1/tasks/*/release", release_task, HTTP_ROLE_USER, task_visibility_authorize},
-	{"POST", "/v1/nodes/*/*/drain", drain_node, HTTP_ROLE_OPERATOR, .takes_body = true},
-	{"POST", "/v1/nodes/*/*/undrain", undrain_node, HTTP_ROLE_OPERATOR},
+	{"GET", "/v1/tasks", task_api_list, HTTP_ROLE_VIEWER, NULL, "state user after ended limit"},
+	{"GET", "/v1/tasks/*", task_api_get, HTTP_ROLE_VIEWER, task_visibility_authorize},
+	{"POST", "/v1/tasks/*/suspend", task_api_ask, HTTP_ROLE_USER, task_visibility_authorize, .what = TASK_API_SUSPEND},
+	{"POST", "/v1/tasks/*/resume", task_api_ask, HTTP_ROLE_USER, task_visibility_authorize, .what = TASK_API_RESUME},
+	{"POST", "/v1/tasks/*/migrate", task_api_migrate, HTTP_ROLE_USER, task_visibility_authorize, .takes_body = true},
+	{"POST", "/v1/tasks", service_api_submit, HTTP_ROLE_USER, .takes_body = true},
+	{"GET", "/v1/tasks/*/output", output_api_get, HTTP_ROLE_USER, task_visibility_authorize, "from attempt wait_s"},
+	{"GET", "/v1/tasks/*/files", output_api_files, HTTP_ROLE_USER, task_visibility_authorize},
+	{"GET", "/v1/tasks/*/decisions", task_api_decisions, HTTP_ROLE_VIEWER, task_visibility_authorize},
+	{"POST", "/v1/tasks/*/cancel", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize, .what = RUN_SERVICE_CANCEL},
+	{"POST", "/v1/tasks/*/hold", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize, .what = RUN_SERVICE_HOLD},
+	{"POST", "/v1/tasks/*/release", service_api_ask, HTTP_ROLE_USER, task_visibility_authorize, .what = RUN_SERVICE_RELEASE},
+	{"POST", "/v1/nodes/*/*/drain", service_api_drain, HTTP_ROLE_OPERATOR, .takes_body = true, .what = SERVICE_API_DRAIN},
+	{"POST", "/v1/nodes/*/*/undrain", service_api_drain, HTTP_ROLE_OPERATOR, .what = SERVICE_API_UNDRAIN},
 	{"POST", "/v1/notices", post_notice, HTTP_ROLE_OPERATOR, .takes_body = true},
 	{"POST", "/v1/stop", post_stop, HTTP_ROLE_OPERATOR},
 	{"GET", "/v1/clusters", fleet_api_clusters, HTTP_ROLE_VIEWER},
@@ -259,12 +172,12 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/utility", power_api_utility, HTTP_ROLE_VIEWER, NULL, "after_s"},
 	{"GET", "/v1/events", events_api_get, HTTP_ROLE_VIEWER, NULL, "after wait_s"},
 	{"GET", "/metrics", metrics_api_get, HTTP_ROLE_VIEWER},
-	{"GET", "/openapi.json", page_api_document, HTTP_ROLE_ANYBODY},
-	{"GET", "/", page_api_index, HTTP_ROLE_ANYBODY},
-	{"GET", "/page.css", page_api_style, HTTP_ROLE_ANYBODY},
-	{"GET", "/page.js", page_api_script, HTTP_ROLE_ANYBODY},
-	{"GET", "/charts.js", page_api_charts, HTTP_ROLE_ANYBODY},
-	{"GET", "/icon.svg", page_api_icon, HTTP_ROLE_ANYBODY},
+	{"GET", "/openapi.json", page_api_get, HTTP_ROLE_ANYBODY, .what = PAGE_API_DOCUMENT},
+	{"GET", "/", page_api_get, HTTP_ROLE_ANYBODY, .what = PAGE_API_INDEX},
+	{"GET", "/page.css", page_api_get, HTTP_ROLE_ANYBODY, .what = PAGE_API_STYLE},
+	{"GET", "/page.js", page_api_get, HTTP_ROLE_ANYBODY, .what = PAGE_API_SCRIPT},
+	{"GET", "/charts.js", page_api_get, HTTP_ROLE_ANYBODY, .what = PAGE_API_CHARTS},
+	{"GET", "/icon.svg", page_api_get, HTTP_ROLE_ANYBODY, .what = PAGE_API_ICON},
 	{NULL},
 };
 

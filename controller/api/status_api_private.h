@@ -29,6 +29,12 @@ struct status_api {
 	struct store_reader *reader;  /* for queries that take long */
 };
 
+/* The session that a handler's `data` refers to. */
+static inline const struct run_session *api_session(const void *data)
+{
+	return ((const struct status_api *)data)->session;
+}
+
 /* Seconds since the start of the present run, or of the last one; 0 before the first one. */
 double api_now_s(const struct run_session *session);
 /* A reading of clock_now_ns() in seconds of the present run. */
@@ -47,3 +53,32 @@ void api_set_time(json_t *object, const struct run_session *session, const char 
 
 /* The numbers of the present run, brought up to date. */
 const struct run_progress *api_progress(const struct run_session *session);
+
+/* api_answer.c */
+
+/* The name or number of the user that sent a request; NULL: unknown. The caller frees it. */
+char *api_peer_name(struct http_request *request);
+
+/* Whether a service runs; else answers the request with 409 or 503. */
+bool api_is_served(struct http_request *request, const struct run_session *session);
+
+/*
+ * Answers with `body` (taken over), as soon as all that the service has recorded so far is on disk:
+ * a service keeps what it acknowledged, whatever fails. Answers 503 where that is impossible. An
+ * experiment answers at once.
+ */
+void api_answer_safely(struct http_request *request, const struct run_session *session, int status,
+		       json_t *body);
+
+/*
+ * Answers with an object whose first members were written as `text` (taken over), from its "{" on,
+ * and whose other members are those of `rest`.
+ */
+void api_reply_parts(struct http_request *request, GString *text, const json_t *rest);
+
+/*
+ * Answers with `bytes` and their ETag, or with 304 to a client that has them: it sends the tag.
+ * `cache` is the header Cache-Control.
+ */
+void api_reply_tagged(struct http_request *request, const char *tag, const char *cache,
+		      const char *type, GBytes *bytes);

@@ -6,7 +6,7 @@
 #include "common/json.h"
 #include "controller/api/task_visibility.h"
 #include "controller/api/status_api_private.h"
-#include "controller/api/task_api.h"
+#include "controller/api/task_json.h"
 #include "controller/engine/engine.h"
 
 /* More tasks than a page shows, with room for numbers that are far from each other. */
@@ -108,7 +108,7 @@ const char *task_texts_get(struct task_texts *texts, uint32_t index, bool hidden
 	const struct run_session *session = texts->session;
 	const struct engine_task *task = engine_task(session->engine, index);
 	struct cached_task *cached = &texts->cached[index % PLACES];
-	g_autofree char *why = task_api_why(session, index);
+	g_autofree char *why = task_json_why(session, index);
 	const int64_t zero_us = api_zero_us(session);
 	g_autoptr(json_t) json = NULL;
 
@@ -125,7 +125,7 @@ const char *task_texts_get(struct task_texts *texts, uint32_t index, bool hidden
 	}
 	if (cached->texts[hidden])
 		return cached->texts[hidden];
-	json = task_api_short_json(session, index);
+	json = task_json_short(session, index);
 	if (hidden)
 		task_visibility_hide_task(json);
 	cached->texts[hidden] = json_text(json);

@@ -41,35 +41,22 @@ static void on_task(struct remote_link *link, const struct remote_task *task, vo
 		remote_attempt_take(entry, task);
 }
 
-static void on_suspension_failed(struct remote_link *link, const char *id, bool resume,
-				 int64_t t_ns, const char *reason, void *data)
+static void on_failed(struct remote_link *link, const char *id, enum remote_failure what,
+		      const char *reason, void *data)
 {
-	struct remote_backend *remote = data;
-	struct remote_attempt *entry = find_reported(remote, link, id);
+	static const enum remote_step steps[] = {
+		[REMOTE_FAILURE_SUSPENSION] = REMOTE_STEP_SUSPENDING,
+		[REMOTE_FAILURE_RESUMPTION] = REMOTE_STEP_RESUMING,
+		[REMOTE_FAILURE_MIGRATION] = REMOTE_STEP_MIGRATING,
+	};
+	struct remote_attempt *entry = find_reported(data, link, id);
 
-	if (entry)
-		remote_step_failed(entry, resume ? REMOTE_STEP_RESUMING : REMOTE_STEP_SUSPENDING,
-				   reason);
-}
-
-static void on_migration_failed(struct remote_link *link, const char *id, int64_t t_ns,
-				const char *reason, void *data)
-{
-	struct remote_backend *remote = data;
-	struct remote_attempt *entry = find_reported(remote, link, id);
-
-	if (entry)
-		remote_step_failed(entry, REMOTE_STEP_MIGRATING, reason);
-}
-
-static void on_share_failed(struct remote_link *link, const char *id, const char *reason,
-			    void *data)
-{
-	struct remote_backend *remote = data;
-	struct remote_attempt *entry = find_reported(remote, link, id);
-
-	if (entry && !entry->ended)
+	if (!entry || entry->ended)
+		return;
+	if (what == REMOTE_FAILURE_SHARE)
 		remote_share_ctl_failed(entry, reason);
+	else
+		remote_step_failed(entry, steps[what], reason);
 }
 
 /* Whether any node of the host of `node` is up; without shared hosts, whether `node` is. */
@@ -102,7 +89,7 @@ static void on_node(struct remote_link *link, uint32_t node, bool up, int64_t t_
 }
 
 static void on_sample(struct remote_link *link, const struct remote_meter *meter,
-		      const struct remote_sample *sample, void *data)
+		      const struct wire_sample *sample, void *data)
 {
 	struct remote_backend *remote = data;
 
@@ -262,27 +249,35 @@ static struct remote_attempt *find_attempt(struct backend *backend, uint32_t tas
 	return g_hash_table_lookup(remote_of(backend)->entries, id);
 }
 
-static void remote_start(struct backend *backend, const struct backend_start *start)
+/* A new attempt in the backend's list, or NULL: it is there already. */
+static struct remote_attempt *add_attempt(struct backend *backend,
+					  const struct backend_start *start)
 {
 	struct remote_attempt *entry;
 
 	if (find_attempt(backend, start->task, start->attempt))
-		return;
+		return NULL;
 	entry = attempt_new(remote_of(backend), start);
 	g_hash_table_insert(remote_of(backend)->entries, entry->id, entry);
-	remote_attempt_start(entry);
+	return entry;
+}
+
+static void remote_start(struct backend *backend, const struct backend_start *start)
+{
+	struct remote_attempt *entry = add_attempt(backend, start);
+
+	if (entry)
+		remote_attempt_start(entry);
 }
 
 static void remote_enqueue(struct backend *backend, const struct backend_start *start)
 {
-	struct remote_attempt *entry;
+	struct remote_attempt *entry = add_attempt(backend, start);
 
-	if (find_attempt(backend, start->task, start->attempt))
+	if (!entry)
 		return;
-	entry = attempt_new(remote_of(backend), start);
 	entry->queued = true;
 	entry->start_before_s = start->start_before_s;
-	g_hash_table_insert(remote_of(backend)->entries, entry->id, entry);
 	remote_attempt_start(entry);
 }
 
@@ -293,14 +288,12 @@ static void remote_enqueue(struct backend *backend, const struct backend_start *
 void remote_backend_adopt(struct backend *backend, const struct backend_start *start,
 			  const struct remote_past *past)
 {
-	struct remote_attempt *entry;
+	struct remote_attempt *entry = add_attempt(backend, start);
 
-	if (find_attempt(backend, start->task, start->attempt))
+	if (!entry)
 		return;
-	entry = attempt_new(remote_of(backend), start);
 	entry->adopted = true;
 	entry->queued = entry->begun = past->queued;
-	g_hash_table_insert(remote_of(backend)->entries, entry->id, entry);
 	remote_suspend_ctl_adopt(entry, past);
 	if (past->suspended || past->migrated || entry->hosts)
 		remote_attempt_check(entry);
@@ -624,9 +617,7 @@ struct backend *remote_backend_new(struct remote_fleet *fleet, const struct remo
 	remote->entries = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, remote_attempt_free);
 	remote->listener = (struct remote_listener){
 		.task = on_task,
-		.suspension_failed = on_suspension_failed,
-		.migration_failed = on_migration_failed,
-		.share_failed = on_share_failed,
+		.failed = on_failed,
 		.node = on_node,
 		.sample = on_sample,
 		.usage = on_usage,

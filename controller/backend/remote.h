@@ -31,10 +31,10 @@ struct remote_run {
 	void (*note)(double time_s, const char *kind, const char *text, void *data);
 	/* Reports a sample to store. May be NULL. */
 	void (*sample)(double time_s, const struct remote_meter *meter,
-		       const struct remote_sample *sample, void *data);
+		       const struct wire_sample *sample, void *data);
 	/*
 	 * Reports which tasks used the CPU time behind the energy of cluster `cluster` (elements:
-	 * struct remote_usage), numbered in `stream`; only after remote_link_usage_from(). May be
+	 * struct wire_usage), numbered in `stream`; only after remote_link_usage_from(). May be
 	 * NULL.
 	 */
 	void (*usage)(uint32_t cluster, const char *stream, const GPtrArray *intervals, void *data);

@@ -175,15 +175,13 @@ static json_t *task_body(const struct remote_attempt *entry)
 	const struct config *config = entry->remote->config;
 	const struct config_type *type = &config->types[entry->type];
 	const struct config_cluster *cluster = &config->clusters[entry->cluster];
-	json_t *nodes = json_array();
-
-	for (uint32_t i = 0; i < entry->nodes_count; i++)
-		json_array_append_new(nodes, json_integer(entry->nodes[i]));
 	json_t *body =
 		json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:f}", "type", type->name, "benchmark",
 			  type->benchmark, "class", type->class_ ?: "S", "ranks",
 			  (int)config_type_cores(type, cluster), "repetitions",
-			  (int)type->repetitions, "nodes", nodes, "deadline_s", entry->deadline_s);
+			  (int)type->repetitions, "nodes",
+			  json_numbers(entry->nodes, entry->nodes_count), "deadline_s",
+			  entry->deadline_s);
 
 	if (!entry->queued)
 		return body;

@@ -19,9 +19,6 @@ struct remote_clock {
 	int64_t previous_ns;     /* smallest offset of the previous window; INT64_MAX: none */
 };
 
-/* More than any clock shows (146 years), and too little for sums with an offset to overflow. */
-#define REMOTE_CLOCK_MAX_NS (INT64_C(1) << 62)
-
 /*
  * A time further ahead of our clock is impossible: clocks of two hosts agree to milliseconds here.
  */

@@ -27,7 +27,7 @@
 static double nodes_interval_s(const struct remote_link *link)
 {
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
-		if (!link->nodes[i].up || !link->nodes[i].state)
+		if (!link->nodes[i].up || !link->nodes[i].report.state)
 			return NODES_WAITING_S;
 	return link->waited_for ? NODES_WAITING_S : NODES_INTERVAL_S;
 }
@@ -99,12 +99,15 @@ static void poll_due(struct remote_link *link)
 static void add_meters(struct remote_link *link)
 {
 	link->meters = g_ptr_array_new_with_free_func((GDestroyNotify)remote_meter_free);
+	link->metered = g_new0(const char *, link->cluster->hosts_count + 1);
 	for (uint32_t i = 0; i < link->cluster->hosts_count; i++) {
 		const struct config_host *host = &link->cluster->hosts[i];
 
-		if (host->meter && host->meter->kind != CONFIG_METER_NONE)
-			g_ptr_array_add(link->meters,
-					remote_meter_new(host->name, host->meter->interval_s));
+		if (!host->meter || host->meter->kind == CONFIG_METER_NONE)
+			continue;
+		link->metered[link->meters->len] = host->name;
+		g_ptr_array_add(link->meters,
+				remote_meter_new(host->name, host->meter->interval_s));
 	}
 }
 
@@ -163,17 +166,14 @@ void remote_link_free(struct remote_link *link)
 	if (link->events_source)
 		g_source_remove(link->events_source);
 	g_source_remove(link->tick_source);
-	for (uint32_t i = 0; i < link->cluster->nodes; i++) {
-		g_free(link->nodes[i].host);
-		g_free(link->nodes[i].state);
-		g_free(link->nodes[i].reason);
-		json_decref(link->nodes[i].caps);
-	}
+	for (uint32_t i = 0; i < link->cluster->nodes; i++)
+		record_clear(&wire_node_record, &link->nodes[i].report);
 	g_free(link->nodes);
 	g_free(link->trouble);
 	g_free(link->usage_stream);
 	g_free(link->address);
 	g_ptr_array_unref(link->meters);
+	g_free(link->metered);
 	if (link->capabilities)
 		json_decref(link->capabilities);
 	g_free(link);
@@ -203,13 +203,13 @@ static char *node_trouble(const struct remote_link *link, uint32_t index)
 {
 	const struct remote_node *node = &link->nodes[index];
 
-	if (!node->state && link->trouble)
+	if (!node->report.state && link->trouble)
 		return g_strdup_printf("node %u of cluster '%s' is not known yet: its local "
 				       "scheduler %s",
 				       index, link->cluster->name, link->trouble);
 	return g_strdup_printf("node %u of cluster '%s' is %s%s%s", index, link->cluster->name,
-			       node->state ?: "not known yet", node->reason ? ": " : "",
-			       node->reason ?: "");
+			       node->report.state ?: "not known yet", node->report.reason ? ": " : "",
+			       node->report.reason ?: "");
 }
 
 void remote_link_excuse(struct remote_link *link, bool excused)
@@ -229,7 +229,7 @@ bool remote_link_ready(const struct remote_link *link, char **ret_why)
 	for (uint32_t i = 0; i < link->cluster->nodes; i++) {
 		const struct remote_node *node = &link->nodes[i];
 
-		if (node->up && g_strcmp0(node->state, "ready") == 0)
+		if (node->up && g_strcmp0(node->report.state, "ready") == 0)
 			continue;
 		*ret_why = node_trouble(link, i);
 		return false;
@@ -265,9 +265,9 @@ uint32_t remote_link_unready(const struct remote_link *link)
 	if (link->excused)
 		return 0;
 	for (uint32_t i = 0; i < link->cluster->nodes; i++) {
-		if (!link->nodes[i].state)
+		if (!link->nodes[i].report.state)
 			return UNREADY_UNKNOWN;
-		count += g_strcmp0(link->nodes[i].state, "ready") != 0;
+		count += g_strcmp0(link->nodes[i].report.state, "ready") != 0;
 	}
 	return count;
 }
@@ -280,7 +280,7 @@ void remote_link_unwait(struct remote_link *link)
 void remote_link_refresh(struct remote_link *link)
 {
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
-		g_clear_pointer(&link->nodes[i].state, g_free);
+		g_clear_pointer(&link->nodes[i].report.state, g_free);
 	link->nodes_asked_ns = 0;
 	link->nodes_outdated = link->nodes_pending;
 	link->waited_for = true;
@@ -288,16 +288,9 @@ void remote_link_refresh(struct remote_link *link)
 		remote_link_poll_nodes(link);
 }
 
-struct remote_node_report remote_link_node(const struct remote_link *link, uint32_t node)
+const struct wire_node *remote_link_node(const struct remote_link *link, uint32_t node)
 {
-	const struct remote_node *one = &link->nodes[node];
-
-	return (struct remote_node_report){
-		.host = one->host,
-		.state = one->state,
-		.reason = one->reason,
-		.caps = one->caps,
-	};
+	return &link->nodes[node].report;
 }
 
 bool remote_link_node_up(const struct remote_link *link, uint32_t node)
@@ -330,7 +323,7 @@ static bool meter_holds(const struct remote_link *link, const struct remote_mete
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (nodes[i] < link->cluster->nodes &&
-		    g_strcmp0(link->nodes[nodes[i]].host, meter->host) == 0)
+		    g_strcmp0(link->nodes[nodes[i]].report.host, meter->host) == 0)
 			return true;
 	return false;
 }
@@ -353,7 +346,7 @@ bool remote_link_known(const struct remote_link *link)
 	if (!link->identified || link->silent)
 		return false;
 	for (uint32_t i = 0; i < link->cluster->nodes; i++)
-		if (!link->nodes[i].state)
+		if (!link->nodes[i].report.state)
 			return false;
 	return true;
 }

@@ -24,33 +24,32 @@ struct remote_link;
 
 #define REMOTE_LINK_AWAY_S 30.0
 
+/* The requests about a task whose failure a local scheduler reports by an event. */
+enum remote_failure {
+	REMOTE_FAILURE_SUSPENSION = 0,
+	REMOTE_FAILURE_RESUMPTION,
+	REMOTE_FAILURE_MIGRATION,
+	REMOTE_FAILURE_SHARE,
+};
+
 /* Callbacks for what a link learns. All but `usage` are required. Times are on our clock. */
 struct remote_listener {
 	/* A description of a task; may repeat what is known. */
 	void (*task)(struct remote_link *link, const struct remote_task *task, void *data);
 	/*
-	 * A suspension, or resumption (`resume`), of the task failed at t_ns and was rolled back.
-	 * `reason` may be NULL.
+	 * A request about the task failed and was rolled back; of a migration task() has reported
+	 * before where the VMs are, of a share at least one VM did not get it. `reason` may be NULL.
 	 */
-	void (*suspension_failed)(struct remote_link *link, const char *id, bool resume,
-				  int64_t t_ns, const char *reason, void *data);
-	/*
-	 * A migration of the task failed; task() has reported where its VMs are. `reason` may be
-	 * NULL.
-	 */
-	void (*migration_failed)(struct remote_link *link, const char *id, int64_t t_ns,
-				 const char *reason, void *data);
-	/* At least one VM of the task did not get its share. `reason` may be NULL. */
-	void (*share_failed)(struct remote_link *link, const char *id, const char *reason,
-			     void *data);
+	void (*failed)(struct remote_link *link, const char *id, enum remote_failure what,
+		       const char *reason, void *data);
 	/* A node can take tasks from now on, or cannot. */
 	void (*node)(struct remote_link *link, uint32_t node, bool up, int64_t t_ns,
 		     const char *reason, void *data);
 	/* A new sample of a host's meter. */
 	void (*sample)(struct remote_link *link, const struct remote_meter *meter,
-		       const struct remote_sample *sample, void *data);
+		       const struct wire_sample *sample, void *data);
 	/*
-	 * Intervals of its hosts' meters (struct remote_usage, oldest first), numbered in `stream`;
+	 * Intervals of its hosts' meters (struct wire_usage, oldest first), numbered in `stream`;
 	 * only after remote_link_usage_from(). May be NULL.
 	 */
 	void (*usage)(struct remote_link *link, const char *stream, const GPtrArray *intervals,
@@ -115,18 +114,10 @@ void remote_link_refresh(struct remote_link *link);
 void remote_link_unwait(struct remote_link *link);
 
 /*
- * The last report about a node; texts and `caps` (docs/reference/api.md) are borrowed; NULL: not
- * known.
+ * The last report about node `node`, valid until the main loop runs again; what is not known is
+ * NULL.
  */
-struct remote_node_report {
-	const char *host;
-	const char *state;
-	const char *reason;
-	const json_t *caps;
-};
-
-/* The report about node `node`; its pointers are valid until the main loop runs again. */
-struct remote_node_report remote_link_node(const struct remote_link *link, uint32_t node);
+const struct wire_node *remote_link_node(const struct remote_link *link, uint32_t node);
 
 /* Whether node `node` can take a task. */
 bool remote_link_node_up(const struct remote_link *link, uint32_t node);

@@ -12,7 +12,6 @@
 #define EVENTS_WAIT_S 30
 #define EVENTS_TIMEOUT_S (EVENTS_WAIT_S + 15.0)
 #define RETRY_MS 500
-#define SEQ_MAX (INT64_C(1) << 53)
 
 static void event_node(struct remote_link *link, const json_t *event, const char *kind,
 		       int64_t t_ns)
@@ -50,50 +49,30 @@ static bool event_task(struct remote_link *link, const json_t *event, const char
 	return true;
 }
 
-static bool event_suspension_failed(struct remote_link *link, const json_t *event, const char *kind,
+/* Failures of requests, by the kind of event. */
+static const char *const failures[] = {
+	[REMOTE_FAILURE_SUSPENSION] = "task-suspend-failed",
+	[REMOTE_FAILURE_RESUMPTION] = "task-resume-failed",
+	[REMOTE_FAILURE_MIGRATION] = "task-migrate-failed",
+	[REMOTE_FAILURE_SHARE] = "task-share-failed",
+	NULL,
+};
+
+/* VMs that were moved before the failure of a migration are in the description. */
+static bool event_failed(struct remote_link *link, const json_t *event, enum remote_failure what,
 			 int64_t t_ns, GError **error)
 {
 	json_t *detail = json_object_get(event, "detail");
 	const char *id;
 
-	if (!json_get_string(event, "task", "event", &id, error))
-		return false;
-	if (link->listener)
-		link->listener->suspension_failed(link, id, g_str_equal(kind, "task-resume-failed"),
-				       remote_clock_ours_ns(&link->clock, t_ns),
-				       json_string_value(json_object_get(detail, "reason")),
-				       link->listener->data);
-	return true;
-}
-
-static const char *reason_of(const json_t *event)
-{
-	return json_string_value(json_object_get(json_object_get(event, "detail"), "reason"));
-}
-
-/* VMs that were moved before the failure are in the description. */
-static bool event_migration_failed(struct remote_link *link, const json_t *event, const char *kind,
-			  int64_t t_ns, GError **error)
-{
-	const char *id;
-
-	if (!event_task(link, event, kind, t_ns, error) ||
+	if ((what == REMOTE_FAILURE_MIGRATION &&
+	     !event_task(link, event, failures[what], t_ns, error)) ||
 	    !json_get_string(event, "task", "event", &id, error))
 		return false;
 	if (link->listener)
-		link->listener->migration_failed(link, id, remote_clock_ours_ns(&link->clock, t_ns),
-					reason_of(event), link->listener->data);
-	return true;
-}
-
-static bool event_share_failed(struct remote_link *link, const json_t *event, GError **error)
-{
-	const char *id;
-
-	if (!json_get_string(event, "task", "event", &id, error))
-		return false;
-	if (link->listener)
-		link->listener->share_failed(link, id, reason_of(event), link->listener->data);
+		link->listener->failed(link, id, what,
+				       json_string_value(json_object_get(detail, "reason")),
+				       link->listener->data);
 	return true;
 }
 
@@ -111,8 +90,6 @@ static const char *const task_kinds[] = {
 	"task-begun", "task-started",  "task-suspended", "task-resumed",
 	"task-ended", "task-migrated", "task-shared",	 NULL,
 };
-static const char *const suspension_failed_kinds[] = {"task-suspend-failed", "task-resume-failed",
-						      NULL};
 
 /* The time of an event on the peer's clock; now, with a note, if it is impossible. */
 static int64_t event_time(struct remote_link *link, const json_t *event)
@@ -134,8 +111,9 @@ static bool read_event(struct remote_link *link, const json_t *event, GError **e
 	const char *kind;
 	int64_t seq;
 	int64_t t_ns;
+	int failure;
 
-	if (json_get_integer(event, "seq", "event", 0, SEQ_MAX, &seq, NULL)) {
+	if (json_get_integer(event, "seq", "event", 0, WIRE_SEQ_MAX, &seq, NULL)) {
 		if (seq <= link->events_after)
 			return true;
 		link->events_after = seq;
@@ -145,16 +123,13 @@ static bool read_event(struct remote_link *link, const json_t *event, GError **e
 	if (!json_get_string(event, "kind", "event", &kind, error))
 		return false;
 	t_ns = event_time(link, event);
+	failure = record_word_find(failures, kind);
 	if (g_str_equal(kind, "node-ready") || g_str_equal(kind, "node-down"))
 		event_node(link, event, kind, t_ns);
 	else if (g_strv_contains(task_kinds, kind))
 		return event_task(link, event, kind, t_ns, error);
-	else if (g_strv_contains(suspension_failed_kinds, kind))
-		return event_suspension_failed(link, event, kind, t_ns, error);
-	else if (g_str_equal(kind, "task-migrate-failed"))
-		return event_migration_failed(link, event, kind, t_ns, error);
-	else if (g_str_equal(kind, "task-share-failed"))
-		return event_share_failed(link, event, error);
+	else if (failure >= 0)
+		return event_failed(link, event, (enum remote_failure)failure, t_ns, error);
 	else
 		event_other(link, event, kind);
 	return true;
@@ -167,7 +142,7 @@ static bool read_events(struct remote_link *link, json_t *body, GError **error)
 	int64_t last;
 	bool good = true;
 
-	if (!json_get_integer(body, "last", "events", 0, SEQ_MAX, &last, error))
+	if (!json_get_integer(body, "last", "events", 0, WIRE_SEQ_MAX, &last, error))
 		return false;
 	if (link->events_after < 0) {
 		link->events_after = last;
@@ -245,7 +220,7 @@ void remote_link_poll_events(struct remote_link *link)
 		return;
 	link->events_pending = true;
 	if (link->events_after < 0)
-		g_string_append_printf(path, "%" PRId64 "&wait_s=0", SEQ_MAX);
+		g_string_append_printf(path, "%" PRId64 "&wait_s=0", WIRE_SEQ_MAX);
 	else
 		g_string_append_printf(path, "%" PRId64 "&wait_s=%d", link->events_after,
 				       EVENTS_WAIT_S);

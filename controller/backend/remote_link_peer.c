@@ -121,7 +121,7 @@ bool remote_link_usable(struct remote_link *link, json_t *body, const GError *er
 		return false;
 	}
 	if (!json_get_integer(body, "now_ns", "answer of the local scheduler", 0,
-			      REMOTE_CLOCK_MAX_NS, &now_ns, &wrong)) {
+			      WIRE_CLOCK_MAX_NS, &now_ns, &wrong)) {
 		remote_link_note_protocol_error(link, wrong);
 		remote_link_silence(link, wrong);
 		return false;

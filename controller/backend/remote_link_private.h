@@ -20,11 +20,8 @@
 
 /* The last report about a node. */
 struct remote_node {
+	struct wire_node report; /* `state` is NULL while it is not known */
 	bool up;
-	char *host;
-	char *state;
-	char *reason;
-	json_t *caps;
 	int64_t changed_ns; /* on the peer's clock */
 };
 
@@ -39,6 +36,7 @@ struct remote_link {
 	struct http_client *events_client;
 	struct remote_clock clock;
 	GPtrArray *meters;
+	const char **metered; /* their hosts' names, in the same order; NULL-terminated */
 	struct remote_node *nodes;
 	json_t *capabilities;
 	bool identified, identifying;

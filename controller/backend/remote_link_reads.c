@@ -8,30 +8,18 @@
 #include "controller/backend/remote_link_private.h"
 
 #define REQUEST_TIMEOUT_S 10.0
-#define SEQ_MAX (INT64_C(1) << 53)
 
 /* Samples. */
-
-static struct remote_meter *find_meter(struct remote_link *link, const char *host)
-{
-	for (guint i = 0; i < link->meters->len; i++) {
-		struct remote_meter *meter = g_ptr_array_index(link->meters, i);
-
-		if (g_str_equal(meter->host, host))
-			return meter;
-	}
-	return NULL;
-}
 
 /*
  * Converts the time to our clock. A sample in the future is skipped, with one note per peer, since
  * such errors repeat.
  */
-static bool convert_time(struct remote_link *link, struct remote_sample *sample)
+static bool convert_time(struct remote_link *link, struct wire_sample *sample)
 {
 	const int64_t now_ns = clock_now_ns();
 	const int64_t ours_ns = remote_clock_ours_ns(&link->clock,
-						     MIN(sample->t_ns, REMOTE_CLOCK_MAX_NS));
+						     MIN(sample->t_ns, WIRE_CLOCK_MAX_NS));
 
 	sample->t_ns = ours_ns;
 	if (ours_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
@@ -49,26 +37,14 @@ static bool convert_time(struct remote_link *link, struct remote_sample *sample)
 
 static bool read_sample(struct remote_link *link, const json_t *object, GError **error)
 {
-	struct remote_sample sample = {0};
+	struct wire_sample sample = {0};
 	struct remote_meter *meter;
-	const char *host;
 
-	if (!json_get_integer(object, "seq", "sample", 0, SEQ_MAX, &sample.seq, error) ||
-	    !json_get_integer(object, "t_ns", "sample", 0, INT64_MAX, &sample.t_ns, error) ||
-	    !json_get_integer(object, "mw", "sample", 0, INT32_MAX, &sample.mw, error) ||
-	    !json_get_integer(object, "energy_uj", "sample", 0, INT64_MAX, &sample.energy_uj,
-			      error) ||
-	    !json_get_string(object, "host", "sample", &host, error))
+	if (!record_read(&wire_sample_record, object, &sample, 0, link->metered, error))
 		return false;
-	meter = find_meter(link, host);
-	if (!meter) {
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "sample: unknown host '%.64s'",
-			    host);
-		return false;
-	}
 	if (!convert_time(link, &sample))
 		return true;
-	sample.gap = json_is_true(json_object_get(object, "gap"));
+	meter = g_ptr_array_index(link->meters, sample.host);
 	if (remote_meter_add(meter, &sample) && link->listener)
 		link->listener->sample(link, meter, remote_meter_last(meter), link->listener->data);
 	return true;
@@ -79,7 +55,7 @@ static bool read_samples(struct remote_link *link, json_t *body, GError **error)
 	json_t *samples;
 	int64_t last;
 
-	if (!json_get_integer(body, "last", "samples", 0, SEQ_MAX, &last, error) ||
+	if (!json_get_integer(body, "last", "samples", 0, WIRE_SEQ_MAX, &last, error) ||
 	    !json_get_array(body, "samples", "samples", &samples, error))
 		return false;
 	if (last < link->samples_after) {
@@ -112,14 +88,14 @@ static void samples_done(int status, json_t *body, const GError *error, void *da
 static bool read_energy(struct remote_link *link, json_t *body, GError **error)
 {
 	json_t *hosts;
-	int64_t least = SEQ_MAX;
+	int64_t least = WIRE_SEQ_MAX;
 
 	if (!json_get_array(body, "hosts", "energy", &hosts, error))
 		return false;
 	for (size_t i = 0; i < json_array_size(hosts); i++) {
 		int64_t seq;
 
-		if (!json_get_integer(json_array_get(hosts, i), "sample_seq", "energy", 0, SEQ_MAX,
+		if (!json_get_integer(json_array_get(hosts, i), "sample_seq", "energy", 0, WIRE_SEQ_MAX,
 				      &seq, error))
 			return false;
 		least = MIN(least, seq);
@@ -196,9 +172,9 @@ static bool is_other_stream(struct remote_link *link, const char *stream)
 static void drop_unknown_hosts(struct remote_link *link, GPtrArray *intervals, GError **wrong)
 {
 	for (guint i = 0; i < intervals->len;) {
-		const struct remote_usage *usage = g_ptr_array_index(intervals, i);
+		const struct wire_usage *usage = g_ptr_array_index(intervals, i);
 
-		if (find_meter(link, usage->host)) {
+		if (g_strv_contains(link->metered, usage->host)) {
 			i++;
 			continue;
 		}
@@ -291,27 +267,19 @@ bool remote_link_usage_complete(struct remote_link *link, int64_t since_ns)
 static bool read_node(struct remote_link *link, const json_t *object, int64_t now_ns,
 		      GError **error)
 {
-	const char *state;
-	int64_t index;
+	struct wire_node report;
 	struct remote_node *node;
 
-	if (!json_get_integer(object, "index", "node", 0, link->cluster->nodes - 1, &index,
-			      error) ||
-	    !json_get_string(object, "state", "node", &state, error))
+	if (!wire_node_read(object, link->cluster->nodes, &report, error))
 		return false;
-	node = &link->nodes[index];
-	g_free(node->state);
-	node->state = g_strdup(state);
-	g_free(node->reason);
-	node->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
-	json_decref(node->caps);
-	node->caps = json_incref(json_object_get(object, "caps"));
-	g_free(node->host);
-	node->host = g_strdup(json_string_value(json_object_get(object, "host")));
+	node = &link->nodes[report.index];
+	record_clear(&wire_node_record, &node->report);
+	node->report = report;
 	if (node->changed_ns <= now_ns)
-		remote_link_set_node(link, (uint32_t)index,
-				     g_str_equal(state, "ready") || g_str_equal(state, "busy"),
-				     now_ns, json_string_value(json_object_get(object, "reason")));
+		remote_link_set_node(link, report.index,
+				     g_str_equal(report.state, "ready") ||
+					     g_str_equal(report.state, "busy"),
+				     now_ns, report.reason);
 	return true;
 }
 

@@ -13,7 +13,7 @@ struct remote_meter *remote_meter_new(const char *host, double interval_s)
 
 	meter->host = g_strdup(host);
 	meter->interval_s = interval_s;
-	meter->samples = g_array_new(FALSE, FALSE, sizeof(struct remote_sample));
+	meter->samples = g_array_new(FALSE, FALSE, sizeof(struct wire_sample));
 	return meter;
 }
 
@@ -26,26 +26,26 @@ void remote_meter_free(struct remote_meter *meter)
 	g_free(meter);
 }
 
-static const struct remote_sample *sample_at(const struct remote_meter *meter, guint i)
+static const struct wire_sample *sample_at(const struct remote_meter *meter, guint i)
 {
-	return &g_array_index(meter->samples, struct remote_sample, i);
+	return &g_array_index(meter->samples, struct wire_sample, i);
 }
 
-const struct remote_sample *remote_meter_last(const struct remote_meter *meter)
+const struct wire_sample *remote_meter_last(const struct remote_meter *meter)
 {
 	return meter->samples->len ? sample_at(meter, meter->samples->len - 1) : NULL;
 }
 
 bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns)
 {
-	const struct remote_sample *last = remote_meter_last(meter);
+	const struct wire_sample *last = remote_meter_last(meter);
 
 	return last && (double)(now_ns - last->t_ns) * 1e-9 <= GAP_INTERVALS * meter->interval_s;
 }
 
 double remote_meter_sampling_s(const struct remote_meter *meter, int64_t now_ns)
 {
-	const struct remote_sample *last = remote_meter_last(meter);
+	const struct wire_sample *last = remote_meter_last(meter);
 	double longest_s = MAX(meter->interval_s, meter->longest_s);
 
 	if (last && !remote_meter_fresh(meter, now_ns))
@@ -71,7 +71,7 @@ static guint first_from(const struct remote_meter *meter, int64_t t_ns)
 }
 
 /* Extrapolates from a sample. mW x ns = 1e-12 J = 1e-6 uJ. */
-static double held_uj(const struct remote_sample *sample, int64_t t_ns)
+static double held_uj(const struct wire_sample *sample, int64_t t_ns)
 {
 	return (double)sample->energy_uj +
 	       (double)sample->mw * (double)(t_ns - sample->t_ns) * 1e-6;
@@ -80,8 +80,8 @@ static double held_uj(const struct remote_sample *sample, int64_t t_ns)
 double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns)
 {
 	guint i = first_from(meter, t_ns);
-	const struct remote_sample *before;
-	const struct remote_sample *after;
+	const struct wire_sample *before;
+	const struct wire_sample *after;
 
 	if (!meter->samples->len)
 		return 0;
@@ -99,7 +99,7 @@ double remote_meter_counter_uj(const struct remote_meter *meter, int64_t t_ns)
 /* Keeps the counter at the start, since the oldest samples are discarded in long runs. */
 static void fix_start(struct remote_meter *meter)
 {
-	const struct remote_sample *last = remote_meter_last(meter);
+	const struct wire_sample *last = remote_meter_last(meter);
 
 	if (!meter->start_ns || meter->start_known || !last || last->t_ns < meter->start_ns)
 		return;
@@ -111,9 +111,9 @@ static void fix_start(struct remote_meter *meter)
  * The rule for gaps (docs/reference/api.md): the larger of the watts at both ends, over the whole
  * gap.
  */
-static int64_t gap_end_uj(const struct remote_sample *last, const struct remote_sample *sample)
+static int64_t gap_end_uj(const struct wire_sample *last, const struct wire_sample *sample)
 {
-	struct remote_sample larger = *last;
+	struct wire_sample larger = *last;
 
 	larger.mw = MAX(last->mw, sample->mw);
 	return (int64_t)held_uj(&larger, sample->t_ns);
@@ -124,10 +124,10 @@ void remote_meter_rebase(struct remote_meter *meter)
 	meter->rebase = true;
 }
 
-bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sample)
+bool remote_meter_add(struct remote_meter *meter, const struct wire_sample *sample)
 {
-	const struct remote_sample *last = remote_meter_last(meter);
-	struct remote_sample shifted = *sample;
+	const struct wire_sample *last = remote_meter_last(meter);
+	struct wire_sample shifted = *sample;
 	double between_s;
 
 	if (last && sample->t_ns <= last->t_ns)
@@ -157,8 +157,8 @@ bool remote_meter_mean_w(const struct remote_meter *meter, int64_t from_ns, int6
 {
 	guint first = first_from(meter, from_ns);
 	guint end = first_from(meter, to_ns + 1);
-	const struct remote_sample *a;
-	const struct remote_sample *b;
+	const struct wire_sample *a;
+	const struct wire_sample *b;
 
 	if (end < first + 2)
 		return false;
@@ -178,7 +178,7 @@ static double overlap_s(int64_t a_ns, int64_t b_ns, int64_t from_ns, int64_t to_
 
 double remote_meter_gap_s(const struct remote_meter *meter, int64_t from_ns, int64_t to_ns)
 {
-	const struct remote_sample *last = remote_meter_last(meter);
+	const struct wire_sample *last = remote_meter_last(meter);
 	double sum_s = 0;
 
 	if (!last)
@@ -243,7 +243,7 @@ int64_t remote_meters_known_ns(GPtrArray *meters, int64_t now_ns)
 	int64_t known_ns = now_ns;
 
 	for (guint i = 0; i < meters->len; i++) {
-		const struct remote_sample *last = remote_meter_last(g_ptr_array_index(meters, i));
+		const struct wire_sample *last = remote_meter_last(g_ptr_array_index(meters, i));
 
 		known_ns = MIN(known_ns, last ? last->t_ns : 0);
 	}

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/wire/wire_report.h"
+
 /*
  * The energy counter of one host as the controller knows it: the local scheduler's samples, each
  * with the counter just after it. Between two samples the counter is taken to rise evenly; after
@@ -12,23 +14,10 @@
  * their zero has no meaning.
  */
 
-/* One sample; the time is on our clock. */
-struct remote_sample {
-	int64_t seq;
-	int64_t t_ns;
-	int64_t mw;
-	int64_t energy_uj;
-	/*
-	 * part of the time since the previous sample is estimated: no sample for more than three
-	 * intervals
-	 */
-	bool gap;
-};
-
 struct remote_meter {
 	char *host;
 	double interval_s; /* the sampling interval that the configuration asks for */
-	GArray *samples;   /* struct remote_sample, by time; the oldest are discarded */
+	GArray *samples;   /* struct wire_sample by our clock, by time; the oldest are discarded */
 	int64_t shift_uj;  /* added to the counters that arrive (remote_meter_rebase()) */
 	bool rebase;       /* the next sample sets shift_uj */
 	int64_t max_mw;    /* the highest of all samples */
@@ -48,7 +37,7 @@ void remote_meter_free(struct remote_meter *meter);
  * Adds a sample. Returns false, and does not add it, if it is not newer than the last one or its
  * counter runs backwards (a faulty meter).
  */
-bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sample);
+bool remote_meter_add(struct remote_meter *meter, const struct wire_sample *sample);
 
 /*
  * The counter restarts (a local scheduler without its state): the next sample continues the counter
@@ -57,7 +46,7 @@ bool remote_meter_add(struct remote_meter *meter, const struct remote_sample *sa
 void remote_meter_rebase(struct remote_meter *meter);
 
 /* The last sample, or NULL when there is none. Borrowed until the next remote_meter_add(). */
-const struct remote_sample *remote_meter_last(const struct remote_meter *meter);
+const struct wire_sample *remote_meter_last(const struct remote_meter *meter);
 
 /* Whether the last sample is no older than three intervals at `now_ns`. */
 bool remote_meter_fresh(const struct remote_meter *meter, int64_t now_ns);

@@ -2,7 +2,7 @@
 #include "controller/backend/remote_sanitize.h"
 
 #include "common/json.h"
-#include "controller/backend/remote_clock.h"
+#include "common/wire/wire_report.h"
 
 /* 300 years of CPU time of a single CPU; 2^58 uJ are more than any energy counter shows. */
 #define QUANTITY_MAX_S 1e10
@@ -32,7 +32,7 @@ static bool is_quantity(const json_t *value, double max)
 static bool is_time(const json_t *value)
 {
 	return json_is_integer(value) && json_integer_value(value) >= 0 &&
-	       json_integer_value(value) <= REMOTE_CLOCK_MAX_NS;
+	       json_integer_value(value) <= WIRE_CLOCK_MAX_NS;
 }
 
 /* Whether `value` is possible for the member `key`. */

@@ -196,15 +196,12 @@ static void step_done(int status, json_t *body, const GError *error, void *data)
 
 static json_t *step_body(const struct remote_attempt *entry)
 {
-	json_t *nodes;
-
 	if (entry->step == REMOTE_STEP_SUSPENDING)
 		return json_pack("{s:s, s:I}", "keep", entry->request.keep, "try",
 				 remote_attempt_try(entry));
-	nodes = json_array();
-	for (uint32_t i = 0; i < entry->nodes_count; i++)
-		json_array_append_new(nodes, json_integer(entry->request.nodes[i]));
-	return json_pack("{s:o, s:I}", "nodes", nodes, "try", remote_attempt_try(entry));
+	return json_pack("{s:o, s:I}", "nodes",
+			 json_numbers(entry->request.nodes, entry->nodes_count), "try",
+			 remote_attempt_try(entry));
 }
 
 void remote_step_send(struct remote_attempt *entry)

@@ -46,27 +46,15 @@ static bool parse_outcome(const char *text, struct remote_task *task, GError **e
 	return true;
 }
 
-/* An optional time: null and absent are 0. */
-static bool get_time(const json_t *object, const char *key, int64_t *ret_ns, GError **error)
-{
-	json_t *value = json_object_get(object, key);
-
-	*ret_ns = 0;
-	if (!value || json_is_null(value))
-		return true;
-	return json_get_integer(object, key, WHAT, 0, INT64_MAX, ret_ns, error);
-}
-
-/* An optional quantity, checked before by remote_sanitize(): null and absent are NAN. */
-static bool get_quantity(const json_t *object, const char *key, double *ret_value, GError **error)
-{
-	json_t *value = json_object_get(object, key);
-
-	*ret_value = (double)NAN;
-	if (!value || json_is_null(value))
-		return true;
-	return json_get_number(object, key, WHAT, ret_value, error);
-}
+/* The quantities were checked before by remote_sanitize(). */
+static const struct record_field course_fields[] = {
+	{ RECORD_FIELD_TIME(remote_task, queued_ns) },
+	WIRE_TASK_TIMES(remote_task),
+	WIRE_TASK_USE(remote_task),
+	{ RECORD_FIELD_REAL(remote_task, host_energy_uj), .flags = RECORD_OPTIONAL },
+	{ NULL },
+};
+static const struct record course_record = { .name = WHAT, .fields = course_fields, .open = true };
 
 /* An unknown name is from a later version. */
 static bool parse_cause(const json_t *object, struct remote_task *task, GError **error)
@@ -200,14 +188,8 @@ static bool parse_lists(const json_t *object, struct remote_task *task, GString 
 
 static bool parse(const json_t *object, struct remote_task *task, GString *doubts, GError **error)
 {
-	if (!get_time(object, "queued_ns", &task->queued_ns, error) ||
-	    !get_time(object, "requested_ns", &task->requested_ns, error) ||
-	    !get_time(object, "started_ns", &task->started_ns, error) ||
-	    !get_time(object, "ended_ns", &task->ended_ns, error) ||
-	    !get_quantity(object, "benchmark_time_s", &task->benchmark_time_s, error) ||
-	    !get_quantity(object, "cpu_s", &task->cpu_s, error) ||
-	    !get_quantity(object, "host_cpu_s", &task->host_cpu_s, error) ||
-	    !get_quantity(object, "host_energy_uj", &task->host_energy_uj, error))
+	record_init(&course_record, task);
+	if (!record_from_json(&course_record, object, task, error))
 		return false;
 	task->reason = g_strdup(json_string_value(json_object_get(object, "reason")));
 	return parse_lists(object, task, doubts, error) && parse_end(object, task, doubts, error);

@@ -8,85 +8,18 @@
 #include "common/read_number.h"
 
 #define WHAT "usage of the local scheduler"
-#define SEQ_MAX (INT64_C(1) << 53)
-
-/* More than any CPU time; a few of them can be added in 64 bits. */
-#define CPU_MAX_NS (INT64_C(1) << 56)
-
-/* more than any host has used (nine years of a kilowatt) */
-#define COUNTER_MAX_UJ (INT64_C(1) << 58)
-
-/* a UUID has 36 */
-#define COUNTER_ID_MAX 64
 
 /* docs/reference/api.md: the maximum power of a sample */
 #define MW_MAX INT32_MAX
 
-static void task_clear(void *data)
-{
-	g_free(((struct remote_usage_task *)data)->id);
-}
-
-static bool read_tasks(struct remote_usage *usage, const json_t *object, GError **error)
-{
-	json_t *tasks = json_object_get(object, "tasks");
-	const char *id;
-	json_t *value;
-
-	usage->tasks = g_array_new(FALSE, FALSE, sizeof(struct remote_usage_task));
-	g_array_set_clear_func(usage->tasks, task_clear);
-	if (!json_is_object(tasks)) {
-		g_set_error_literal(error, JSON_ERROR, JSON_ERROR_KEY,
-				    WHAT ": tasks: not an object");
-		return false;
-	}
-	json_object_foreach (tasks, id, value) {
-		struct remote_usage_task task = {NULL, json_integer_value(value)};
-
-		if (!json_is_integer(value) || task.cpu_ns < 0 || task.cpu_ns > CPU_MAX_NS) {
-			g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
-				    WHAT ": tasks: '%.64s' must have CPU time in nanoseconds", id);
-			return false;
-		}
-		task.id = g_strdup(id);
-		g_array_append_val(usage->tasks, task);
-	}
-	return true;
-}
-
-/* Earlier versions of local schedulers do not report it. */
-static bool read_counter(struct remote_usage *usage, const json_t *object, GError **error)
-{
-	const char *counter;
-
-	if (json_is_null(json_object_get(object, "counter")) || !json_object_get(object, "counter"))
-		return true;
-	if (!json_get_string(object, "counter", WHAT, &counter, error))
-		return false;
-	if (!*counter || strlen(counter) > COUNTER_ID_MAX) {
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
-			    WHAT ": counter: must have 1 to %d characters", COUNTER_ID_MAX);
-		return false;
-	}
-	usage->counter = g_strdup(counter);
-	return true;
-}
-
-static bool read_others(struct remote_usage *usage, const json_t *object, GError **error)
-{
-	usage->others_ns = -1;
-	return json_is_null(json_object_get(object, "others_ns")) ||
-	       json_get_integer(object, "others_ns", WHAT, 0, CPU_MAX_NS, &usage->others_ns, error);
-}
-
 /* Converts the times to our clock: not in the future, and so small that sums do not overflow. */
-static bool convert_times(struct remote_usage *usage, const struct remote_clock *clock,
+static bool convert_times(struct wire_usage *usage, const struct remote_clock *clock,
 			  int64_t now_ns, GError **error)
 {
 	usage->length_ns = usage->to_ns - usage->from_ns;
 	usage->from_ns = remote_clock_ours_ns(clock, usage->from_ns);
 	usage->to_ns = remote_clock_ours_ns(clock, usage->to_ns);
-	if (usage->from_ns > -REMOTE_CLOCK_MAX_NS &&
+	if (usage->from_ns > -WIRE_CLOCK_MAX_NS &&
 	    usage->to_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
 		return true;
 	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
@@ -96,7 +29,7 @@ static bool convert_times(struct remote_usage *usage, const struct remote_clock 
 }
 
 /* mW x ns = 1e-6 uJ; 1 for rounding. */
-static bool check_energy(const struct remote_usage *usage, GError **error)
+static bool check_energy(const struct wire_usage *usage, GError **error)
 {
 	const int64_t uj = usage->to_uj - usage->from_uj;
 
@@ -108,29 +41,11 @@ static bool check_energy(const struct remote_usage *usage, GError **error)
 	return false;
 }
 
-static bool read_one(struct remote_usage *usage, const json_t *object,
+static bool read_one(struct wire_usage *usage, const json_t *object,
 		     const struct remote_clock *clock, int64_t now_ns, GError **error)
 {
-	const char *host;
-
-	if (!json_get_integer(object, "seq", WHAT, 1, SEQ_MAX, &usage->seq, error) ||
-	    !json_get_string(object, "host", WHAT, &host, error) ||
-	    !json_get_integer(object, "from_ns", WHAT, 0, REMOTE_CLOCK_MAX_NS, &usage->from_ns,
-			      error) ||
-	    !json_get_integer(object, "to_ns", WHAT, usage->from_ns, REMOTE_CLOCK_MAX_NS,
-			      &usage->to_ns, error) ||
-	    !json_get_integer(object, "from_uj", WHAT, 0, COUNTER_MAX_UJ, &usage->from_uj, error) ||
-	    !json_get_integer(object, "to_uj", WHAT, usage->from_uj, COUNTER_MAX_UJ, &usage->to_uj,
-			      error) ||
-	    !json_get_integer(object, "vms_ns", WHAT, 0, CPU_MAX_NS, &usage->vms_ns, error) ||
-	    !read_counter(usage, object, error) || !read_others(usage, object, error) ||
-	    !read_tasks(usage, object, error) || !convert_times(usage, clock, now_ns, error) ||
-	    !check_energy(usage, error))
-		return false;
-	usage->host = g_strdup(host);
-	usage->gap = json_is_true(json_object_get(object, "gap"));
-	usage->read = json_is_true(json_object_get(object, "read"));
-	return true;
+	return record_from_json(&wire_usage_record, object, usage, error) &&
+	       convert_times(usage, clock, now_ns, error) && check_energy(usage, error);
 }
 
 /* Skips a malformed interval, if it has a number; the first one is reported. */
@@ -138,7 +53,7 @@ static bool skip_interval(const json_t *object, int64_t *last, GError **ret_wron
 {
 	int64_t seq;
 
-	if (!json_get_integer(object, "seq", WHAT, 1, SEQ_MAX, &seq, NULL))
+	if (!json_get_integer(object, "seq", WHAT, 1, WIRE_SEQ_MAX, &seq, NULL))
 		return false;
 	*last = MAX(*last, seq);
 	if (*ret_wrong)
@@ -152,7 +67,7 @@ GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clo
 			      const char **ret_stream, int64_t *ret_last, GError **ret_wrong,
 			      GError **error)
 {
-	g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func(remote_usage_free);
+	g_autoptr(GPtrArray) list = record_list_new(&wire_usage_record);
 	g_autoptr(GError) wrong = NULL;
 	int64_t last = 0;
 	json_t *intervals;
@@ -162,7 +77,7 @@ GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clo
 		return NULL;
 	for (size_t i = 0; i < json_array_size(intervals); i++) {
 		const json_t *object = json_array_get(intervals, i);
-		struct remote_usage *usage = g_new0(struct remote_usage, 1);
+		struct wire_usage *usage = record_new(&wire_usage_record);
 		GError *why = NULL;
 
 		if (read_one(usage, object, clock, now_ns, &why)) {
@@ -170,7 +85,7 @@ GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clo
 			g_ptr_array_add(list, usage);
 			continue;
 		}
-		remote_usage_free(usage);
+		wire_usage_free(usage);
 		if (!skip_interval(object, &last, &wrong, why)) {
 			g_propagate_error(error, why);
 			return NULL;
@@ -179,19 +94,6 @@ GPtrArray *remote_usage_parse(const json_t *body, const struct remote_clock *clo
 	*ret_last = last;
 	*ret_wrong = g_steal_pointer(&wrong);
 	return g_steal_pointer(&list);
-}
-
-void remote_usage_free(void *data)
-{
-	struct remote_usage *usage = data;
-
-	if (!usage)
-		return;
-	if (usage->tasks)
-		g_array_unref(usage->tasks);
-	g_free(usage->host);
-	g_free(usage->counter);
-	g_free(usage);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/number_option.h"
+#include "common/wire/wire_task.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
@@ -173,7 +174,7 @@ static const struct verb verbs[] = {
 			"progress until a user\nresumes them. Without TASK: lists the tasks "
 			"that run. " CLIENT_TASKS_HELP,
 		.wait_s = STEP_WAIT_S,
-		.pending = {"suspending"},
+		.pending = {TASK_WORD_SUSPENDING},
 		.listed = "running",
 	},
 	{
@@ -183,9 +184,9 @@ static const struct verb verbs[] = {
 		.summary = "Resumes suspended tasks, as soon as their clusters have idle nodes.\n"
 			   "Without TASK: lists the tasks that are suspended. " CLIENT_TASKS_HELP,
 		.wait_s = STEP_WAIT_S,
-		.pending = {"suspending", "suspended", "resuming"},
+		.pending = {TASK_WORD_SUSPENDING, TASK_WORD_SUSPENDED, TASK_WORD_RESUMING},
 		.frees = true,
-		.listed = "suspending,suspended",
+		.listed = TASK_WORD_SUSPENDING "," TASK_WORD_SUSPENDED,
 	},
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/wire/wire_task.h"
 #include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
 #include "controller/engine/queues.h"
@@ -16,12 +17,12 @@ static const char *const state_names[] = {
 	[ENGINE_TASK_COMING] = "coming",
 	[ENGINE_TASK_WAITING] = "waiting",
 	[ENGINE_TASK_PLANNED] = "planned",
-	[ENGINE_TASK_QUEUED] = "queued",
-	[ENGINE_TASK_STARTING] = "starting",
-	[ENGINE_TASK_RUNNING] = "running",
-	[ENGINE_TASK_SUSPENDING] = "suspending",
-	[ENGINE_TASK_SUSPENDED] = "suspended",
-	[ENGINE_TASK_RESUMING] = "resuming",
+	[ENGINE_TASK_QUEUED] = TASK_WORD_QUEUED,
+	[ENGINE_TASK_STARTING] = TASK_WORD_STARTING,
+	[ENGINE_TASK_RUNNING] = TASK_WORD_RUNNING,
+	[ENGINE_TASK_SUSPENDING] = TASK_WORD_SUSPENDING,
+	[ENGINE_TASK_SUSPENDED] = TASK_WORD_SUSPENDED,
+	[ENGINE_TASK_RESUMING] = TASK_WORD_RESUMING,
 	[ENGINE_TASK_MIGRATING] = "migrating",
 	[ENGINE_TASK_COMPLETED] = "completed",
 	[ENGINE_TASK_FAILED] = "failed",

@@ -271,7 +271,7 @@ static char *down_reason(const struct profile *profile, uint32_t cluster, double
 {
 	const struct remote_link *link = remote_fleet_link(profile->session->fleet, cluster);
 	const struct run_profile_schedule *bench = &profile->benches[cluster];
-	struct remote_node_report words = {0};
+	const struct wire_node *words;
 	uint32_t node = 0;
 
 	while (node + 1 < bench->cluster->nodes && remote_link_node_up(link, node))
@@ -280,8 +280,8 @@ static char *down_reason(const struct profile *profile, uint32_t cluster, double
 	return g_strdup_printf(
 		"too few nodes were up for %.0f s (node %u is %s%s%s); see the log of its "
 		"local scheduler",
-		waited_s, node, words.state ?: "not known", words.reason ? ": " : "",
-		words.reason ?: "");
+		waited_s, node, words->state ?: "not known", words->reason ? ": " : "",
+		words->reason ?: "");
 }
 
 static bool give_up_wide(struct profile *profile, uint32_t cluster, double waited_s, GError **error)

@@ -90,7 +90,7 @@ void run_record_note(double time_s, const char *kind, const char *text, void *da
 }
 
 static void put_sample(struct run_session *session, double time_s, const struct remote_meter *meter,
-		       const struct remote_sample *sample)
+		       const struct wire_sample *sample)
 {
 	GError *error = NULL;
 
@@ -100,7 +100,7 @@ static void put_sample(struct run_session *session, double time_s, const struct 
 }
 
 void run_record_sample(double time_s, const struct remote_meter *meter,
-		       const struct remote_sample *one, void *data)
+		       const struct wire_sample *one, void *data)
 {
 	put_sample(data, time_s, meter, one);
 }
@@ -196,7 +196,7 @@ static void record_first_samples(struct run_session *session)
 
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
-		const struct remote_sample *last = remote_meter_last(meter);
+		const struct wire_sample *last = remote_meter_last(meter);
 
 		if (last && last->t_ns <= session->t0_ns)
 			put_sample(session, clock_elapsed_s(session->t0_ns, last->t_ns), meter,
@@ -212,8 +212,8 @@ void run_record_known_samples(struct run_session *session)
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
 
 		for (guint k = 0; k < meter->samples->len; k++) {
-			const struct remote_sample *one =
-				&g_array_index(meter->samples, struct remote_sample, k);
+			const struct wire_sample *one =
+				&g_array_index(meter->samples, struct wire_sample, k);
 
 			if (one->t_ns > meter->start_ns - READ_LATE_NS)
 				put_sample(session, clock_elapsed_s(session->t0_ns, one->t_ns),

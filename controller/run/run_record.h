@@ -19,7 +19,7 @@
 /* Callbacks of struct remote_run; their `data` is the session. */
 void run_record_note(double time_s, const char *kind, const char *text, void *data);
 void run_record_sample(double time_s, const struct remote_meter *meter,
-		       const struct remote_sample *one, void *data);
+		       const struct wire_sample *one, void *data);
 /* For recorder_store_tell(): logs a change of a task, or a user's request for one. */
 void run_record_log(const char *kind, const char *detail);
 

@@ -181,14 +181,13 @@ static bool begin_counter(struct run_service *service, struct host_account *acco
  * The parts of an interval, ordered by task; CPU time of foreign tasks is added to *ret_others_ns,
  * without overflow.
  */
-static GArray *parts_of(const struct run_service *service, const struct remote_usage *usage,
+static GArray *parts_of(const struct run_service *service, const struct wire_usage *usage,
 			int64_t *ret_others_ns)
 {
 	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct store_account_part));
 
-	for (guint i = 0; i < usage->tasks->len; i++) {
-		const struct remote_usage_task *task =
-			&g_array_index(usage->tasks, struct remote_usage_task, i);
+	for (uint32_t i = 0; i < usage->tasks_count; i++) {
+		const struct wire_usage_task *task = &usage->tasks[i];
 		struct store_account_part part = {.cpu_ns = task->cpu_ns};
 
 		if (remote_usage_task_of(service->session->plan->experiment, service->row.run,
@@ -207,7 +206,7 @@ static GArray *parts_of(const struct run_service *service, const struct remote_u
  * (docs/how-to/service.md), other hosts must.
  */
 static bool lacks_others(const struct run_service *service, uint32_t cluster,
-			 const struct remote_usage *usage)
+			 const struct wire_usage *usage)
 {
 	const struct config_cluster *of = &service->session->config->clusters[cluster];
 
@@ -218,7 +217,7 @@ static bool lacks_others(const struct run_service *service, uint32_t cluster,
 }
 
 static const char *mark_of(const struct run_service *service, uint32_t cluster,
-			   const struct remote_usage *usage)
+			   const struct wire_usage *usage)
 {
 	if (run_s(service, usage->to_ns) <= service->served_s)
 		return STORE_ACCOUNT_UNSERVED;
@@ -228,7 +227,7 @@ static const char *mark_of(const struct run_service *service, uint32_t cluster,
 }
 
 static bool add_reported(struct run_service *service, struct host_account *account,
-			 uint32_t cluster, const struct remote_usage *usage, GError **error)
+			 uint32_t cluster, const struct wire_usage *usage, GError **error)
 {
 	int64_t others_ns = usage->vms_ns + MAX(usage->others_ns, 0);
 	g_autoptr(GArray) parts = parts_of(service, usage, &others_ns);
@@ -269,7 +268,7 @@ static struct host_account *open_account(struct run_service *service,
 }
 
 static struct host_account *account_of(struct run_service *service, uint32_t cluster,
-				       const struct remote_usage *usage)
+				       const struct wire_usage *usage)
 {
 	struct host_account *account = g_hash_table_lookup(service->accounts, usage->host);
 	struct store_account_meter *meter;
@@ -292,7 +291,7 @@ static struct host_account *account_of(struct run_service *service, uint32_t clu
  * Whether the interval is of another counter than the account: a new counter begins at 0, and may
  * have passed the old value since.
  */
-static bool is_another(const struct store_account_meter *meter, const struct remote_usage *usage)
+static bool is_another(const struct store_account_meter *meter, const struct wire_usage *usage)
 {
 	return usage->from_uj < meter->at_uj ||
 	       (meter->counter && usage->counter && !g_str_equal(meter->counter, usage->counter));
@@ -302,7 +301,7 @@ static bool is_another(const struct store_account_meter *meter, const struct rem
  * Stores the counter's name. If the local scheduler does not name its counters, only their values
  * can show a restart.
  */
-static void note_counter(struct store_account_meter *meter, const struct remote_usage *usage)
+static void note_counter(struct store_account_meter *meter, const struct wire_usage *usage)
 {
 	if (g_strcmp0(meter->counter, usage->counter) == 0)
 		return;
@@ -311,7 +310,7 @@ static void note_counter(struct store_account_meter *meter, const struct remote_
 }
 
 static bool add_usage(struct run_service *service, uint32_t cluster, const char *stream,
-		     const struct remote_usage *usage, GError **error)
+		     const struct wire_usage *usage, GError **error)
 {
 	const double from_s = run_s(service, usage->from_ns);
 	struct host_account *account;
@@ -355,7 +354,7 @@ static bool add_intervals(struct run_service *service, uint32_t cluster, const c
 		if (!add_usage(service, cluster, stream, g_ptr_array_index(intervals, i), error))
 			return false;
 	for (guint i = 0; i < intervals->len; i++) {
-		const struct remote_usage *usage = g_ptr_array_index(intervals, i);
+		const struct wire_usage *usage = g_ptr_array_index(intervals, i);
 		struct host_account *account = g_hash_table_lookup(service->accounts, usage->host);
 
 		if (account &&
@@ -376,7 +375,7 @@ static bool add_usage_of_cluster(struct run_service *service, uint32_t cluster, 
 }
 
 void run_service_energy_sample(double time_s, const struct remote_meter *meter,
-			       const struct remote_sample *sample, void *data)
+			       const struct wire_sample *sample, void *data)
 {
 	struct run_session *session = data;
 	GError *error = NULL;

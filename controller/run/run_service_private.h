@@ -140,7 +140,7 @@ bool run_service_limit_tick(struct run_service *service, GError **error);
  * then written once and not once per host.
  */
 void run_service_energy_sample(double time_s, const struct remote_meter *meter,
-			       const struct remote_sample *sample, void *data);
+			       const struct wire_sample *sample, void *data);
 void run_service_energy_take(uint32_t cluster, const char *stream, const GPtrArray *intervals,
 			     void *data);
 

@@ -52,40 +52,17 @@ static void reply_error(struct http_request *request, const GError *error)
 	http_request_fail(request, status, "%s", error->message);
 }
 
-/* Documents that depend on nothing but the scheduler. */
-enum { CAPABILITIES = 0, NODES, ENERGY };
-
 static void get_document(struct http_request *request, const char *const *arguments, json_t *body,
 			 void *data)
 {
-	static json_t *(*const documents[])(const struct scheduler *scheduler) = {
-		[CAPABILITIES] = scheduler_capabilities,
-		[NODES] = scheduler_nodes,
-		[ENERGY] = scheduler_energy,
-	};
 	const struct api *api = data;
-
-	reply(request, 200, documents[http_request_what(request)](api->scheduler));
-}
-
-static void get_samples(struct http_request *request, const char *const *arguments, json_t *body,
-			void *data)
-{
-	struct api *api = data;
 	uint64_t after;
 
 	if (http_request_query_integer(request, "after", 0, INT64_MAX, 0, &after))
-		reply(request, 200, scheduler_samples(api->scheduler, after));
-}
-
-static void get_usage(struct http_request *request, const char *const *arguments, json_t *body,
-		      void *data)
-{
-	struct api *api = data;
-	uint64_t after;
-
-	if (http_request_query_integer(request, "after", 0, INT64_MAX, 0, &after))
-		reply(request, 200, scheduler_usage(api->scheduler, after));
+		reply(request, 200,
+		      scheduler_document(api->scheduler,
+					 (enum scheduler_document)http_request_what(request),
+					 after));
 }
 
 /* Tasks. */
@@ -310,11 +287,11 @@ static void on_change(void *data)
 }
 
 static const struct http_route routes[] = {
-	{"GET", "/v1/capabilities", get_document, .what = CAPABILITIES},
-	{"GET", "/v1/nodes", get_document, .what = NODES},
-	{"GET", "/v1/energy", get_document, .what = ENERGY},
-	{"GET", "/v1/samples", get_samples, .query = "after"},
-	{"GET", "/v1/usage", get_usage, .query = "after"},
+	{"GET", "/v1/capabilities", get_document, .what = SCHEDULER_CAPABILITIES},
+	{"GET", "/v1/nodes", get_document, .what = SCHEDULER_NODES},
+	{"GET", "/v1/energy", get_document, .what = SCHEDULER_ENERGY},
+	{"GET", "/v1/samples", get_document, .query = "after", .what = SCHEDULER_SAMPLES},
+	{"GET", "/v1/usage", get_document, .query = "after", .what = SCHEDULER_USAGE},
 	{"GET", "/v1/events", get_events, .query = "after wait_s taken"},
 	{"GET", "/v1/tasks", get_tasks},
 	{"PUT", "/v1/tasks/*", put_task, .takes_body = true},

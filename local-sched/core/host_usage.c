@@ -2,6 +2,7 @@
 #include "local-sched/core/host_usage.h"
 
 #include "common/clock.h"
+#include "common/wire/wire_report.h"
 
 enum {
 	KEPT_MAX = 16384, /* four and a half hours of one host at 1 Hz */
@@ -10,16 +11,6 @@ enum {
 
 /* An interval gives up waiting for a reading after this many samples at the earliest. */
 enum { SAMPLES_MIN = 4 };
-
-/* An interval of a host. */
-struct interval {
-	uint64_t seq;
-	uint32_t index;
-	struct sample_ring_entry from, to;
-	bool gap;
-	GArray *uses;       /* NULL: the CPU times are not known */
-	int64_t others_ns;  /* of processes outside VMs; -1: not known */
-};
 
 /* A host, and its current interval. */
 struct source {
@@ -42,7 +33,7 @@ struct host_usage {
 	host_usage_read_f read;
 	void *data;
 	struct source *sources; /* by host */
-	GQueue intervals; /* of struct interval, oldest first */
+	GQueue intervals; /* of struct wire_usage, oldest first */
 	uint64_t last_seq;
 	char *stream;     /* names the numbers of this process's intervals */
 	bool wanted;
@@ -52,29 +43,49 @@ struct host_usage {
 
 static void interval_free(gpointer data)
 {
-	struct interval *interval = data;
-
-	if (interval->uses)
-		g_array_unref(interval->uses);
-	g_free(interval);
+	wire_usage_free(data);
 }
 
-/* Adds an interval that ends at `to`. Takes over `uses`. */
-static void append_interval(struct source *source, const struct sample_ring_entry *to, GArray *uses,
-			    int64_t others_ns)
+/* Sets the CPU time of each task, and of VMs without one. */
+static void set_uses(struct wire_usage *interval, const GArray *uses)
+{
+	interval->tasks = g_new0(struct wire_usage_task, uses->len);
+	for (guint i = 0; i < uses->len; i++) {
+		const struct cpu_account_use *use =
+			&g_array_index(uses, struct cpu_account_use, i);
+
+		if (use->owner)
+			interval->tasks[interval->tasks_count++] = (struct wire_usage_task){
+				g_strdup(use->owner), (int64_t)use->cpu_ns
+			};
+		else
+			interval->vms_ns += (int64_t)use->cpu_ns;
+	}
+}
+
+/* Adds an interval that ends at `to`. `uses` NULL: the CPU times are not known. */
+static void append_interval(struct source *source, const struct sample_ring_entry *to,
+			    const GArray *uses, int64_t others_ns)
 {
 	struct host_usage *usage = source->usage;
-	struct interval *interval = g_new(struct interval, 1);
+	struct wire_usage *interval = record_new(&wire_usage_record);
 
-	*interval = (struct interval){
-		.seq = ++usage->last_seq,
-		.index = source->index,
-		.from = source->from,
-		.to = *to,
+	*interval = (struct wire_usage){
+		.seq = (int64_t)++usage->last_seq,
+		.host = usage->cluster->hosts[source->index].name,
+		.counter = power_counter_id(usage->power, source->index),
+		.from_seq = (int64_t)source->from.seq,
+		.to_seq = (int64_t)to->seq,
+		.from_ns = source->from.t_ns,
+		.to_ns = to->t_ns,
+		.from_uj = (int64_t)source->from.energy_uj,
+		.to_uj = (int64_t)to->energy_uj,
 		.gap = source->gap,
-		.uses = uses,
+		.read = uses != NULL,
 		.others_ns = uses ? others_ns : -1,
 	};
+	if (uses)
+		set_uses(interval, uses);
 	g_queue_push_tail(&usage->intervals, interval);
 	if (usage->intervals.length > KEPT_MAX)
 		interval_free(g_queue_pop_head(&usage->intervals));
@@ -82,37 +93,6 @@ static void append_interval(struct source *source, const struct sample_ring_entr
 	source->samples = 0;
 	source->gap = source->gap_after;
 	source->gap_after = false;
-}
-
-static json_t *interval_json(const struct host_usage *usage, const struct interval *interval)
-{
-	json_t *tasks = json_object();
-	uint64_t nobodys_ns = 0;
-
-	for (guint i = 0; interval->uses && i < interval->uses->len; i++) {
-		const struct cpu_account_use *use =
-			&g_array_index(interval->uses, struct cpu_account_use, i);
-
-		if (use->owner)
-			json_object_set_new(tasks, use->owner,
-					    json_integer((json_int_t)use->cpu_ns));
-		else
-			nobodys_ns += use->cpu_ns;
-	}
-	return json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:o, s:I, s:o}",
-			 "seq",
-			 (json_int_t)interval->seq, "host",
-			 usage->cluster->hosts[interval->index].name, "counter",
-			 power_counter_id(usage->power, interval->index), "from_seq",
-			 (json_int_t)interval->from.seq, "to_seq", (json_int_t)interval->to.seq,
-			 "from_ns", (json_int_t)interval->from.t_ns, "to_ns",
-			 (json_int_t)interval->to.t_ns, "from_uj",
-			 (json_int_t)interval->from.energy_uj, "to_uj",
-			 (json_int_t)interval->to.energy_uj, "gap", (int)interval->gap, "read",
-			 (int)(interval->uses != NULL), "tasks", tasks, "vms_ns",
-			 (json_int_t)nobodys_ns, "others_ns",
-			 interval->others_ns >= 0 ? json_integer((json_int_t)interval->others_ns)
-						  : json_null());
 }
 
 /* Readings. */
@@ -129,11 +109,10 @@ static void end_reading(struct source *source)
 static void was_read(GArray *uses, int64_t others_ns, void *data)
 {
 	struct source *source = data;
-	g_autoptr(GArray) left = uses;
+	g_autoptr(GArray) owned = uses;
 
 	if (uses && source->to.seq > source->from.seq)
-		append_interval(source, &source->to, source->based ? g_steal_pointer(&left) : NULL,
-					   others_ns);
+		append_interval(source, &source->to, source->based ? uses : NULL, others_ns);
 	/* A reading that comes after its interval was reported belongs to no sample. */
 	if (uses)
 		source->based = source->to.seq == source->from.seq;
@@ -225,6 +204,6 @@ json_t *host_usage_json(struct host_usage *usage, uint64_t after)
 	link = g_queue_peek_nth_link(&usage->intervals,
 				     after >= first ? (guint)(after - first + 1) : 0);
 	for (; link && json_array_size(list) < ANSWER_MAX; link = link->next)
-		json_array_append_new(list, interval_json(usage, link->data));
+		json_array_append_new(list, record_to_json(&wire_usage_record, link->data));
 	return json_pack("{s:s, s:o}", "stream", usage->stream, "intervals", list);
 }

@@ -85,13 +85,15 @@ static const struct executor_events executor_events = {
 	.node_ready = on_node_ready,
 	.node_down = on_node_down,
 	.settled = on_settled,
-	.started = scheduler_task_started,
-	.results = scheduler_task_results,
-	.ended = scheduler_task_ended,
-	.changed = scheduler_task_changed,
-	.moved = scheduler_task_moved,
-	.printed = scheduler_task_printed,
-	.shared = scheduler_task_shared,
+	.tasks = {
+		.started = scheduler_task_started,
+		.results = scheduler_task_results,
+		.ended = scheduler_task_ended,
+		.changed = scheduler_task_changed,
+		.moved = scheduler_task_moved,
+		.printed = scheduler_task_printed,
+		.shared = scheduler_task_shared,
+	},
 	.refused = on_refused,
 };
 

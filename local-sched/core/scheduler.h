@@ -138,19 +138,22 @@ void scheduler_taken(struct scheduler *scheduler, uint64_t seq);
 /* All tasks, oldest first: GPtrArray of struct task, borrowed. */
 GPtrArray *scheduler_tasks(const struct scheduler *scheduler);
 
-/* The responses of docs/reference/api.md without now_ns; new references. */
-json_t *scheduler_capabilities(const struct scheduler *scheduler);
-/* GET /v1/nodes: state and reason of each. */
-json_t *scheduler_nodes(const struct scheduler *scheduler);
-/* GET /v1/energy: the counter of each host that has a meter. */
-json_t *scheduler_energy(const struct scheduler *scheduler);
-/* GET /v1/samples: the samples with a number above `after`, oldest first. */
-json_t *scheduler_samples(const struct scheduler *scheduler, uint64_t after);
-/*
- * GET /v1/usage: CPU time by task between samples, from number `after` on. The first call begins to
- * collect it.
- */
-json_t *scheduler_usage(struct scheduler *scheduler, uint64_t after);
+/* The documents about a scheduler (docs/reference/api.md). */
+enum scheduler_document {
+	SCHEDULER_CAPABILITIES = 0,
+	SCHEDULER_NODES,   /* state and reason of each */
+	SCHEDULER_ENERGY,  /* the counter of each host that has a meter */
+	SCHEDULER_SAMPLES, /* with a number above `after`, oldest first */
+	/*
+	 * CPU time by task between samples, from number `after` on; the first call begins to
+	 * collect it
+	 */
+	SCHEDULER_USAGE,
+};
+
+/* A document without now_ns; a new reference. */
+json_t *scheduler_document(struct scheduler *scheduler, enum scheduler_document document,
+			   uint64_t after);
 
 /* The store of tasks and events that it was given (borrowed). */
 struct task_store *scheduler_store(const struct scheduler *scheduler);

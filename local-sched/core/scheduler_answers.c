@@ -27,7 +27,7 @@ static bool has_modelled_watts(const struct scheduler *scheduler)
 	return false;
 }
 
-json_t *scheduler_capabilities(const struct scheduler *scheduler)
+static json_t *capabilities(const struct scheduler *scheduler)
 {
 	g_autofree char *boot_id = clock_boot_id();
 	json_t *object = scheduler->executor->ops->describe(scheduler->executor);
@@ -43,13 +43,17 @@ json_t *scheduler_capabilities(const struct scheduler *scheduler)
 	return object;
 }
 
-json_t *scheduler_nodes(const struct scheduler *scheduler)
+static json_t *nodes(const struct scheduler *scheduler)
 {
 	json_t *array = json_array();
 
-	for (uint32_t i = 0; i < scheduler->cluster->nodes; i++)
-		json_array_append_new(array,
-				      scheduler->executor->ops->node_json(scheduler->executor, i));
+	for (uint32_t i = 0; i < scheduler->cluster->nodes; i++) {
+		struct wire_node node;
+
+		scheduler->executor->ops->describe_node(scheduler->executor, i, &node);
+		json_array_append_new(array, record_to_json(&wire_node_record, &node));
+		record_clear(&wire_node_record, &node);
+	}
 	return json_pack("{s:o, s:i}", "nodes", array, "spares_booting",
 			 (int)scheduler->executor->ops->spares_booting(scheduler->executor));
 }
@@ -87,17 +91,20 @@ void scheduler_look(struct scheduler *scheduler, const struct task *task)
 		executor->ops->look(executor, task);
 }
 
-json_t *scheduler_energy(const struct scheduler *scheduler)
+json_t *scheduler_document(struct scheduler *scheduler, enum scheduler_document document,
+			   uint64_t after)
 {
-	return power_energy_json(scheduler->power);
-}
-
-json_t *scheduler_samples(const struct scheduler *scheduler, uint64_t after)
-{
-	return power_samples_json(scheduler->power, after);
-}
-
-json_t *scheduler_usage(struct scheduler *scheduler, uint64_t after)
-{
+	switch (document) {
+	case SCHEDULER_CAPABILITIES:
+		return capabilities(scheduler);
+	case SCHEDULER_NODES:
+		return nodes(scheduler);
+	case SCHEDULER_ENERGY:
+		return power_energy_json(scheduler->power);
+	case SCHEDULER_SAMPLES:
+		return power_samples_json(scheduler->power, after);
+	case SCHEDULER_USAGE:
+		break;
+	}
 	return host_usage_json(scheduler->usage, after);
 }

@@ -19,14 +19,15 @@ static bool nodes_ready(struct scheduler *scheduler, const uint32_t *nodes, uint
 	const struct executor *executor = scheduler->executor;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const char *task = executor->ops->node_task(executor, nodes[i]);
+		struct wire_node node;
 
 		if (executor->ops->node_is_ready(executor, nodes[i]))
 			continue;
+		executor->ops->describe_node(executor, nodes[i], &node);
 		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
-			    "node %u is not ready: it is %s%s%s", nodes[i],
-			    executor->ops->node_state(executor, nodes[i]),
-			    task ? " with task " : "", task ? task : "");
+			    "node %u is not ready: it is %s%s%s", nodes[i], node.state,
+			    node.task ? " with task " : "", node.task ?: "");
+		record_clear(&wire_node_record, &node);
 		return false;
 	}
 	return true;

@@ -7,10 +7,11 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "common/wire/wire_report.h"
 #include "local-sched/cpu/cpu_account.h"
 #include "local-sched/hypervisor/image.h"
 #include "local-sched/hypervisor/virt_type.h"
-#include "local-sched/launch/task.h"
+#include "local-sched/launch/task_events.h"
 #include "local-sched/power/power.h"
 #include "local-sched/store/task_store.h"
 
@@ -28,16 +29,7 @@ enum executor_error {
 	EXECUTOR_ERROR_CONFIG = 1, /* the executor cannot serve this configuration */
 };
 
-/* The result of a request about a task. */
-enum executor_end {
-	EXECUTOR_END_SUSPENDED = 0,
-	EXECUTOR_END_RESUMED,
-	EXECUTOR_END_STAYED, /* rolled back: the task runs, or is suspended, as before */
-};
-
-/*
- * The events of an executor. All are required. No event about a task comes before `start` returns.
- */
+/* The events of an executor. All are required. */
 struct executor_events {
 	/* The node takes a task from now on; `boot_s` is how long it took to boot. */
 	void (*node_ready)(uint32_t node, double boot_s, void *data);
@@ -45,26 +37,7 @@ struct executor_events {
 	void (*node_down)(uint32_t node, const char *reason, void *data);
 	/* The wait for some node has ended: the turn of queued tasks may have come. */
 	void (*settled)(void *data);
-	/* The task is TASK_RUNNING with its started_ns. */
-	void (*started)(struct task *task, void *data);
-	/* The stream of files that a script has produced, if any. Comes before `ended`. */
-	void (*results)(struct task *task, GBytes *stream, void *data);
-	/*
-	 * The task is TASK_ENDED with its outcome, its nodes are ready again or known to be down,
-	 * and the executor has forgotten it. `output` is for people.
-	 */
-	void (*ended)(struct task *task, const char *output, size_t length, void *data);
-	/* The end of a suspension or resumption. The owner updates the task's state. */
-	void (*changed)(struct task *task, enum executor_end how, const char *reason, void *data);
-	/*
-	 * The end of the task's last migration: its VMs were moved, or not all of them because of
-	 * `reason`.
-	 */
-	void (*moved)(struct task *task, const char *reason, void *data);
-	/* A `look` at the output of some task has ended. */
-	void (*printed)(void *data);
-	/* The task's CPU share is in force, or is not because of `reason`. */
-	void (*shared)(struct task *task, const char *reason, void *data);
+	struct task_events tasks;
 	/*
 	 * Another local scheduler serves the cluster, as `reason` says: this one has to end. May be
 	 * repeated.
@@ -119,14 +92,10 @@ struct executor_ops {
 
 	/* Whether the node takes a task now. */
 	bool (*node_is_ready)(const struct executor *executor, uint32_t node);
-	/* The node's state as the API names it; and the task that it has, or NULL. */
-	const char *(*node_state)(const struct executor *executor, uint32_t node);
-	const char *(*node_task)(const struct executor *executor, uint32_t node);
-	/*
-	 * The node object of docs/reference/api.md; and the executor's part of the capabilities.
-	 * New references.
-	 */
-	json_t *(*node_json)(const struct executor *executor, uint32_t node);
+	/* Describes the node in `ret_node`, which the caller clears with record_clear(). */
+	void (*describe_node)(const struct executor *executor, uint32_t node,
+			      struct wire_node *ret_node);
+	/* The executor's part of the capabilities. New reference. */
 	json_t *(*describe)(const struct executor *executor);
 	/*
 	 * Reads the CPU time used on host number `host`; one reading of a host at a time. `done`

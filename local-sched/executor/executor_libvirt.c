@@ -90,72 +90,13 @@ static void on_node_settled(struct node *node, void *data)
 static const struct node_events node_events = {
 	.ready = on_node_ready, .down = on_node_down, .settled = on_node_settled};
 
-/* Events of jobs. */
-
-static void on_job_started(struct job *job, void *data)
+static void release_job(struct job *job, void *owner)
 {
-	const struct executor_libvirt *executor = data;
+	const struct executor_libvirt *executor = owner;
 
-	executor->settings.events->started(job_task(job), executor->settings.data);
-}
-
-static void on_job_ended(struct job *job, const char *output, size_t length, void *data)
-{
-	const struct executor_libvirt *executor = data;
-	struct task *task = job_task(job);
-	g_autofree char *kept = g_memdup2(output, length);
-
-	if (job_results(job))
-		executor->settings.events->results(task, job_results(job), executor->settings.data);
-	g_hash_table_remove(executor->jobs, task->id);
+	g_hash_table_remove(executor->jobs, job_task(job)->id);
 	job_free(job);
-	executor->settings.events->ended(task, kept, length, executor->settings.data);
 }
-
-static void on_job_changed(struct job *job, enum suspension_end how, const char *reason, void *data)
-{
-	static const enum executor_end ends[] = {
-		[SUSPENSION_END_SUSPENDED] = EXECUTOR_END_SUSPENDED,
-		[SUSPENSION_END_RESUMED] = EXECUTOR_END_RESUMED,
-		[SUSPENSION_END_STAYED] = EXECUTOR_END_STAYED,
-		[SUSPENSION_END_LOST] = EXECUTOR_END_STAYED, /* not reported: the job ends */
-	};
-	const struct executor_libvirt *executor = data;
-
-	executor->settings.events->changed(job_task(job), ends[how], reason,
-					   executor->settings.data);
-}
-
-static void on_job_moved(struct job *job, enum migration_end how, const char *reason, void *data)
-{
-	const struct executor_libvirt *executor = data;
-
-	executor->settings.events->moved(job_task(job), how == MIGRATION_END_MOVED ? NULL : reason,
-					executor->settings.data);
-}
-
-static void on_job_printed(struct job *job, void *data)
-{
-	const struct executor_libvirt *executor = data;
-
-	executor->settings.events->printed(executor->settings.data);
-}
-
-static void on_job_shared(struct job *job, const char *reason, void *data)
-{
-	const struct executor_libvirt *executor = data;
-
-	executor->settings.events->shared(job_task(job), reason, executor->settings.data);
-}
-
-static const struct job_events job_events = {
-	.started = on_job_started,
-	.ended = on_job_ended,
-	.changed = on_job_changed,
-	.moved = on_job_moved,
-	.printed = on_job_printed,
-	.shared = on_job_shared,
-};
 
 /* Starting. */
 
@@ -414,18 +355,6 @@ static bool node_is_ready(const struct executor *executor, uint32_t node)
 	return node_state(node_at(executor, node)) == VM_READY;
 }
 
-static const char *state_of_node(const struct executor *executor, uint32_t node)
-{
-	return node_public_state(node_at(executor, node));
-}
-
-static const char *task_of_node(const struct executor *executor, uint32_t node)
-{
-	const struct vm *vm = node_vm(node_at(executor, node));
-
-	return vm ? vm_task(vm) : NULL;
-}
-
 /* The caps on the node's host and on the node. */
 static json_t *node_caps(const struct executor_libvirt *executor, uint32_t node)
 {
@@ -437,23 +366,24 @@ static json_t *node_caps(const struct executor_libvirt *executor, uint32_t node)
 				      state == VM_HELD);
 }
 
-static json_t *node_json(const struct executor *executor, uint32_t index)
+static void describe_node(const struct executor *executor, uint32_t index,
+			  struct wire_node *ret_node)
 {
 	const struct node *node = node_at(executor, index);
 	const struct vm *vm = node_vm(node);
-	json_t *item = json_object();
 
-	json_object_set_new(item, "index", json_integer(index));
-	json_object_set_new(item, "name", json_string(node_name(node)));
-	json_object_set_new(item, "host", json_string(host_name(vm_host_host(node_vm_host(node)))));
-	json_object_set_new(item, "state", json_string(node_public_state(node)));
-	json_object_set_new(item, "step", json_string(vm_state_name(node_state(node))));
-	json_object_set_new(item, "vm", json_string_or_null(vm ? vm_domain(vm) : NULL));
-	json_object_set_new(item, "task", json_string_or_null(vm ? vm_task(vm) : NULL));
-	json_object_set_new(item, "reason", json_string_or_null(node_reason(node)));
-	json_object_set_new(item, "boot_s", json_real(vm ? vm_boot_s(vm) : 0));
-	json_object_set_new(item, "caps", node_caps(of(executor), index));
-	return item;
+	*ret_node = (struct wire_node){
+		.index = index,
+		.name = g_strdup(node_name(node)),
+		.host = g_strdup(host_name(vm_host_host(node_vm_host(node)))),
+		.state = g_strdup(node_public_state(node)),
+		.step = g_strdup(vm_state_name(node_state(node))),
+		.vm = g_strdup(vm ? vm_domain(vm) : NULL),
+		.task = g_strdup(vm ? vm_task(vm) : NULL),
+		.reason = g_strdup(node_reason(node)),
+		.boot_s = vm ? vm_boot_s(vm) : 0,
+		.caps = node_caps(of(executor), index),
+	};
 }
 
 /* Capabilities. */
@@ -506,10 +436,13 @@ static void libvirt_start(struct executor *base, struct task *task)
 		.sources_count = executor->sites_count,
 		.cores = executor->cluster->cores,
 		.patience = executor->patience,
+		.release = release_job,
+		.owner = executor,
 	};
 
 	g_hash_table_insert(executor->jobs, task->id,
-			    job_start(&settings, &job_events, executor));
+			    job_start(&settings, &executor->settings.events->tasks,
+				      executor->settings.data));
 }
 
 static void libvirt_kill(struct executor *executor, struct task *task, enum task_outcome outcome,
@@ -586,9 +519,7 @@ const struct executor_ops executor_libvirt_ops = {
 	.clean = libvirt_clean,
 	.free = libvirt_free,
 	.node_is_ready = node_is_ready,
-	.node_state = state_of_node,
-	.node_task = task_of_node,
-	.node_json = node_json,
+	.describe_node = describe_node,
 	.describe = libvirt_describe,
 	.read_cpu = libvirt_read_cpu,
 	.spares_booting = libvirt_spares,

@@ -250,7 +250,7 @@ static void report_results(const struct executor_simulated *executor, struct tas
 		g_string_append_printf(stream, "skip %s: the cluster is simulated\n", *name);
 	g_string_append(stream, "end\n");
 	bytes = g_bytes_new(stream->str, stream->len);
-	executor->settings.events->results(task, bytes, executor->settings.data);
+	executor->settings.events->tasks.results(task, bytes, executor->settings.data);
 }
 
 static void tell_end(struct simulated_job *job)
@@ -276,7 +276,7 @@ static void tell_end(struct simulated_job *job)
 	}
 	g_hash_table_remove(executor->jobs, task->id);
 	report_results(executor, task);
-	executor->settings.events->ended(task, output, strlen(output), executor->settings.data);
+	executor->settings.events->tasks.ended(task, output, strlen(output), executor->settings.data);
 }
 
 static void end(struct simulated_job *job, enum task_outcome outcome, const char *reason)
@@ -302,7 +302,7 @@ static void started(struct simulated_job *job)
 	job->task->state = TASK_RUNNING;
 	job->task->started_ns = clock_now_ns();
 	run_until_next_step(job);
-	executor->settings.events->started(job->task, executor->settings.data);
+	executor->settings.events->tasks.started(job->task, executor->settings.data);
 }
 
 static void ran(struct simulated_job *job)
@@ -329,7 +329,7 @@ static void suspended(struct simulated_job *job)
 	record->keep = CONFIG_KEEP_MEMORY;
 	record->skew_ns = 0;
 	record->suspended_ns = clock_now_ns();
-	executor->settings.events->changed(job->task, EXECUTOR_END_SUSPENDED, NULL,
+	executor->settings.events->tasks.changed(job->task, SUSPENSION_END_SUSPENDED, NULL,
 					  executor->settings.data);
 }
 
@@ -340,7 +340,7 @@ static void resumed(struct simulated_job *job)
 
 	record->resumed_ns = clock_now_ns();
 	run_until_next_step(job);
-	executor->settings.events->changed(job->task, EXECUTOR_END_RESUMED, NULL,
+	executor->settings.events->tasks.changed(job->task, SUSPENSION_END_RESUMED, NULL,
 					  executor->settings.data);
 }
 
@@ -355,7 +355,7 @@ static void migrated(struct simulated_job *job)
 	record->moved_ns = record->settled_ns = clock_now_ns();
 	take_nodes(job);
 	run_until_next_step(job);
-	executor->settings.events->moved(job->task, NULL, executor->settings.data);
+	executor->settings.events->tasks.moved(job->task, NULL, executor->settings.data);
 }
 
 static gboolean timer_came(gpointer data)
@@ -459,7 +459,7 @@ static gboolean share_is_set(gpointer data)
 
 	job->share_timer = 0;
 	job->task->share.set_ns = clock_now_ns();
-	executor->settings.events->shared(job->task, NULL, executor->settings.data);
+	executor->settings.events->tasks.shared(job->task, NULL, executor->settings.data);
 	return G_SOURCE_REMOVE;
 }
 
@@ -482,28 +482,22 @@ static bool node_is_ready(const struct executor *executor, uint32_t node)
 	return of(executor)->up && !of(executor)->nodes[node];
 }
 
-static const char *state_of_node(const struct executor *executor, uint32_t node)
-{
-	return !of(executor)->up ? "booting" : of(executor)->nodes[node] ? "busy" : "ready";
-}
-
-static const char *task_of_node(const struct executor *executor, uint32_t node)
-{
-	return of(executor)->nodes[node] ? of(executor)->nodes[node]->task->id : NULL;
-}
-
-static json_t *node_json(const struct executor *executor, uint32_t node)
+static void describe_node(const struct executor *executor, uint32_t node,
+			  struct wire_node *ret_node)
 {
 	const struct config_cluster *cluster = of(executor)->cluster;
-	const char *task = task_of_node(executor, node);
-	g_autofree char *name = g_strdup_printf("%s-n%u", cluster->name, node);
+	const struct simulated_job *job = of(executor)->nodes[node];
+	const char *state = !of(executor)->up ? "booting" : job ? "busy" : "ready";
 
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:n, s:o, s:n, s:f, s:[]}", "index", (int)node,
-			 "name", name, "host",
-			 cluster->hosts[config_cluster_host(cluster, node)].name, "state",
-			 state_of_node(executor, node), "step", state_of_node(executor, node), "vm",
-			 "task", json_string_or_null(task), "reason", "boot_s", 0.0,
-			 "caps");
+	*ret_node = (struct wire_node){
+		.index = node,
+		.name = g_strdup_printf("%s-n%u", cluster->name, node),
+		.host = g_strdup(cluster->hosts[config_cluster_host(cluster, node)].name),
+		.state = g_strdup(state),
+		.step = g_strdup(state),
+		.task = g_strdup(job ? job->task->id : NULL),
+		.caps = json_array(),
+	};
 }
 
 static json_t *simulated_describe(const struct executor *executor)
@@ -614,9 +608,7 @@ const struct executor_ops executor_simulated_ops = {
 	.clean = simulated_clean,
 	.free = simulated_free,
 	.node_is_ready = node_is_ready,
-	.node_state = state_of_node,
-	.node_task = task_of_node,
-	.node_json = node_json,
+	.describe_node = describe_node,
 	.describe = simulated_describe,
 	.read_cpu = simulated_read_cpu,
 	.spares_booting = simulated_spares,

@@ -137,7 +137,7 @@ static void place_ranks(struct job *job, const struct pool *pool)
 	}
 }
 
-struct job *job_start(const struct job_settings *settings, const struct job_events *events,
+struct job *job_start(const struct job_settings *settings, const struct task_events *events,
 		      void *data)
 {
 	struct job *job = g_new0(struct job, 1);
@@ -160,11 +160,6 @@ struct job *job_start(const struct job_settings *settings, const struct job_even
 	job_begin_interval(job, task->requested_ns);
 	job_start_polling(job);
 	return job;
-}
-
-GBytes *job_results(const struct job *job)
-{
-	return job->results;
 }
 
 struct task *job_task(const struct job *job)

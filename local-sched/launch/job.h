@@ -10,8 +10,7 @@
 #include "local-sched/launch/migration.h"
 #include "local-sched/launch/patience.h"
 #include "local-sched/launch/pmi_server.h"
-#include "local-sched/launch/suspension.h"
-#include "local-sched/launch/task.h"
+#include "local-sched/launch/task_events.h"
 
 /*
  * The execution of a task. A job starts the task's ranks through the agents of its nodes, and
@@ -25,34 +24,6 @@
  */
 struct job;
 
-/* The events of a job. All are required. */
-struct job_events {
-	/* All ranks are started: the task is TASK_RUNNING with its started_ns. */
-	void (*started)(struct job *job, void *data);
-	/*
-	 * The task is TASK_ENDED with its outcome, and its nodes are ready again or known to be
-	 * down. `output` is for people. The owner then frees the job.
-	 */
-	void (*ended)(struct job *job, const char *output, size_t length, void *data);
-	/*
-	 * The end of job_suspend() or job_resume(), except SUSPENSION_END_LOST, after which the job
-	 * ends. The owner updates the task's state and its last suspension.
-	 */
-	void (*changed)(struct job *job, enum suspension_end how, const char *reason, void *data);
-	/*
-	 * The end of job_migrate(), except MIGRATION_END_LOST. The migration's record says where
-	 * the VMs are.
-	 */
-	void (*moved)(struct job *job, enum migration_end how, const char *reason, void *data);
-	/* A job_look() has ended, with or without new output. */
-	void (*printed)(struct job *job, void *data);
-	/*
-	 * The task's CPU share is in force and was read back, or is not in force for all of its VMs
-	 * because of `reason`.
-	 */
-	void (*shared)(struct job *job, const char *reason, void *data);
-};
-
 /* The parts of a job; borrowed until it is freed. */
 struct job_settings {
 	struct task *task;            /* the job writes the fields under "What became of it" */
@@ -61,10 +32,13 @@ struct job_settings {
 	uint32_t sources_count;
 	uint32_t cores;               /* per node */
 	struct patience *patience;    /* learns from tasks that complete; NULL: not used */
+	/* The job has ended, before the event `ended`: its owner frees it. */
+	void (*release)(struct job *job, void *owner);
+	void *owner;
 };
 
 /* Starts a task, whose nodes must all be ready. No event comes before this returns. */
-struct job *job_start(const struct job_settings *settings, const struct job_events *events,
+struct job *job_start(const struct job_settings *settings, const struct task_events *events,
 		      void *data);
 
 /* Whether the task may be suspended now: all its ranks run as far as known. */
@@ -108,12 +82,6 @@ void job_look(struct job *job);
  * until the main loop runs again. The task's output at its end begins with these bytes.
  */
 const char *job_printed(const struct job *job, size_t *ret_length, uint32_t *ret_looks);
-
-/*
- * The results of a script that has ended, of all its nodes, for task_script_results() (borrowed),
- * or NULL: none.
- */
-GBytes *job_results(const struct job *job);
 
 /* A node is settled (node.h); pass the pool's event on. */
 void job_node_settled(struct job *job);

@@ -94,11 +94,14 @@ static void keep_printed(struct job *job)
 void job_end(struct job *job)
 {
 	struct job_output_rank *outputs = g_new0(struct job_output_rank, job->processes);
+	const struct task_events *events = job->events;
+	struct task *task = job->task;
+	void *data = job->data;
 	g_autofree char *text = NULL;
 	size_t length;
 
 	job->phase = PHASE_ENDED;
-	job->task->state = TASK_ENDED;
+	task->state = TASK_ENDED;
 	keep_printed(job);
 	take_results(job);
 	for (uint32_t i = 0; i < job->processes; i++)
@@ -111,5 +114,8 @@ void job_end(struct job *job)
 			       job->task->script_summary && job->processes > 1 ? "node" : "rank",
 			       &length);
 	g_free(outputs);
-	job->events->ended(job, text, length, job->data);
+	if (job->results)
+		events->results(task, job->results, data);
+	job->settings.release(job, job->settings.owner);
+	events->ended(task, text, length, data);
 }

@@ -158,7 +158,7 @@ static void exec_answered(gpointer result, const GError *error, gpointer data)
 		job->task->state = TASK_RUNNING;
 		job->task->started_ns = clock_now_ns();
 		job_watch_progress(job);
-		job->events->started(job, job->data);
+		job->events->started(job->task, job->data);
 	}
 	job_advance(job);
 }

@@ -48,7 +48,7 @@ static void end_look(struct job *job, const GError *error)
 	} else {
 		job->live.looks++;
 	}
-	job->events->printed(job, job->data);
+	job->events->printed(job->data);
 	job_advance(job);
 }
 

@@ -97,7 +97,8 @@ static void on_ended(enum migration_end end, const char *reason, void *data)
 	g_autofree char *text = NULL;
 
 	if (end != MIGRATION_END_LOST) {
-		job->events->moved(job, end, reason, job->data);
+		job->events->moved(job->task, end == MIGRATION_END_MOVED ? NULL : reason,
+				   job->data);
 		return;
 	}
 	g_clear_handle_id(&job->look_source, g_source_remove);

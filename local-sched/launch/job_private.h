@@ -96,7 +96,7 @@ struct job {
 	struct task *task;
 	uint32_t per_node; /* processes per node; the last node may have fewer */
 	struct job_settings settings;
-	const struct job_events *events; /* NULL: the owner has freed the job */
+	const struct task_events *events; /* NULL: the owner has freed the job */
 	void *data;
 	enum phase phase;
 	struct pmi_server *pmi;

@@ -44,7 +44,7 @@ static void report_share(struct job *job)
 
 	if (!trouble)
 		job->task->share.set_ns = clock_now_ns();
-	job->events->shared(job, trouble, job->data);
+	job->events->shared(job->task, trouble, job->data);
 }
 
 static void set_share(struct job *job, uint32_t i);

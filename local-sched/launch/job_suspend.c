@@ -38,7 +38,7 @@ static void on_ended(enum suspension_end end, const char *reason, void *data)
 	g_autofree char *text = NULL;
 
 	if (end != SUSPENSION_END_LOST) {
-		job->events->changed(job, end, reason, job->data);
+		job->events->changed(job->task, end, reason, job->data);
 		return;
 	}
 	text = g_strdup_printf("could not be suspended or resumed: %s",

@@ -63,22 +63,12 @@ void task_free(struct task *task)
 	g_free(task);
 }
 
-static void free_suspension(gpointer data)
-{
-	task_suspension_free(data);
-}
-
-static void free_migration(gpointer data)
-{
-	task_migration_free(data);
-}
-
 static struct task *task_new(const char *id)
 {
 	struct task *task = g_new0(struct task, 1);
 
-	task->suspensions = g_ptr_array_new_with_free_func(free_suspension);
-	task->migrations = g_ptr_array_new_with_free_func(free_migration);
+	task->suspensions = record_list_new(&task_suspension_record);
+	task->migrations = record_list_new(&task_migration_record);
 	task->id = g_strdup(id);
 	task->benchmark_time_s = task->cpu_s = task->host_cpu_s = (double)NAN;
 	task->host_energy_uj = task->host_gap_ns = (double)NAN;
@@ -340,15 +330,6 @@ const uint32_t *task_placed(const struct task *task)
 	return moved ? moved->placed : resumed ? resumed->resumed_nodes : task->nodes;
 }
 
-static json_t *nodes_json(const uint32_t *nodes, uint32_t count)
-{
-	json_t *array = json_array();
-
-	for (uint32_t i = 0; i < count; i++)
-		json_array_append_new(array, json_integer(nodes[i]));
-	return array;
-}
-
 static void add_owner(json_t *object, const struct task *task)
 {
 	if (task->user >= 0)
@@ -368,8 +349,8 @@ char *task_request_text(const struct task *task)
 		json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:f}", "type", task->type, "benchmark",
 			  task->benchmark, "class", class_, "ranks", (json_int_t)task->ranks,
 			  "repetitions", (json_int_t)task->repetitions, "nodes",
-			  nodes_json(task->nodes,
-				     task->nodes_count), "deadline_s", task->deadline_s);
+			  json_numbers(task->nodes, task->nodes_count), "deadline_s",
+			  task->deadline_s);
 
 	/* The longest wait is not part of it, because a repeated request comes later. */
 	if (task->queue)
@@ -378,24 +359,39 @@ char *task_request_text(const struct task *task)
 	return json_text(object);
 }
 
-static json_t *time_json(int64_t t_ns)
+/* Rows of the task object. */
+
+/* The request has it already. */
+static bool read_nothing(const struct record_reading *reading, const struct record_field *field,
+			 const json_t *value, void *data)
 {
-	return t_ns ? json_integer(t_ns) : json_null();
+	return true;
 }
 
-static json_t *real_json(double value)
+static json_t *write_nodes(const struct record_field *field, const void *data, const void *context)
 {
-	return isnan(value) ? json_null() : json_real(value);
+	const struct task *task = data;
+
+	return json_numbers(task_placed(task), task->nodes_count);
 }
 
-static json_t *whole_json(double value)
+static json_t *write_cause(const struct record_field *field, const void *data, const void *context)
 {
-	return isnan(value) ? json_null() : json_integer((json_int_t)llround(value));
+	return json_string_or_null(task_cause_name(task_end_cause(data)));
+}
+
+static bool read_cause(const struct record_reading *reading, const struct record_field *field,
+		       const json_t *value, void *data)
+{
+	((struct task *)data)->cause = task_cause_find(json_string_value(value));
+	return true;
 }
 
 /* The age of an ended task's progress is that at its end. */
-static json_t *progress_json(const struct task *task)
+static json_t *write_progress(const struct record_field *field, const void *data,
+			      const void *context)
 {
+	const struct task *task = data;
 	const struct task_progress *progress = &task->progress;
 	const int64_t at_ns = task->ended_ns ?: clock_now_ns();
 
@@ -406,61 +402,38 @@ static json_t *progress_json(const struct task *task)
 			 fmax(0, clock_elapsed_s(progress->t_ns, at_ns)));
 }
 
-json_t *task_to_json(const struct task *task)
+static bool read_progress(const struct record_reading *reading, const struct record_field *field,
+			  const json_t *value, void *data)
 {
-	json_t *object = json_object();
+	struct task *task = data;
+	const int64_t at_ns = task->ended_ns ?: clock_now_ns();
+	const double age_s = json_number_value(json_object_get(value, "age_s"));
 
-	json_object_set_new(object, "id", json_string(task->id));
-	json_object_set_new(object, "state", json_string(task_state_names[task->state]));
-	json_object_set_new(object, "type", json_string(task->type));
-	json_object_set_new(object, "nodes", nodes_json(task_placed(task), task->nodes_count));
-	if (task->queue) {
-		json_object_set_new(object, "queued_ns", time_json(task->queued_ns));
-		json_object_set_new(object, "start_within_s",
-				    task->start_within_s > 0 ? json_real(task->start_within_s)
-							     : json_null());
-	}
-	json_object_set_new(object, "requested_ns", time_json(task->requested_ns));
-	json_object_set_new(object, "started_ns", time_json(task->started_ns));
-	json_object_set_new(object, "ended_ns", time_json(task->ended_ns));
-	json_object_set_new(object, "outcome",
-			    json_string_or_null(task_outcome_name(task->outcome)));
-	json_object_set_new(object, "cause",
-			    json_string_or_null(task_cause_name(task_end_cause(task))));
-	json_object_set_new(object, "reason", json_string_or_null(task->reason));
-	json_object_set_new(object, "progress", progress_json(task));
-	json_object_set_new(object, "benchmark_time_s", real_json(task->benchmark_time_s));
-	json_object_set_new(object, "cpu_s", real_json(task->cpu_s));
-	json_object_set_new(object, "host_cpu_s", real_json(task->host_cpu_s));
-	json_object_set_new(object, "host_energy_uj", whole_json(task->host_energy_uj));
-	json_object_set_new(object, "host_gap_ns", whole_json(task->host_gap_ns));
-	if (task->suspensions->len > 0)
-		json_object_set_new(
-			object, "suspensions",
-			record_list_to_json(&task_suspension_record, task->suspensions));
-	if (task->migrations->len > 0)
-		json_object_set_new(object, "migrations",
-				    record_list_to_json(&task_migration_record, task->migrations));
-	if (task->share.n > 0)
-		json_object_set_new(object, "share",
-				    record_to_json(&task_share_record, &task->share));
-	return object;
+	task->progress.done = json_integer_value(json_object_get(value, "done"));
+	task->progress.total = json_integer_value(json_object_get(value, "total"));
+	task->progress.t_ns = at_ns - llround(age_s * 1e9);
+	return true;
 }
 
-static int word_of(const char *const *words, const json_t *value)
+static json_t *write_whole(const struct record_field *field, const void *data, const void *context)
 {
-	return MAX(record_word_find(words, json_string_value(value)), 0);
+	const double value = *(const double *)record_place(field, data);
+
+	return isnan(value) ? json_null() : json_integer((json_int_t)llround(value));
 }
 
-static double number_or_nan(const json_t *object, const char *key)
+static json_t *write_steps(const struct record_field *field, const void *data, const void *context)
 {
-	const json_t *value = json_object_get(object, key);
+	const GPtrArray *steps = *(GPtrArray *const *)record_place(field, data);
 
-	return json_is_number(value) ? json_number_value(value) : (double)NAN;
+	return steps->len > 0 ? record_list_to_json(field->of, steps) : NULL;
 }
 
-static void restore_suspensions(struct task *task, const json_t *array)
+static bool read_suspensions(const struct record_reading *reading,
+			     const struct record_field *field, const json_t *array, void *data)
 {
+	struct task *task = data;
+
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		g_autoptr(task_suspension_t) suspension = record_new(&task_suspension_record);
 
@@ -469,10 +442,14 @@ static void restore_suspensions(struct task *task, const json_t *array)
 		    suspension->nodes && suspension->vms && suspension->count == task->nodes_count)
 			g_ptr_array_add(task->suspensions, g_steal_pointer(&suspension));
 	}
+	return true;
 }
 
-static void restore_migrations(struct task *task, const json_t *array)
+static bool read_migrations(const struct record_reading *reading, const struct record_field *field,
+			    const json_t *array, void *data)
 {
+	struct task *task = data;
+
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		g_autoptr(task_migration_t) migration = record_new(&task_migration_record);
 
@@ -483,41 +460,48 @@ static void restore_migrations(struct task *task, const json_t *array)
 		task_migration_place(migration);
 		g_ptr_array_add(task->migrations, g_steal_pointer(&migration));
 	}
+	return true;
 }
 
-static void restore_progress(struct task *task, const json_t *object)
+static json_t *write_share(const struct record_field *field, const void *data, const void *context)
 {
-	const int64_t at_ns = task->ended_ns ?: clock_now_ns();
-	const double age_s = json_number_value(json_object_get(object, "age_s"));
+	const struct task *task = data;
 
-	task->progress.done = json_integer_value(json_object_get(object, "done"));
-	task->progress.total = json_integer_value(json_object_get(object, "total"));
-	task->progress.t_ns = at_ns - llround(age_s * 1e9);
+	return task->share.n > 0 ? record_to_json(&task_share_record, &task->share) : NULL;
 }
 
-static void restore_record(struct task *task, const json_t *record)
+/* The variants of a task object: with and without the rows of a task that waits for its turn. */
+enum { QUEUED = 1 << 0, NOT_QUEUED = 1 << 1 };
+
+static const struct record_field task_fields[] = {
+	{ RECORD_FIELD_TEXT(task, id), .read = read_nothing },
+	{ RECORD_FIELD_WORD(task, state, task_state_names) },
+	{ RECORD_FIELD_TEXT(task, type), .read = read_nothing },
+	{ RECORD_FIELD_NUMBERS(task, nodes, nodes_count), .write = write_nodes,
+	  .read = read_nothing },
+	{ RECORD_FIELD_TIME(task, queued_ns), .variants = QUEUED },
+	{ RECORD_AT(task, start_within_s), .type = RECORD_REAL, .null = RECORD_NULL_ZERO,
+	  .variants = QUEUED },
+	WIRE_TASK_TIMES(task),
+	{ RECORD_FIELD_WORD(task, outcome, task_outcome_names), .null = RECORD_NULL_ZERO },
+	{ .name = "cause", .write = write_cause, .read = read_cause },
+	{ RECORD_FIELD_TEXT(task, reason), .null = RECORD_NULL_POINTER },
+	{ .name = "progress", .write = write_progress, .read = read_progress },
+	WIRE_TASK_USE(task),
+	{ RECORD_FIELD_REAL(task, host_energy_uj), .write = write_whole },
+	{ RECORD_FIELD_REAL(task, host_gap_ns), .write = write_whole },
+	{ RECORD_FIELD_LIST(task, suspensions, task_suspension_record), .write = write_steps,
+	  .read = read_suspensions },
+	{ RECORD_FIELD_LIST(task, migrations, task_migration_record), .write = write_steps,
+	  .read = read_migrations },
+	{ RECORD_FIELD_STRUCT(task, share, task_share_record), .write = write_share },
+	{ NULL },
+};
+static const struct record task_record = { .name = "task", .fields = task_fields, .open = true };
+
+json_t *task_to_json(const struct task *task)
 {
-	task->state = (enum task_state)word_of(task_state_names, json_object_get(record, "state"));
-	task->outcome =
-		(enum task_outcome)word_of(task_outcome_names, json_object_get(record, "outcome"));
-	task->cause = task_cause_find(json_string_value(json_object_get(record, "cause")));
-	task->reason = g_strdup(json_string_value(json_object_get(record, "reason")));
-	task->queued_ns = json_integer_value(json_object_get(record, "queued_ns"));
-	task->start_within_s = json_number_value(json_object_get(record, "start_within_s"));
-	task->requested_ns = json_integer_value(json_object_get(record, "requested_ns"));
-	task->started_ns = json_integer_value(json_object_get(record, "started_ns"));
-	task->ended_ns = json_integer_value(json_object_get(record, "ended_ns"));
-	task->benchmark_time_s = number_or_nan(record, "benchmark_time_s");
-	task->cpu_s = number_or_nan(record, "cpu_s");
-	task->host_cpu_s = number_or_nan(record, "host_cpu_s");
-	task->host_energy_uj = number_or_nan(record, "host_energy_uj");
-	task->host_gap_ns = number_or_nan(record, "host_gap_ns");
-	restore_progress(task, json_object_get(record, "progress"));
-	restore_suspensions(task, json_object_get(record, "suspensions"));
-	restore_migrations(task, json_object_get(record, "migrations"));
-	if (!record_from_json(&task_share_record, json_object_get(record, "share"), &task->share,
-			      NULL))
-		task->share.fraction = 1;
+	return record_write(&task_record, task, task->queue ? QUEUED : NOT_QUEUED, NULL);
 }
 
 struct task *task_restore(const char *id, const char *request, const char *record, GError **error)
@@ -539,6 +523,10 @@ struct task *task_restore(const char *id, const char *request, const char *recor
 	    !parse_user(task, request_json, error))
 		return NULL;
 	restore_script(task, request_json);
-	restore_record(task, record_json);
+	/* Each row by itself: a bad value leaves the others as they are. */
+	for (const struct record_field *field = task_fields; field->name; field++)
+		record_field_from_json(&task_record, field, record_json, task, NULL);
+	if (task->share.n == 0)
+		task->share.fraction = 1;
 	return g_steal_pointer(&task);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/record/record.h"
+#include "common/wire/wire_report.h"
 #include "local-sched/power/power_journal.h"
 #include "local-sched/power/sample_ring.h"
 #include "local-sched/power/sampler.h"
@@ -225,12 +225,15 @@ json_t *power_samples_json(const struct power *power, uint64_t after)
 	uint64_t last = sample_ring_last_seq(power->ring);
 
 	for (int i = 0; i < ANSWER_MAX && (entry = sample_ring_after(power->ring, after)); i++) {
-		json_array_append_new(
-			samples,
-			json_pack("{s:I, s:s, s:I, s:I, s:I, s:b}", "seq", (json_int_t)entry->seq,
-				  "host", power->names[entry->host], "t_ns",
-				  (json_int_t)entry->t_ns, "mw", (json_int_t)entry->mw, "energy_uj",
-				  (json_int_t)entry->energy_uj, "gap", entry->gap));
+		const struct wire_sample sample = { .seq = (int64_t)entry->seq,
+						    .t_ns = entry->t_ns,
+						    .mw = entry->mw,
+						    .energy_uj = (int64_t)entry->energy_uj,
+						    .host = entry->host,
+						    .gap = entry->gap };
+
+		json_array_append_new(samples, record_write(&wire_sample_record, &sample, 0,
+							    power->names));
 		after = entry->seq;
 	}
 	/*

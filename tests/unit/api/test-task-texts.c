@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "controller/api/task_api.h"
+#include "controller/api/task_json.h"
 #include "controller/api/task_texts.h"
 #include "controller/config/config_controller.h"
 #include "controller/engine/engine.h"
@@ -92,7 +92,7 @@ static gsize read_all(struct bed *bed)
 	gsize sum = 0;
 
 	for (uint32_t i = 0; i < bed->session.tasks_count; i++) {
-		g_autoptr(json_t) json = task_api_short_json(&bed->session, i);
+		g_autoptr(json_t) json = task_json_short(&bed->session, i);
 		g_autofree char *text = json_text(json);
 
 		g_assert_cmpstr(task_texts_get(bed->texts, i, false), ==, text);

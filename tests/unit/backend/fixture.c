@@ -42,7 +42,7 @@ static void note(double time_s, const char *kind, const char *text, void *data)
 	g_string_append_printf(fixture->notes, "%s ", kind);
 }
 
-static void sample(double time_s, const struct remote_meter *of, const struct remote_sample *one,
+static void sample(double time_s, const struct remote_meter *of, const struct wire_sample *one,
 		   void *data)
 {
 	((struct fixture *)data)->samples++;
@@ -53,7 +53,7 @@ static void usage(uint32_t of, const char *stream, const GPtrArray *intervals, v
 	struct fixture *fixture = data;
 
 	for (guint i = 0; i < intervals->len; i++) {
-		const struct remote_usage *one = g_ptr_array_index(intervals, i);
+		const struct wire_usage *one = g_ptr_array_index(intervals, i);
 
 		g_assert_cmpstr(one->host, ==, "b1");
 		fixture->usage_seq = one->seq;

@@ -860,9 +860,9 @@ static void a_refresh_takes_no_older_answer(struct fixture *fixture, gconstpoint
 	scripted_scheduler_set_node(fixture->scheduler, 0, false);
 	remote_link_refresh(link);
 	scripted_scheduler_let_nodes_go(fixture->scheduler);
-	while (!remote_link_node(link, 0).state)
+	while (!remote_link_node(link, 0)->state)
 		g_main_context_iteration(NULL, TRUE);
-	g_assert_cmpstr(remote_link_node(link, 0).state, ==, "down");
+	g_assert_cmpstr(remote_link_node(link, 0)->state, ==, "down");
 	remote_link_unwait(link);
 }
 

@@ -46,7 +46,7 @@ static void an_old_offset_is_forgotten(void)
 
 static void add(struct remote_meter *meter, int64_t seq, int64_t t_ns, int64_t mw, int64_t uj)
 {
-	const struct remote_sample sample = {.seq = seq, .t_ns = t_ns, .mw = mw, .energy_uj = uj};
+	const struct wire_sample sample = {.seq = seq, .t_ns = t_ns, .mw = mw, .energy_uj = uj};
 
 	g_assert_true(remote_meter_add(meter, &sample));
 }
@@ -83,7 +83,7 @@ static void the_longest_interval_is_known(void)
 static void samples_that_run_backwards_are_refused(void)
 {
 	struct remote_meter *meter = remote_meter_new("b1", 1);
-	struct remote_sample sample = {.seq = 3, .t_ns = 2 * S, .mw = 1, .energy_uj = 99};
+	struct wire_sample sample = {.seq = 3, .t_ns = 2 * S, .mw = 1, .energy_uj = 99};
 
 	add(meter, 1, S, 100, 50);
 	add(meter, 2, 2 * S, 100, 100);
@@ -202,7 +202,7 @@ static void mean_is_over_whole_samples(void)
 static void gaps_are_counted_within_the_run(void)
 {
 	struct remote_meter *meter = remote_meter_new("b1", 1);
-	struct remote_sample late = {.seq = 2, .t_ns = 20 * S, .energy_uj = 10, .gap = true};
+	struct wire_sample late = {.seq = 2, .t_ns = 20 * S, .energy_uj = 10, .gap = true};
 
 	add(meter, 1, 10 * S, 0, 0);
 	g_assert_true(remote_meter_add(meter, &late));
@@ -459,7 +459,7 @@ static void usage_is_read_whole(void)
 	int64_t last = 0;
 	g_autoptr(GError) wrong = NULL;
 	g_autoptr(GPtrArray) list = NULL;
-	const struct remote_usage *usage;
+	const struct wire_usage *usage;
 
 	remote_clock_init(&clock, true);
 	list = remote_usage_parse(body, &clock, NOW, &stream, &last, &wrong, NULL);
@@ -474,8 +474,8 @@ static void usage_is_read_whole(void)
 	g_assert_cmpint(usage->to_uj - usage->from_uj, ==, 20);
 	g_assert_true(usage->read && !usage->gap);
 	g_assert_cmpint(usage->others_ns, ==, -1);
-	g_assert_cmpuint(usage->tasks->len, ==, 1);
-	g_assert_cmpint(g_array_index(usage->tasks, struct remote_usage_task, 0).cpu_ns, ==, 40);
+	g_assert_cmpuint(usage->tasks_count, ==, 1);
+	g_assert_cmpint(usage->tasks[0].cpu_ns, ==, 40);
 	g_assert_null(usage->counter);
 	usage = g_ptr_array_index(list, 1);
 	g_assert_cmpint(usage->others_ns, ==, 6);
@@ -552,7 +552,7 @@ static void ids_of_tasks_are_taken_apart(void)
 /* The sample of a second: the watts differ from second to second and from meter to meter. */
 static void add_second(struct remote_meter *meter, guint which, int64_t second)
 {
-	const struct remote_sample *last = remote_meter_last(meter);
+	const struct wire_sample *last = remote_meter_last(meter);
 	const int64_t mw = 50000 + 1000 * ((second * 7919 + (int64_t)which * 31) % 97);
 	const int64_t begun = last ? last->t_ns / S : second;
 
@@ -567,7 +567,7 @@ static int64_t first_of_all(GPtrArray *meters)
 	for (guint i = 0; i < meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(meters, i);
 
-		from_ns = MAX(from_ns, g_array_index(meter->samples, struct remote_sample, 0).t_ns);
+		from_ns = MAX(from_ns, g_array_index(meter->samples, struct wire_sample, 0).t_ns);
 	}
 	return from_ns;
 }

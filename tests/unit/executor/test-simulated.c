@@ -76,10 +76,10 @@ static void ended(struct task *task, const char *output, size_t length, void *da
 }
 
 /* As the scheduler does. */
-static void changed(struct task *task, enum executor_end how, const char *reason, void *data)
+static void changed(struct task *task, enum suspension_end how, const char *reason, void *data)
 {
-	task->state = how == EXECUTOR_END_SUSPENDED ? TASK_SUSPENDED : TASK_RUNNING;
-	say(data, task, how == EXECUTOR_END_SUSPENDED ? "suspended" : "resumed");
+	task->state = how == SUSPENSION_END_SUSPENDED ? TASK_SUSPENDED : TASK_RUNNING;
+	say(data, task, how == SUSPENSION_END_SUSPENDED ? "suspended" : "resumed");
 }
 
 static void moved(struct task *task, const char *reason, void *data)
@@ -95,9 +95,9 @@ static void shared(struct task *task, const char *reason, void *data)
 }
 
 static const struct executor_events events = {
-	.node_ready = node_ready, .node_down = node_down, .settled = settled, .started = started,
-	.results = results,       .ended = ended,         .changed = changed, .moved = moved,
-	.shared = shared,
+	.node_ready = node_ready, .node_down = node_down, .settled = settled,
+	.tasks = {.started = started, .results = results, .ended = ended, .changed = changed,
+		  .moved = moved, .shared = shared},
 };
 
 static struct config *load(const char *text)
@@ -161,6 +161,18 @@ static struct task *new_task(const char *id, const char *type, uint32_t node, ui
 	return task;
 }
 
+static void assert_node(struct fixture *fixture, uint32_t index, const char *state,
+			const char *task)
+{
+	struct wire_node node;
+
+	executor_simulated_ops.describe_node(fixture->executor, index, &node);
+	g_assert_cmpuint(node.index, ==, index);
+	g_assert_cmpstr(node.state, ==, state);
+	g_assert_cmpstr(node.task, ==, task);
+	record_clear(&wire_node_record, &node);
+}
+
 /* Waits until `what` was told. */
 static void wait_told(struct fixture *fixture, const char *what)
 {
@@ -184,8 +196,8 @@ static void test_task(struct fixture *fixture, gconstpointer data)
 	executor_simulated_ops.start(fixture->executor, task);
 	g_assert_cmpstr(fixture->told->str, ==, "");
 	g_assert_true(executor_simulated_ops.node_is_ready(fixture->executor, 0));
-	g_assert_cmpstr(executor_simulated_ops.node_task(fixture->executor, 1), ==, "t1");
-	g_assert_cmpstr(executor_simulated_ops.node_state(fixture->executor, 2), ==, "busy");
+	assert_node(fixture, 1, "busy", "t1");
+	assert_node(fixture, 2, "busy", "t1");
 	wait_told(fixture, "completed");
 	took_s = clock_elapsed_s(task->started_ns, task->ended_ns);
 	g_assert_cmpfloat(took_s, >=, run.time_s - 2e-3);
@@ -319,13 +331,13 @@ static void test_steps(struct fixture *fixture, gconstpointer data)
 	ops->resume(fixture->executor, task);
 	wait_told(fixture, "resumed");
 	g_assert_true(ops->node_is_ready(fixture->executor, 0));
-	g_assert_cmpstr(ops->node_state(fixture->executor, 3), ==, "busy");
+	assert_node(fixture, 3, "busy", task->id);
 	g_ptr_array_add(task->migrations,
 			task_migration_new(1, nodes, (const uint32_t[]){1, 3}, 2, clock_now_ns()));
 	ops->migrate(fixture->executor, task);
 	wait_told(fixture, "moved");
-	g_assert_cmpstr(ops->node_state(fixture->executor, 1), ==, "busy");
-	g_assert_cmpstr(ops->node_state(fixture->executor, 2), ==, "ready");
+	assert_node(fixture, 1, "busy", task->id);
+	assert_node(fixture, 2, "ready", NULL);
 	task->share.fraction = 0.5;
 	ops->share(fixture->executor, task);
 	wait_told(fixture, "shared");

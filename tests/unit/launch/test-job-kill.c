@@ -56,7 +56,7 @@ struct fixture {
 	struct job *job;
 };
 
-static const struct job_events job_events = {0}; /* nothing is told before the job's usage is read */
+static const struct task_events task_events = {0}; /* nothing is told before the job's usage is read */
 
 /* A job whose ranks run in a VM that the test driver has from the beginning; it has no ports. */
 static void set_up(struct fixture *fixture, gconstpointer data)
@@ -70,7 +70,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	fixture->vm->state = VM_READY;
 	fixture->task = (struct task){.id = (char *)"t", .user = VM_OWNER_ANY, .nodes_count = 1};
 	job->task = &fixture->task;
-	job->events = &job_events;
+	job->events = &task_events;
 	job->phase = PHASE_RUNNING;
 	job->pmi = pmi_server_new(RANKS, 1, RANKS);
 	job->per_node = job->processes = RANKS;

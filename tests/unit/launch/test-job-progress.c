@@ -80,7 +80,7 @@ struct fixture {
 	struct job *job;
 };
 
-static const struct job_events job_events = {0}; /* nothing is told before the job's usage is read */
+static const struct task_events task_events = {0}; /* nothing is told before the job's usage is read */
 
 static void set_up(struct fixture *fixture, gconstpointer data)
 {
@@ -99,7 +99,7 @@ static void set_up(struct fixture *fixture, gconstpointer data)
 	job->task = &fixture->task;
 	job->settings = (struct job_settings){.task = &fixture->task, .sources = &fixture->source,
 					      .sources_count = 1, .patience = fixture->patience};
-	job->events = &job_events;
+	job->events = &task_events;
 	job->phase = PHASE_RUNNING;
 	job->pmi = pmi_server_new(1, 1, 1);
 	job->per_node = job->processes = 1;

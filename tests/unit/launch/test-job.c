@@ -22,15 +22,17 @@ struct fixture {
 	char *output; /* of the task that has ended */
 };
 
-static void on_ended(struct job *job, const char *output, size_t length, void *data)
+static void release(struct job *job, void *owner)
 {
-	struct fixture *fixture = data;
-
-	fixture->output = g_strndup(output, length);
-	job_free(g_steal_pointer(&fixture->job));
+	job_free(g_steal_pointer(&((struct fixture *)owner)->job));
 }
 
-static const struct job_events job_events = {.ended = on_ended};
+static void on_ended(struct task *task, const char *output, size_t length, void *data)
+{
+	((struct fixture *)data)->output = g_strndup(output, length);
+}
+
+static const struct task_events task_events = {.ended = on_ended};
 
 static gboolean too_late(gpointer data)
 {
@@ -63,8 +65,10 @@ static struct job *make_job(struct fixture *fixture)
 	struct job *job = g_new0(struct job, 1);
 
 	job->task = fixture->task;
-	job->events = &job_events;
+	job->events = &task_events;
 	job->data = fixture;
+	job->settings.release = release;
+	job->settings.owner = fixture;
 	job->phase = PHASE_RUNNING;
 	job->processes = RANKS;
 	job->places = g_new0(struct job_node, 1);

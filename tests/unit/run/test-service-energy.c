@@ -120,30 +120,28 @@ static void stand(struct account *account, double at_s, int64_t at_uj)
 }
 
 /* One second until `to_s` of the run. */
-static struct remote_usage second(struct account *account, int64_t seq, int64_t to_s, int64_t from_uj,
+static struct wire_usage second(struct account *account, int64_t seq, int64_t to_s, int64_t from_uj,
 				  int64_t to_uj)
 {
-	return (struct remote_usage){
+	return (struct wire_usage){
 		.seq = seq,
-		.host = (char *)"b1",
+		.host = "b1",
 		.from_ns = account->session.t0_ns + (to_s - 1) * S,
 		.to_ns = account->session.t0_ns + to_s * S,
 		.length_ns = S,
 		.from_uj = from_uj,
 		.to_uj = to_uj,
 		.read = true,
-		.tasks = g_array_new(FALSE, FALSE, sizeof(struct remote_usage_task)),
 	};
 }
 
-static void used(struct remote_usage *usage, const char *id, int64_t cpu_ns)
+static void used(struct wire_usage *usage, const char *id, int64_t cpu_ns)
 {
-	const struct remote_usage_task task = {(char *)id, cpu_ns};
-
-	g_array_append_val(usage->tasks, task);
+	usage->tasks = g_renew(struct wire_usage_task, usage->tasks, usage->tasks_count + 1);
+	usage->tasks[usage->tasks_count++] = (struct wire_usage_task){(char *)id, cpu_ns};
 }
 
-static void take_all(struct account *account, struct remote_usage *usages, int count)
+static void take_all(struct account *account, struct wire_usage *usages, int count)
 {
 	g_autoptr(GPtrArray) list = g_ptr_array_new();
 
@@ -151,11 +149,11 @@ static void take_all(struct account *account, struct remote_usage *usages, int c
 		g_ptr_array_add(list, &usages[i]);
 	run_service_energy_take(0, "new", list, &account->session);
 	for (int i = 0; i < count; i++)
-		g_array_unref(usages[i].tasks);
+		g_free(usages[i].tasks);
 	g_assert_false(account->session.store_failed);
 }
 
-static void take(struct account *account, struct remote_usage usage)
+static void take(struct account *account, struct wire_usage usage)
 {
 	take_all(account, &usage, 1);
 }
@@ -212,7 +210,7 @@ static void who_takes_over_knows_since_when_somebody_serves(struct account *acco
 /* Another counter of the host's, which begins at 0 and has passed the old one's value while no controller looked. */
 static void another_counter_is_no_missed_energy(struct account *account, gconstpointer data)
 {
-	struct remote_usage usage;
+	struct wire_usage usage;
 
 	begin(account);
 	usage = second(account, 1, 2 * AGE_S, 5000, 5100);
@@ -235,7 +233,7 @@ static void another_counter_is_no_missed_energy(struct account *account, gconstp
 static void a_counter_without_a_name_goes_by_its_value(struct account *account, gconstpointer data)
 {
 	static const char *const names[] = {NULL, "new", NULL};
-	struct remote_usage usage;
+	struct wire_usage usage;
 
 	begin(account);
 	for (int i = 0; i < 3; i++) {
@@ -289,7 +287,7 @@ static void a_sum_that_fails_is_no_reason_not_to_serve(struct account *account, 
 static void without_the_hosts_own_cpu_time_nothing_is_known(struct account *account,
 							     gconstpointer data)
 {
-	struct remote_usage usage;
+	struct wire_usage usage;
 	struct store_account_sum sum;
 
 	begin(account);
@@ -311,7 +309,7 @@ static void without_the_hosts_own_cpu_time_nothing_is_known(struct account *acco
 static void cpu_time_of_strangers_stays_in_range(struct account *account, gconstpointer data)
 {
 	const int64_t most_ns = INT64_C(1) << 56;
-	struct remote_usage usage;
+	struct wire_usage usage;
 	struct store_account_sum sum;
 
 	begin(account);
@@ -358,7 +356,7 @@ static void after_an_answer_that_failed_nothing_is_written(struct account *accou
 				  " + (SELECT count(*) FROM energy_task) + (SELECT count(*) FROM energy_day)";
 	struct store *store = account->session.store;
 	g_autoptr(GPtrArray) list = g_ptr_array_new();
-	struct remote_usage usages[4];
+	struct wire_usage usages[4];
 
 	account->fails = true;
 	begin(account);
@@ -381,7 +379,7 @@ static void after_an_answer_that_failed_nothing_is_written(struct account *accou
 	run_service_energy_take(0, "new", list, &account->session);
 	g_assert_cmpint(count(store, sql), ==, 0);
 	for (int i = 0; i < 4; i++)
-		g_array_unref(usages[i].tasks);
+		g_free(usages[i].tasks);
 }
 
 /*
@@ -391,11 +389,11 @@ static void after_an_answer_that_failed_nothing_is_written(struct account *accou
 static void check_parts(struct account *account, int at_once)
 {
 	struct store *store = account->session.store;
-	struct remote_usage usages[13];
+	struct wire_usage usages[13];
 
 	begin(account);
 	for (int i = 0; i < 150; i++) {
-		struct remote_usage *usage = &usages[i % at_once];
+		struct wire_usage *usage = &usages[i % at_once];
 
 		*usage = second(account, 1 + i, 2 * AGE_S + i, 1000 + 100 * i, 1100 + 100 * i);
 		if (i == 130)

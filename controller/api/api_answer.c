@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <pwd.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "controller/api/status_api_private.h"
+#include "controller/run/run_service.h"
+
+char *api_peer_name(struct http_request *request)
+{
+	const int64_t uid = http_request_peer_uid(request);
+	const struct passwd *entry = uid >= 0 ? getpwuid((uid_t)uid) : NULL;
+
+	if (entry && g_utf8_validate(entry->pw_name, -1, NULL))
+		return g_strdup(entry->pw_name);
+	return uid >= 0 ? g_strdup_printf("%" PRId64, uid) : NULL;
+}
+
+bool api_is_served(struct http_request *request, const struct run_session *session)
+{
+	if (!session->plan->serve)
+		http_request_fail(request, 409, "this is an experiment, not a service (virtbed serve), "
+						"which tasks are submitted to");
+	else if (!session->service)
+		http_request_fail(request, 503,
+				  "the service is starting or ending; try again in a moment");
+	return session->service != NULL;
+}
+
+/* An answer about recorded facts, sent when they are on disk. */
+
+struct safe_answer {
+	struct http_request *request; /* NULL: the client disconnected */
+	int status;
+	json_t *body;
+};
+
+static void client_gone(struct http_request *request, void *data)
+{
+	((struct safe_answer *)data)->request = NULL;
+}
+
+static void is_safe(const GError *error, void *data)
+{
+	struct safe_answer *answer = data;
+	struct http_request *request = answer->request;
+
+	if (request)
+		http_request_on_cancel(request, NULL, NULL);
+	if (request && error)
+		http_request_fail(request, 503, "the store cannot be written: %s", error->message);
+	else if (request)
+		http_request_reply(request, answer->status, json_incref(answer->body));
+	json_decref(answer->body);
+	g_free(answer);
+}
+
+void api_answer_safely(struct http_request *request, const struct run_session *session,
+			int status, json_t *body)
+{
+	struct safe_answer *answer;
+
+	if (!session->service) {
+		http_request_reply(request, status, body);
+		return;
+	}
+	answer = g_new(struct safe_answer, 1);
+	*answer = (struct safe_answer){
+		.request = request,
+		.status = status,
+		.body = body,
+	};
+	run_service_when_safe(session->service, is_safe, answer);
+	http_request_on_cancel(request, client_gone, answer);
+}
+
+void api_reply_parts(struct http_request *request, GString *text, const json_t *rest)
+{
+	g_autofree char *rest_text = json_text(rest);
+	g_autoptr(GBytes) answer = NULL;
+
+	g_string_append_printf(text, ",%s", rest_text + 1);
+	answer = g_string_free_to_bytes(text);
+	http_request_reply_bytes(request, 200, "application/json", answer);
+}
+
+void api_reply_tagged(struct http_request *request, const char *tag, const char *cache,
+		      const char *type, GBytes *bytes)
+{
+	const char *known = http_request_header(request, "If-None-Match");
+
+	http_request_set_header(request, "ETag", tag);
+	http_request_set_header(request, "Cache-Control", cache);
+	if (g_strcmp0(known, tag) == 0)
+		http_request_reply(request, 304, NULL);
+	else
+		http_request_reply_bytes(request, 200, type, bytes);
+}
