@@ -331,8 +331,8 @@ static double find_max(const struct figure *figure, enum quantity quantity, bool
 	return max;
 }
 
-/* The scales and labels of both axes; energies, in joules in the data, get a unit. */
-static void append_axes(GString *text, const struct figure *figure, enum quantity quantity)
+/* Sets the scales and labels of both axes; energies, in joules in the data, get a unit. */
+static void set_axes(struct chart *chart, const struct figure *figure, enum quantity quantity)
 {
 	const bool energies[] = { g_str_equal(figure->by, "limit"), quantity == QUANTITY_ENERGY };
 	const char *const labels[] = {
@@ -342,178 +342,82 @@ static void append_axes(GString *text, const struct figure *figure, enum quantit
 	};
 
 	for (int i = 0; i < 2; i++) {
-		char number[G_ASCII_DTOSTR_BUF_SIZE];
 		double scale = 1;
 		const char *unit =
 			energies[i] ? chart_energy_unit(find_max(figure, quantity, i == 0), &scale)
 				    : NULL;
+		g_autofree char *label =
+			g_strdup_printf("%s%s%s", labels[i], unit ? ", " : "", unit ?: "");
 
-		g_string_append_printf(text, "%c_scale = %s\nset %clabel '%s%s%s'\n", "xy"[i],
-				       g_ascii_formatd(number, sizeof(number), "%.15g", scale),
-				       "xy"[i], labels[i], unit ? ", " : "", unit ? unit : "");
+		chart_set_number(chart, i ? "y_scale" : "x_scale", scale);
+		chart_set_text(chart, i ? "y_label" : "x_label", label);
 	}
 }
 
 static char *title_text(const struct figure *figure, const struct config *config)
 {
 	GString *text = g_string_new(config->name);
-	g_autofree char *plain = NULL;
 
 	g_string_append(text, ", simulated: means with 95 % confidence intervals");
 	for (guint i = 0; i < figure->shared->len; i++)
 		g_string_append_printf(text, "%s+%s", i ? " " : "; all ",
 				       (char *)figure->shared->pdata[i]);
-	plain = g_string_free(text, FALSE);
-	return chart_quoted(plain);
-}
-
-/* A bar per policy. */
-static void append_bars(GString *text, const struct figure *figure, const char *name)
-{
-	g_string_append(text, "set xtics rotate by -35 (");
-	for (guint i = 0; i < figure->order_count; i++) {
-		g_autofree char *plain = label(figure, figure->order[i]);
-		g_autofree char *quoted_label = chart_quoted(plain);
-
-		g_string_append_printf(text, "%s%s %u", i ? ", " : "", quoted_label, i);
-	}
-	g_string_append_printf(
-		text,
-		") scale 0\nset xrange [-0.6:%u.6]\nset boxwidth 0.7\nunset key\n"
-		"plot '%s.csv' skip 1 using 2:(y_scale*$4) with boxes fs solid 1 border lc rgb "
-		"'#0072b2' lc rgb "
-		"'#9cc6e4', \\\n"
-		"  '' skip 1 using 2:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors heads size "
-		"graph 0.006,90 lw 1.3 "
-		"lc rgb '#303030'\n",
-		figure->order_count - 1, name);
-}
-
-/* A line per series. */
-static void append_lines(GString *text, const struct figure *figure, const char *name)
-{
-	g_string_append(text,
-			"set key outside right top\nset offsets graph 0.02, graph 0.02, 0, 0\n"
-			"of(series) = strcol(1) eq series ? x_scale * $2 : NaN\n"
-			"plot \\\n");
-	for (guint i = 0; i < figure->series->len; i++) {
-		g_autofree char *title = chart_quoted(figure->series->pdata[i]);
-		g_autofree char *line = chart_line(i);
-
-		g_string_append_printf(
-			text,
-			"  '%s.csv' skip 1 using (of(%s)):(y_scale*$4) with linespoints "
-			"lw 1.3 ps 1.2 %s title %s, \\\n"
-			"  '' skip 1 using (of(%s)):(y_scale*$5):(0):(y_scale*($6-$5)) with "
-			"vectors "
-			"heads size graph 0.004,90 lw 1.2 lc rgb '#%06x' notitle%s\n",
-			name, title, line, title, title, chart_colour(i),
-			i + 1 < figure->series->len ? ", \\" : "");
-	}
-}
-
-/* Words: a group of bars each, with a bar per series. */
-static void append_groups(GString *text, const struct figure *figure, const char *name)
-{
-	const guint count = figure->series->len;
-
-	g_string_append(text, "set xtics (");
-	for (uint32_t i = 0; i < figure->study->values_count; i++)
-		g_string_append_printf(text, "%s'%s' %u", i ? ", " : "", figure->study->values[i],
-				       i);
-	g_string_append_printf(text,
-			       ") scale 0\nset xrange [-0.5:%u.5]\nset key outside right top\n"
-			       "width = 0.84 / %u\nset boxwidth width * 0.9\nplot \\\n",
-			       figure->study->values_count - 1, count);
-	for (guint i = 0; i < count; i++) {
-		g_autofree char *title = chart_quoted(figure->series->pdata[i]);
-		g_autofree char *fill = chart_fill(i, 1);
-		g_autofree char *place = g_strdup_printf(
-			"(strcol(1) eq %s ? $2 + (%u - %u / 2.0) * width : NaN)", title, i,
-			count - 1);
-
-		g_string_append_printf(
-			text,
-			"  '%s.csv' skip 1 using %s:(y_scale*$4) with boxes %s title %s, \\\n"
-			"  '' skip 1 using %s:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors "
-			"heads size graph 0.003,90 lw 1.1 lc rgb '#303030' notitle%s\n",
-			name, place, fill, title, place, i + 1 < count ? ", \\" : "");
-	}
-}
-
-/* A tic at each value of a sweep of numbers. */
-static void append_tics(GString *text, const struct figure *figure)
-{
-	char number[G_ASCII_DTOSTR_BUF_SIZE];
-
-	g_string_append(text, "set xtics (");
-	for (uint32_t i = 0; i < figure->study->values_count; i++) {
-		double value = 0;
-		g_autofree char *wrong = NULL;
-
-		config_sweep_read(figure->sweep, figure->study->values[i], &value, &wrong);
-		g_string_append_printf(text, "%s%s", i ? ", " : "",
-				       g_ascii_formatd(number, sizeof(number), "%.10g",
-						       value * figure->sweep->scale));
-	}
-	g_string_append(text, ")\n");
-}
-
-static char *script_text(const struct figure *figure, const struct config *config,
-			 enum quantity quantity)
-{
-	GString *text = g_string_new(NULL);
-	g_autofree char *title = title_text(figure, config);
-	const char *name = quantities[quantity].name;
-	const guint width = is_bar(figure) ? MAX(760, 160 + 55 * figure->order_count) : 980;
-	/* The key has a line per series. */
-	const guint height = MAX(620, 120 + 19 * figure->series->len);
-
-	g_string_append_printf(
-		text,
-		"# Edit, then draw again: gnuplot %s.gp; for SVG gnuplot -e \"format='svg'\" "
-		"%s.gp\n"
-		"if (exists(\"folder\")) cd folder\n"
-		"if (!exists(\"format\")) format = 'png'\n"
-		"if (format eq 'png') set terminal pngcairo noenhanced size %u,%u font 'DejaVu "
-		"Sans,11'\n"
-		"if (format eq 'svg') set terminal svg noenhanced size %u,%u font 'DejaVu Sans,13' "
-		"background rgb 'white'\n"
-		"set output '%s.'.format\n"
-		"set datafile separator ','\n"
-		"set title %s font ',10'\n"
-		"set format '%%.10g'\n"
-		"%s"
-		"set grid ytics lc rgb '#d0d0d0' lw 0.5\nset border 3 lc rgb '#606060'\n"
-		"set tics nomirror\n",
-		name, name, width, height, width, height, name, title,
-		quantities[quantity].kinds == SHARING ? "set logscale y\nset yrange [1:*]\n"
-					 : "set yrange [0:*]\n");
-	append_axes(text, figure, quantity);
-	if (figure->sweep && !config_sweep_words(figure->sweep))
-		append_tics(text, figure);
-	if (is_bar(figure))
-		append_bars(text, figure, name);
-	else if (figure->sweep && config_sweep_words(figure->sweep))
-		append_groups(text, figure, name);
-	else
-		append_lines(text, figure, name);
 	return g_string_free(text, FALSE);
 }
 
+/*
+ * Sets the kind of the drawing and its tics: bars have the labels of the policies; words, each a
+ * group of bars, are their own; a line has one at each value of a sweep of numbers.
+ */
+static void set_kind(struct chart *chart, const struct figure *figure)
+{
+	const bool swept = figure->sweep && !is_bar(figure);
+	const bool words = swept && config_sweep_words(figure->sweep);
+	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(double));
+
+	for (guint i = 0; is_bar(figure) && i < figure->order_count; i++)
+		g_ptr_array_add(texts, label(figure, figure->order[i]));
+	for (uint32_t i = 0; swept && i < figure->study->values_count; i++) {
+		double value = 0;
+		g_autofree char *wrong = NULL;
+
+		g_ptr_array_add(texts, g_strdup(figure->study->values[i]));
+		config_sweep_read(figure->sweep, figure->study->values[i], &value, &wrong);
+		value *= figure->sweep->scale;
+		g_array_append_val(values, value);
+	}
+	chart_set_text(chart, "kind", is_bar(figure) ? "bars" : words ? "groups" : "lines");
+	chart_set_texts(chart, "series", figure->series);
+	if (is_bar(figure) || words)
+		chart_set_texts(chart, "tics", texts);
+	else
+		chart_set_numbers(chart, "tics", values);
+}
+
+/* Writes the figure's data and program and draws them. */
 static bool write_figure(const struct figure *figure, const struct config *config,
 			 const char *dir, enum quantity quantity, GError **error)
 {
-	const char *name = quantities[quantity].name;
-	g_autofree char *data_file = g_strconcat(name, ".csv", NULL);
-	g_autofree char *script_file = g_strconcat(name, ".gp", NULL);
-	g_autofree char *data = data_text(figure, quantity);
-	g_autofree char *script = script_text(figure, config, quantity);
+	g_autoptr(chart_t) chart = chart_new("figure", "%s", quantities[quantity].name);
+	g_autofree char *title = title_text(figure, config);
+	g_autofree char *png = NULL;
+	g_autofree char *svg = NULL;
 
-	return study_write_file(dir, data_file, data, error) &&
-	       study_write_file(dir, script_file, script, error) &&
-	       chart_gnuplot(dir, name, "format='png'", error) &&
-	       chart_gnuplot(dir, name, "format='svg'", error);
+	chart->csv = data_text(figure, quantity);
+	chart->width = is_bar(figure) ? MAX(760, 160 + 55 * figure->order_count) : 980;
+	/* The key has a line per series. */
+	chart->height = MAX(620, 120 + 19 * figure->series->len);
+	chart_set_text(chart, "title", title);
+	chart_set_number(chart, "font_png", 11);
+	chart_set_number(chart, "logarithmic", quantities[quantity].kinds == SHARING);
+	set_axes(chart, figure, quantity);
+	set_kind(chart, figure);
+	if (chart_write(chart, dir, error))
+		png = chart_draw(chart, dir, CHART_PNG, error);
+	if (png)
+		svg = chart_draw(chart, dir, CHART_SVG, error);
+	return svg;
 }
 
 /* Series are numbered in the order of the policies. */
