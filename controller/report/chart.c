@@ -166,7 +166,7 @@ void chart_set_time(struct chart *chart, double end_s)
 /* The text of a program that is part of this one. The caller frees. */
 static char *load_program(const char *kind)
 {
-	g_autofree char *path = g_strconcat("/virtbed/gnuplot/", kind, ".gp", NULL);
+	g_autofree char *path = g_strconcat("/virtbed/report/", kind, ".gp", NULL);
 	g_autoptr(GBytes) bytes = g_resource_lookup_data(virtbed_programs_get_resource(), path,
 							 G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
 

@@ -11,53 +11,49 @@
 /* Pixels: a row if there are few, the most of all rows, and the space around them. */
 enum { ROW_HEIGHT = 24, ROWS_HEIGHT_MAX = 1200, AROUND_HEIGHT = 150, WIDTH = 820 };
 
-/* The nodes of a cluster are neighbouring rows, with a gap of half a row to the next cluster. */
-struct lane {
-	char *cluster;
-	guint nodes;
-	double first; /* row of node 0 */
-};
-
 /* The states that bars show, in the order of the key (gantt.gp). */
 static const char *const states[] = {"completed", "unfinished", "failed", "killed"};
 
-/* Below the nodes are rows for dropped tasks and lost attempts. */
+/*
+ * The nodes of a cluster are neighbouring rows, with a gap of half a row to the next cluster. Below
+ * them are rows for dropped tasks and lost attempts.
+ */
 struct chart_rows {
-	GArray *lanes;     /* struct lane */
+	GPtrArray *clusters; /* char * */
+	GArray *nodes;     /* double: the number of nodes of each cluster */
 	GPtrArray *types;  /* const char *, borrowed from the tasks */
-	double bars[G_N_ELEMENTS(states)]; /* the number of tasks with bars of each state */
+	GArray *bars;      /* double: the number of tasks with bars of each state */
 	double dropped;    /* row; NAN: none */
 	double lost;       /* row; NAN: none */
 	double last;       /* the lowest row */
 };
 
-static void clear_lane(gpointer data)
+static bool find_cluster(const struct chart_rows *rows, const char *cluster, guint *ret_index)
 {
-	g_free(((struct lane *)data)->cluster);
-}
-
-static struct lane *lane_of(const struct chart_rows *rows, const char *cluster)
-{
-	for (guint i = 0; i < rows->lanes->len; i++) {
-		struct lane *lane = &g_array_index(rows->lanes, struct lane, i);
-
-		if (g_strcmp0(lane->cluster, cluster) == 0)
-			return lane;
-	}
-	return NULL;
+	return g_ptr_array_find_with_equal_func(rows->clusters, cluster, g_str_equal, ret_index);
 }
 
 static void need_node(struct chart_rows *rows, const char *cluster, guint nodes)
 {
-	struct lane *lane = lane_of(rows, cluster);
-	struct lane fresh = {.nodes = nodes};
+	guint index = rows->clusters->len;
+	double *known;
 
-	if (lane) {
-		lane->nodes = MAX(lane->nodes, nodes);
-		return;
+	if (!find_cluster(rows, cluster, &index)) {
+		g_ptr_array_add(rows->clusters, g_strdup(cluster));
+		g_array_set_size(rows->nodes, index + 1);
 	}
-	fresh.cluster = g_strdup(cluster);
-	g_array_append_val(rows->lanes, fresh);
+	known = &g_array_index(rows->nodes, double, index);
+	*known = fmax(*known, nodes);
+}
+
+/* The row of node 0 of a cluster; of the number of clusters, the first row below all nodes. */
+static double first_row(const struct chart_rows *rows, guint cluster)
+{
+	double row = 0;
+
+	for (guint i = 0; i < cluster; i++)
+		row += g_array_index(rows->nodes, double, i) + 0.5;
+	return row;
 }
 
 /* Nodes that never executed a task have rows too, if the configuration is there to name them. */
@@ -107,10 +103,12 @@ static void find_rows(struct chart_rows *rows, const struct summary *summary,
 		      const struct run_trace *trace)
 {
 	bool dropped = false;
-	double next = 0;
+	double next;
 
-	rows->lanes = g_array_new(FALSE, FALSE, sizeof(struct lane));
-	g_array_set_clear_func(rows->lanes, clear_lane);
+	rows->clusters = g_ptr_array_new_with_free_func(g_free);
+	rows->nodes = g_array_new(FALSE, TRUE, sizeof(double));
+	rows->bars = g_array_new(FALSE, TRUE, sizeof(double));
+	g_array_set_size(rows->bars, G_N_ELEMENTS(states));
 	rows->types = g_ptr_array_new();
 	take_configured(rows, summary);
 	for (guint i = 0; i < trace->tasks->len; i++) {
@@ -123,12 +121,7 @@ static void find_rows(struct chart_rows *rows, const struct summary *summary,
 			need_node(rows, task->cluster, g_array_index(nodes, guint, j) + 1);
 	}
 	g_ptr_array_sort(rows->types, by_name);
-	for (guint i = 0; i < rows->lanes->len; i++) {
-		struct lane *lane = &g_array_index(rows->lanes, struct lane, i);
-
-		lane->first = next;
-		next += lane->nodes + 0.5;
-	}
+	next = first_row(rows, rows->clusters->len);
 	rows->dropped = dropped ? next++ : (double)NAN;
 	rows->lost = has_event(trace, "lost") ? next++ : (double)NAN;
 	rows->last = next - 1;
@@ -136,7 +129,9 @@ static void find_rows(struct chart_rows *rows, const struct summary *summary,
 
 static void rows_clear(struct chart_rows *rows)
 {
-	g_array_unref(rows->lanes);
+	g_ptr_array_unref(rows->clusters);
+	g_array_unref(rows->nodes);
+	g_array_unref(rows->bars);
 	g_ptr_array_unref(rows->types);
 }
 
@@ -171,23 +166,23 @@ static void put_task(GString *csv, struct chart_rows *rows, const struct run_tra
 		     const struct store_task *task)
 {
 	double end_s = run_trace_task_end_s(trace, task);
-	const struct lane *lane = task->cluster ? lane_of(rows, task->cluster) : NULL;
 	const guint state = shown_state(task->state);
 	g_autoptr(GArray) nodes = nodes_of(task);
+	guint cluster;
 
 	if (g_strcmp0(task->state, "dropped") == 0) {
 		put_row(csv, task, NULL, rows->dropped, (double)NAN,
 			isfinite(task->ended_s) ? task->ended_s : task->arrival_s, "dropped");
 		return;
 	}
-	if (!lane || !isfinite(end_s))
+	if (!task->cluster || !isfinite(end_s) || !find_cluster(rows, task->cluster, &cluster))
 		return;
-	rows->bars[state]++;
+	g_array_index(rows->bars, double, state)++;
 	for (guint i = 0; i < nodes->len; i++) {
 		guint node = g_array_index(nodes, guint, i);
 		g_autofree char *name = g_strdup_printf("%u", node);
 
-		put_row(csv, task, name, lane->first + node, task->started_s, end_s,
+		put_row(csv, task, name, first_row(rows, cluster) + node, task->started_s, end_s,
 			states[state]);
 	}
 }
@@ -227,25 +222,13 @@ static char *data(struct chart_rows *rows, const struct run_trace *trace)
 
 static void set_variables(struct chart *chart, const struct chart_rows *rows, double end_s)
 {
-	g_autoptr(GPtrArray) clusters = g_ptr_array_new();
-	g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(double));
-	g_autoptr(GArray) bars = g_array_new(FALSE, FALSE, sizeof(double));
-
-	for (guint i = 0; i < rows->lanes->len; i++) {
-		const struct lane *lane = &g_array_index(rows->lanes, struct lane, i);
-		const double count = lane->nodes;
-
-		g_ptr_array_add(clusters, lane->cluster);
-		g_array_append_val(nodes, count);
-	}
-	g_array_append_vals(bars, rows->bars, G_N_ELEMENTS(states));
-	chart_set_texts(chart, "clusters", clusters);
-	chart_set_numbers(chart, "nodes", nodes);
+	chart_set_texts(chart, "clusters", rows->clusters);
+	chart_set_numbers(chart, "nodes", rows->nodes);
 	chart_set_number(chart, "dropped", rows->dropped);
 	chart_set_number(chart, "lost", rows->lost);
 	chart_set_number(chart, "last", rows->last);
 	chart_set_texts(chart, "types", rows->types);
-	chart_set_numbers(chart, "bars", bars);
+	chart_set_numbers(chart, "bars", rows->bars);
 	chart_set_time(chart, end_s);
 }
 

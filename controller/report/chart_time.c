@@ -134,19 +134,13 @@ static char *data(const struct quantity *quantity, const struct summary *summary
 static void set_variables(struct chart *chart, const struct quantity *quantity,
 			  const struct summary *summary, const struct drawn *drawn)
 {
-	g_autoptr(GArray) limits = g_array_new(FALSE, FALSE, sizeof(double));
 	double scale = 1;
 	const char *unit = quantity->is_energy ? chart_energy_unit(drawn->value_max, &scale) : NULL;
 	g_autofree char *label =
 		g_strdup_printf("%s%s%s", quantity->label, unit ? ", " : "", unit ?: "");
 
-	for (guint i = 0; i < summary->limits->len; i++) {
-		const double percent = 100 * g_array_index(summary->limits, double, i);
-
-		g_array_append_val(limits, percent);
-	}
 	chart_set_texts(chart, "policies", summary->policies);
-	chart_set_numbers(chart, "limits", limits);
+	chart_set_numbers(chart, "limits", summary->limits);
 	for (int i = 0; i < COLUMNS; i++)
 		chart_set_numbers(chart, column_names[i], drawn->columns[i]);
 	chart_set_text(chart, "quantity", quantity->column);

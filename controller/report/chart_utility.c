@@ -220,19 +220,13 @@ static bool has_deviations(const struct figure *figure)
 static void set_variables(struct chart *chart, const struct figure *figure)
 {
 	g_autoptr(GPtrArray) directories = g_ptr_array_new_with_free_func(g_free);
-	g_autoptr(GArray) limits = g_array_new(FALSE, FALSE, sizeof(double));
 	g_autofree char *hundred = budget(figure);
 
 	for (guint i = 0; i < figure->count; i++)
 		g_ptr_array_add(directories, run_name(figure, i));
-	for (guint i = 0; i < figure->limits->len; i++) {
-		const double percent = 100 * g_array_index(figure->limits, double, i);
-
-		g_array_append_val(limits, percent);
-	}
 	chart_set_texts(chart, "policies", figure->policies);
 	chart_set_texts(chart, "directories", directories);
-	chart_set_numbers(chart, "limits", limits);
+	chart_set_numbers(chart, "limits", figure->limits);
 	chart_set_text(chart, "budget", hundred);
 	chart_set_number(chart, "bar_width", bar_width(figure));
 	chart_set_number(chart, "deviations", has_deviations(figure));

@@ -2,7 +2,7 @@
 # A quantity over time: a panel per limit of energy, a line per run; repeats of a policy have its
 # looks, and only the first has marks and an entry in the key.
 #   policies[]               names
-#   limits[]                 of energy, in percent of the budget
+#   limits[]                 of energy, as parts of the budget
 #   runs[]                   their numbers, and of each
 #   run_policy[], run_limit[]     the index of its policy and of its limit
 #   run_limit_j[], run_points[]   its limit, and its number of points
@@ -27,7 +27,7 @@ set ylabel label
 do for [panel=1:|limits|] {
 	set tmargin at screen below(36 + (panel - 1) * 272)
 	set bmargin at screen below(36 + (panel - 1) * 272 + 210)
-	set title sprintf('limit %g %%', limits[panel]) offset 0,-0.6
+	set title sprintf('limit %g %%', 100 * limits[panel]) offset 0,-0.6
 	unset key
 	if (panel == |limits|) {
 		set xlabel 'since the start of the run, '.time_unit

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Utility earned: a group of bars per limit of energy, a bar per policy and run directory.
 #   policies[], directories[]  names
-#   limits[]                   of energy, in percent of the budget
+#   limits[]                   of energy, as parts of the budget
 #   budget                     the energy of 100 %, with its unit
 #   bar_width                  limit i is at x = i - 1
 #   deviations                 1: bars have deviations
@@ -20,7 +20,7 @@ set ylabel 'utility earned'.(deviations ? ' (mean and standard deviation)' : '')
 # The empty line separates the key from the label.
 set xlabel 'limit of dynamic energy, % of '.budget."\n " offset 0,-numbered
 set xtics () scale 0 offset 0,-numbered
-do for [i=1:|limits|] { set xtics add (sprintf('%g %%%%', limits[i]) i - 1) }
+do for [i=1:|limits|] { set xtics add (sprintf('%g %%%%', 100 * limits[i]) i - 1) }
 # A number in the middle of the bars of each policy, at each limit.
 slot = bar_width * (|directories| + 0.25)
 do for [i=1:|limits|] {

@@ -70,7 +70,6 @@ struct figure {
 	const char *const *order; /* the policies that are drawn */
 	guint order_count;
 	bool percent;       /* the highest possible utility is known */
-	const struct study_best *best; /* on shared hosts; else NULL */
 };
 
 static unsigned kind_of(const struct config *config)
@@ -238,7 +237,7 @@ static void add_row(const struct study_row *row, void *data)
 	const struct engine_result *result = &row->result;
 	gpointer index = g_hash_table_lookup(figure->policies, row->policy);
 	const double x = find_x(figure, row, GPOINTER_TO_UINT(index) - 1);
-	const bool stretched = figure->best && result->stretch_max > 0;
+	const bool stretched = result->stretch_max > 0;
 	const double values[QUANTITIES] = {
 		[QUANTITY_UTILITY] = result->utility_max > 0
 					     ? result->utility * (100 / result->utility_max)
@@ -246,7 +245,7 @@ static void add_row(const struct study_row *row, void *data)
 		[QUANTITY_ENERGY] = result->energy_j,
 		[QUANTITY_COMPLETED] = 100.0 * result->tasks_completed / result->tasks_arrived,
 		[QUANTITY_DEGRADATION] =
-			stretched ? study_known(study_degradation(figure->best, row)) : STUDY_NONE,
+			stretched ? study_known(study_degradation(row)) : STUDY_NONE,
 		[QUANTITY_STRETCH] = stretched ? result->stretch_max : STUDY_NONE,
 		[QUANTITY_ROBUSTNESS] =
 			study_known(study_pruning_value(result, STUDY_PRUNING_ROBUSTNESS)),
@@ -467,26 +466,21 @@ static bool draw_all(const struct figure *figure, const struct config *config, c
 char **study_figure_draw(struct study_store *store, const struct config *config,
 			 const char *const *policies, const char *dir, GError **error)
 {
-	g_autoptr(study_best_t) best =
-		study_shares(config) ? study_best_new(store, config, error) : NULL;
 	g_autoptr(GStrvBuilder) drawn = g_strv_builder_new();
 	struct figure figure = {
 		.by = config_study(config)->x,
-		.best = best,
 		.sweep = config_sweep_find(config_study(config)->x),
 		.study = config_study(config),
 	};
 	bool good;
 
-	if (study_shares(config) && !best)
-		return NULL;
 	figure.series = g_ptr_array_new_with_free_func(g_free);
 	figure.shared = g_ptr_array_new_with_free_func(g_free);
 	figure.points = g_array_new(FALSE, FALSE, sizeof(struct point));
 	figure.policies = g_hash_table_new(g_str_hash, g_str_equal);
 	g_array_set_clear_func(figure.points, clear_point);
 	begin_figure(&figure, policies);
-	good = study_store_each_of(store, policies, add_row, &figure, error);
+	good = study_store_each_of(store, config, policies, add_row, &figure, error);
 	g_array_sort(figure.points, compare_points);
 	good = good && draw_all(&figure, config, dir, drawn, error);
 	end(&figure);

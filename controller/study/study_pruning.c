@@ -57,7 +57,7 @@ bool study_write_pruning(struct study_store *store, const struct config *config,
 		"type_variance_percent_high,cost_per_percent_mean,cost_per_percent_low,"
 		"cost_per_percent_high,busy_s_mean\n");
 
-	if (!study_store_each_of(store, policies, add_row, cells, error))
+	if (!study_store_each_of(store, config, policies, add_row, cells, error))
 		return false;
 	for (guint i = 0; i < cells->len; i++) {
 		const struct study_cell *cell = cells->pdata[i];

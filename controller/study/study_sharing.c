@@ -15,78 +15,11 @@ bool study_shares(const struct config *config)
 	return config_environment(config) && config_environment(config)->sharing;
 }
 
-/* A trial at a point. */
-struct trial {
-	double stretch;    /* the least of the policies' largest stretches */
-	uint32_t policies; /* number of configured policies with a result */
-};
-
-struct study_best {
-	GHashTable *trials;   /* "size value trial" -> struct trial */
-	GHashTable *policies; /* set of the configured names */
-};
-
-static char *trial_key(const struct study_row *row)
+double study_degradation(const struct study_row *row)
 {
-	char size[G_ASCII_DTOSTR_BUF_SIZE];
-	char value[G_ASCII_DTOSTR_BUF_SIZE];
-
-	return g_strdup_printf("%s %s %u",
-			       g_ascii_dtostr(size, sizeof(size), row->point.size),
-			       g_ascii_dtostr(value, sizeof(value), row->point.value), row->trial);
-}
-
-static void note_row(const struct study_row *row, void *data)
-{
-	struct study_best *best = data;
-	struct trial *trial;
-	char *key;
-
-	if (!(row->result.stretch_max > 0) || !g_hash_table_contains(best->policies, row->policy))
-		return;
-	key = trial_key(row);
-	trial = g_hash_table_lookup(best->trials, key);
-	if (trial) {
-		g_free(key);
-	} else {
-		trial = g_new0(struct trial, 1);
-		trial->stretch = INFINITY;
-		g_hash_table_insert(best->trials, key, trial);
-	}
-	trial->stretch = fmin(trial->stretch, row->result.stretch_max);
-	trial->policies++;
-}
-
-struct study_best *study_best_new(struct study_store *store, const struct config *config,
-				  GError **error)
-{
-	g_autoptr(study_best_t) best = g_new0(struct study_best, 1);
-
-	best->trials = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	best->policies = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	for (uint32_t i = 0; i < config->experiment->policies_count; i++)
-		g_hash_table_add(best->policies, g_strdup(config->experiment->policies[i]));
-	return study_store_each(store, note_row, best, error) ? g_steal_pointer(&best) : NULL;
-}
-
-void study_best_free(struct study_best *best)
-{
-	if (!best)
-		return;
-	g_hash_table_unref(best->trials);
-	g_hash_table_unref(best->policies);
-	g_free(best);
-}
-
-double study_degradation(const struct study_best *best, const struct study_row *row)
-{
-	g_autofree char *key = trial_key(row);
-	const struct trial *trial = g_hash_table_lookup(best->trials, key);
-
-	if (!trial || trial->policies < g_hash_table_size(best->policies) ||
-	    !(row->result.stretch_max > 0))
-		return NAN;
-	return row->result.stretch_max / trial->stretch;
+	return row->stretch_best > 0 && row->result.stretch_max > 0
+		       ? row->result.stretch_max / row->stretch_best
+		       : (double)NAN;
 }
 
 /* The divisor of a metric. */
@@ -119,7 +52,6 @@ static const struct metric {
 
 /* The table under construction. */
 struct tables {
-	const struct study_best *best;
 	double host_gib;
 	GPtrArray *cells; /* study_cells.h */
 	GPtrArray *all;   /* the same over all points */
@@ -133,7 +65,7 @@ static double metric_value(const struct tables *tables, const struct metric *met
 	double value;
 
 	if (metric == &metrics[0])
-		return study_degradation(tables->best, row);
+		return study_degradation(row);
 	value = metric->factor *
 		(metric->count ? (double)*(const uint64_t *)place : *(const double *)place);
 	switch (metric->per) {
@@ -205,18 +137,16 @@ static char *tables_text(const struct tables *tables, const struct config *confi
 bool study_write_sharing(struct study_store *store, const struct config *config,
 			 const char *const *policies, const char *dir, GError **error)
 {
-	g_autoptr(study_best_t) best = study_best_new(store, config, error);
 	g_autoptr(GPtrArray) cells = study_cells_new();
 	g_autoptr(GPtrArray) all = study_cells_new();
 	g_autofree char *text = NULL;
 	struct tables tables = {
-		.best = best,
 		.host_gib = (double)config->clusters[0].memory_mib / 1024,
 		.cells = cells,
 		.all = all,
 	};
 
-	if (!best || !study_store_each_of(store, policies, add_row, &tables, error))
+	if (!study_store_each_of(store, config, policies, add_row, &tables, error))
 		return false;
 	text = tables_text(&tables, config);
 	return study_write_file(dir, "sharing.csv", text, error);

@@ -18,23 +18,11 @@
 /* Whether the jobs of a study share hosts. */
 bool study_shares(const struct config *config);
 
-/* The best policy's stretch of every trial. */
-struct study_best;
-
-/* Reads the stored results. Returns a new object, or NULL with `error`. */
-struct study_best *study_best_new(struct study_store *store, const struct config *config,
-				  GError **error);
-
-/* NULL is allowed. */
-void study_best_free(struct study_best *best);
-typedef struct study_best study_best_t;
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(study_best_t, study_best_free)
-
 /*
  * The degradation factor of a row; NAN where a job did not end, or where the trial lacks the
  * results of a configured policy.
  */
-double study_degradation(const struct study_best *best, const struct study_row *row);
+double study_degradation(const struct study_row *row);
 
 /*
  * Writes DIR/sharing.csv: for each of `policies` (NULL-terminated) at each point, and with several

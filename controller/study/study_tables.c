@@ -134,7 +134,7 @@ bool study_write_tables(struct study_store *store, const struct config *config,
 	put_titles(results, row_columns);
 	put_titles(results, tables.more_columns);
 	csv_end(results);
-	if (!study_store_each_of(store, policies, add_row, &tables, error))
+	if (!study_store_each_of(store, config, policies, add_row, &tables, error))
 		return false;
 	summary = summary_text(cells, tables.sweep);
 	return study_write_file(dir, "results.csv", results->str, error) &&
