@@ -19,8 +19,9 @@
  */
 struct chart {
 	char *name;    /* of the files, without ending: [A-Za-z0-9._-] only */
-	char *title;   /* the heading, one line: what the chart shows; NULL: the program has its own */
-	/* char *: what the numbers rest on instead of real hardware, below the drawing; NULL: none */
+	/* the heading, one line: what the chart shows; NULL: the program has its own */
+	char *title;
+	/* char *: below the drawing, what the numbers rest on instead of real hardware; or NULL */
 	GPtrArray *notes;
 	char *caption; /* how to read the chart, in a sentence or two; NULL: on no page */
 	char *csv;     /* the data, with a row of column names */

@@ -11,52 +11,37 @@
 #include "controller/report/csv.h"
 #include "controller/report/stats.h"
 #include "controller/sched/policy.h"
-#include "controller/study/study_cells.h"
-#include "controller/study/study_pruning.h"
-#include "controller/study/study_sharing.h"
+#include "controller/study/study_metrics.h"
 
 /* Confidence level of the intervals. */
 #define LEVEL 0.95
 
 G_DEFINE_QUARK(virtbed-study-figure, study_figure_error)
 
-enum quantity {
-	QUANTITY_UTILITY,
-	QUANTITY_ENERGY,
-	QUANTITY_COMPLETED,
-	QUANTITY_DEGRADATION,
-	QUANTITY_STRETCH,
-	QUANTITY_ROBUSTNESS,
-	QUANTITY_VARIANCE,
-	QUANTITY_COST,
-	QUANTITIES,
-};
-
 /* The kinds of studies, for the figures that each of them has. */
 enum { PARALLEL = 1, SERIAL = 2, SHARING = 4, PRUNING = 8 };
 
-static const struct {
+static const struct quantity {
+	enum study_metric metric;
 	const char *name;  /* of the files */
 	const char *label; /* of the y axis */
 	unsigned kinds;
-} quantities[QUANTITIES] = {
-	[QUANTITY_UTILITY] = {"utility", NULL, PARALLEL | SERIAL},
-	[QUANTITY_ENERGY] = {"energy", "energy", PARALLEL},
-	[QUANTITY_COMPLETED] = {"completed", "tasks completed, % of those that arrived", SERIAL},
-	[QUANTITY_DEGRADATION] = {"degradation", "degradation factor of the largest stretch",
-				  SHARING},
-	[QUANTITY_STRETCH] = {"stretch", "largest bounded stretch", SHARING},
-	[QUANTITY_ROBUSTNESS] = {"robustness", "tasks on time, %", PRUNING},
-	[QUANTITY_VARIANCE] = {"variance", "variance over the types of their tasks on time, %",
-			       PRUNING},
-	[QUANTITY_COST] = {"cost", "cost per percent of tasks on time", PRUNING},
+} quantities[] = {
+	{STUDY_UTILITY, "utility", NULL, PARALLEL | SERIAL},
+	{STUDY_ENERGY_J, "energy", "energy", PARALLEL},
+	{STUDY_COMPLETED_PERCENT, "completed", "tasks completed, % of those that arrived", SERIAL},
+	{STUDY_DEGRADATION, "degradation", "degradation factor of the largest stretch", SHARING},
+	{STUDY_STRETCH_MAX, "stretch", "largest bounded stretch", SHARING},
+	{STUDY_ROBUSTNESS, "robustness", "tasks on time, %", PRUNING},
+	{STUDY_VARIANCE, "variance", "variance over the types of their tasks on time, %", PRUNING},
+	{STUDY_COST, "cost", "cost per percent of tasks on time", PRUNING},
 };
 
 /* A mean with its interval. */
 struct point {
 	uint32_t series;
 	double x;
-	GArray *values[QUANTITIES]; /* double, a value per trial */
+	struct study_values values;
 };
 
 struct figure {
@@ -83,10 +68,7 @@ static unsigned kind_of(const struct config *config)
 
 static void clear_point(gpointer data)
 {
-	struct point *point = data;
-
-	for (int q = 0; q < QUANTITIES; q++)
-		g_array_unref(point->values[q]);
+	study_values_clear(&((struct point *)data)->values);
 }
 
 static bool is_bar(const struct figure *figure)
@@ -225,8 +207,7 @@ static struct point *find_point(struct figure *figure, uint32_t series, double x
 		if (known->series == series && known->x == x)
 			return known;
 	}
-	for (int q = 0; q < QUANTITIES; q++)
-		point.values[q] = g_array_new(FALSE, FALSE, sizeof(double));
+	study_values_init(&point.values);
 	g_array_append_val(figure->points, point);
 	return &g_array_index(figure->points, struct point, figure->points->len - 1);
 }
@@ -234,34 +215,19 @@ static struct point *find_point(struct figure *figure, uint32_t series, double x
 static void add_row(const struct study_row *row, void *data)
 {
 	struct figure *figure = data;
-	const struct engine_result *result = &row->result;
 	gpointer index = g_hash_table_lookup(figure->policies, row->policy);
 	const double x = find_x(figure, row, GPOINTER_TO_UINT(index) - 1);
-	const bool stretched = result->stretch_max > 0;
-	const double values[QUANTITIES] = {
-		[QUANTITY_UTILITY] = result->utility_max > 0
-					     ? result->utility * (100 / result->utility_max)
-					     : result->utility,
-		[QUANTITY_ENERGY] = result->energy_j,
-		[QUANTITY_COMPLETED] = 100.0 * result->tasks_completed / result->tasks_arrived,
-		[QUANTITY_DEGRADATION] =
-			stretched ? study_known(study_degradation(row)) : STUDY_NONE,
-		[QUANTITY_STRETCH] = stretched ? result->stretch_max : STUDY_NONE,
-		[QUANTITY_ROBUSTNESS] =
-			study_known(study_pruning_value(result, STUDY_PRUNING_ROBUSTNESS)),
-		[QUANTITY_VARIANCE] =
-			study_known(study_pruning_value(result, STUDY_PRUNING_VARIANCE)),
-		[QUANTITY_COST] = study_known(study_pruning_value(result, STUDY_PRUNING_COST)),
-	};
-	struct point *point;
+	double metrics[STUDY_METRICS];
 
 	if (isnan(x))
 		return;
-	figure->percent |= result->utility_max > 0;
-	point = find_point(figure, find_series(figure, row->policy), x);
-	for (int q = 0; q < QUANTITIES; q++)
-		if (values[q] != STUDY_NONE)
-			g_array_append_val(point->values[q], values[q]);
+	study_metrics(&row->result, row->stretch_best, 0, metrics);
+	/* In percent of the highest possible utility, where that is known. */
+	if (metrics[STUDY_UTILITY_PERCENT] != STUDY_NONE) {
+		metrics[STUDY_UTILITY] = metrics[STUDY_UTILITY_PERCENT];
+		figure->percent = true;
+	}
+	study_values_add(&find_point(figure, find_series(figure, row->policy), x)->values, metrics);
 }
 
 static int compare_points(gconstpointer left, gconstpointer right)
@@ -275,13 +241,13 @@ static int compare_points(gconstpointer left, gconstpointer right)
 }
 
 /* The data of the figure, a block per series. */
-static char *data_text(const struct figure *figure, enum quantity quantity)
+static char *data_text(const struct figure *figure, const struct quantity *quantity)
 {
 	GString *text = g_string_new("series,x,trials,mean,low,high\n");
 
 	for (guint i = 0; i < figure->points->len; i++) {
 		const struct point *point = &g_array_index(figure->points, struct point, i);
-		const GArray *values = point->values[quantity];
+		const GArray *values = point->values.of[quantity->metric];
 		const struct stats_interval interval =
 			stats_t_interval(stats_values(values), values->len, LEVEL);
 		const double numbers[] = {point->x, values->len, interval.value, interval.low,
@@ -316,13 +282,13 @@ static const char *x_label(const struct figure *figure)
 }
 
 /* The largest mean of a quantity, or the largest x. */
-static double find_max(const struct figure *figure, enum quantity quantity, bool x)
+static double find_max(const struct figure *figure, const struct quantity *quantity, bool x)
 {
 	double max = 0;
 
 	for (guint i = 0; i < figure->points->len; i++) {
 		const struct point *point = &g_array_index(figure->points, struct point, i);
-		const GArray *values = point->values[quantity];
+		const GArray *values = point->values.of[quantity->metric];
 		const double mean = stats_mean(stats_values(values), values->len);
 
 		max = fmax(max, x ? point->x : mean);
@@ -331,12 +297,14 @@ static double find_max(const struct figure *figure, enum quantity quantity, bool
 }
 
 /* Sets the scales and labels of both axes; energies, in joules in the data, get a unit. */
-static void set_axes(struct chart *chart, const struct figure *figure, enum quantity quantity)
+static void set_axes(struct chart *chart, const struct figure *figure,
+		     const struct quantity *quantity)
 {
-	const bool energies[] = { g_str_equal(figure->by, "limit"), quantity == QUANTITY_ENERGY };
+	const bool energies[] = { g_str_equal(figure->by, "limit"),
+				  quantity->metric == STUDY_ENERGY_J };
 	const char *const labels[] = {
 		x_label(figure),
-		quantities[quantity].label ?: figure->percent ? "percentage of maximum utility"
+		quantity->label ?: figure->percent ? "percentage of maximum utility"
 							      : "utility",
 	};
 
@@ -396,9 +364,9 @@ static void set_kind(struct chart *chart, const struct figure *figure)
 
 /* Writes the figure's data and program and draws them. */
 static bool write_figure(const struct figure *figure, const struct config *config,
-			 const char *dir, enum quantity quantity, GError **error)
+			 const char *dir, const struct quantity *quantity, GError **error)
 {
-	g_autoptr(chart_t) chart = chart_new("figure", "%s", quantities[quantity].name);
+	g_autoptr(chart_t) chart = chart_new("figure", "%s", quantity->name);
 	g_autofree char *title = title_text(figure, config);
 	g_autofree char *png = NULL;
 	g_autofree char *svg = NULL;
@@ -409,7 +377,7 @@ static bool write_figure(const struct figure *figure, const struct config *confi
 	chart->height = MAX(620, 120 + 19 * figure->series->len);
 	chart_set_text(chart, "title", title);
 	chart_set_number(chart, "font_png", 11);
-	chart_set_number(chart, "logarithmic", quantities[quantity].kinds == SHARING);
+	chart_set_number(chart, "logarithmic", quantity->kinds == SHARING);
 	set_axes(chart, figure, quantity);
 	set_kind(chart, figure);
 	if (chart_write(chart, dir, error))
@@ -440,11 +408,14 @@ static void end(struct figure *figure)
 	g_hash_table_unref(figure->policies);
 }
 
-static bool has_values(const struct figure *figure, enum quantity quantity)
+static bool has_values(const struct figure *figure, const struct quantity *quantity)
 {
-	for (guint i = 0; i < figure->points->len; i++)
-		if (g_array_index(figure->points, struct point, i).values[quantity]->len > 0)
+	for (guint i = 0; i < figure->points->len; i++) {
+		const struct point *point = &g_array_index(figure->points, struct point, i);
+
+		if (point->values.of[quantity->metric]->len > 0)
 			return true;
+	}
 	return false;
 }
 
@@ -452,11 +423,10 @@ static bool has_values(const struct figure *figure, enum quantity quantity)
 static bool draw_all(const struct figure *figure, const struct config *config, const char *dir,
 		     GStrvBuilder *drawn, GError **error)
 {
-	for (int q = 0; q < QUANTITIES; q++) {
-		if (!(quantities[q].kinds & kind_of(config)) ||
-		    !has_values(figure, (enum quantity)q))
+	for (gsize q = 0; q < G_N_ELEMENTS(quantities); q++) {
+		if (!(quantities[q].kinds & kind_of(config)) || !has_values(figure, &quantities[q]))
 			continue;
-		if (!write_figure(figure, config, dir, (enum quantity)q, error))
+		if (!write_figure(figure, config, dir, &quantities[q], error))
 			return false;
 		g_strv_builder_add(drawn, quantities[q].name);
 	}
