@@ -17,8 +17,7 @@
 #include "controller/study/study.h"
 #include "controller/study/study_figure.h"
 #include "controller/study/study_merge.h"
-#include "controller/study/study_pruning.h"
-#include "controller/study/study_sharing.h"
+#include "controller/study/study_metrics.h"
 
 #define TRIALS_MAX 1000000
 #define JOBS_MAX 1024

@@ -49,15 +49,16 @@ static bool is_shown(const struct simulate_summary *summary, enum simulate_quant
 }
 
 /*
- * Measures a run, NAN where a quantity is unknown, each into its row of `n` values. `base` is the
- * reference policy's run, or NULL; the ratio to a reference of 0 is unknown.
+ * Measures a run, each quantity into its row of `n` values; not finite where it is unknown. `base`
+ * is the reference policy's run, or NULL; the ratio to a reference of 0 is unknown.
  */
 static void measure(const struct engine_result *result, const struct engine_result *base, size_t n,
 		    double *ret_values)
 {
 	const double unknown = (double)NAN;
 	const bool stretched = result->stretch_max > 0;
-	const double values[SIMULATE_QUANTITIES] = {
+	double metrics[STUDY_METRICS];
+	double values[SIMULATE_QUANTITIES] = {
 		[SIMULATE_UTILITY] = result->utility,
 		[SIMULATE_ENERGY_J] = result->energy_j,
 		[SIMULATE_ENDED_S] = result->ended_s,
@@ -76,11 +77,12 @@ static void measure(const struct engine_result *result, const struct engine_resu
 			base && base->utility > 0 ? result->utility / base->utility : unknown,
 		[SIMULATE_ENERGY_RATIO] =
 			base && base->energy_j > 0 ? result->energy_j / base->energy_j : unknown,
-		[SIMULATE_ROBUSTNESS] = study_pruning_value(result, STUDY_PRUNING_ROBUSTNESS),
-		[SIMULATE_VARIANCE] = study_pruning_value(result, STUDY_PRUNING_VARIANCE),
-		[SIMULATE_COST] = study_pruning_value(result, STUDY_PRUNING_COST),
 	};
 
+	study_metrics(result, 0, 0, metrics);
+	values[SIMULATE_ROBUSTNESS] = metrics[STUDY_ROBUSTNESS];
+	values[SIMULATE_VARIANCE] = metrics[STUDY_VARIANCE];
+	values[SIMULATE_COST] = metrics[STUDY_COST];
 	for (int q = 0; q < SIMULATE_QUANTITIES; q++)
 		ret_values[(size_t)q * n] = values[q];
 }

@@ -7,7 +7,7 @@
 
 #include "controller/engine/trials.h"
 #include "controller/report/stats.h"
-#include "controller/study/study_pruning.h"
+#include "controller/study/study_metrics.h"
 
 /*
  * The summary that `virtbed simulate` prints: a cell per policy and limit. Means are over the
@@ -35,7 +35,7 @@ enum simulate_quantity {
 	SIMULATE_PERCENT,       /* of the highest possible utility; environments only */
 	SIMULATE_UTILITY_RATIO, /* to the reference policy under the same limit */
 	SIMULATE_ENERGY_RATIO,
-	SIMULATE_ROBUSTNESS,    /* of tasks with deadlines (study_pruning.h), as the next two */
+	SIMULATE_ROBUSTNESS,    /* of tasks with deadlines (study_metrics.h), as the next two */
 	SIMULATE_VARIANCE,
 	SIMULATE_COST,
 	SIMULATE_QUANTITIES

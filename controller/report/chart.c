@@ -8,17 +8,14 @@
 
 #include "common/subprocess.h"
 #include "common/visible.h"
+#include "controller/report/programs.h"
 #include "controller/report/provenance.h"
 
 /* gnuplot draws in well under a second; a hanging gnuplot is given up after this time. */
 #define GNUPLOT_TIMEOUT_S 60
 
-/*
- * Pixels: a line of the heading and of the notes, a character of them, and the space above the
- * notes.
- */
-enum { HEADING_LINE = 17, HEADING_CHARACTER = 7 };
-enum { NOTES_LINE = 15, NOTES_CHARACTER = 6, NOTES_AIR = 8 };
+/* Pixels of a character of the heading and of the notes. */
+enum { HEADING_CHARACTER = 7, NOTES_CHARACTER = 6 };
 
 G_DEFINE_QUARK(virtbed-chart, chart_error)
 
@@ -30,49 +27,6 @@ int chart_format_parse(const char *name)
 		if (g_str_equal(format_names[i], name))
 			return (int)i;
 	return -1;
-}
-
-guint32 chart_colour(guint index)
-{
-	static const guint32 colours[] = {0xd55e00, 0x0072b2, 0x009e73,
-					  0xcc79a7, 0xe69f00, 0x56b4e9};
-
-	return colours[index % G_N_ELEMENTS(colours)];
-}
-
-char *chart_line(guint index)
-{
-	static const char *const dashes[] = {"1", "(14,4)", "(3,3)", "(14,4,3,4)"};
-	/* Full shapes first, then open shapes, then shapes of lines. */
-	static const guint marks[] = {5, 7, 9, 13, 11, 15, 4, 6, 8, 12, 10, 14, 2, 1, 3};
-
-	return g_strdup_printf("lc rgb '#%06x' dt %s pt %u", chart_colour(index),
-			       dashes[index % G_N_ELEMENTS(dashes)],
-			       marks[index % G_N_ELEMENTS(marks)]);
-}
-
-/* A colour mixed with white. */
-static guint32 pale(guint32 colour, double share)
-{
-	guint32 mixed = 0;
-
-	for (int shift = 0; shift <= 16; shift += 8) {
-		const double part = (double)(colour >> shift & 0xff);
-
-		mixed |= (guint32)(255 - share * (255 - part) + 0.5) << shift;
-	}
-	return mixed;
-}
-
-char *chart_fill(guint index, double share)
-{
-	/* gnuplot's pattern 3 is solid. */
-	static const guint patterns[] = {3, 4, 2, 5, 1, 6, 7};
-	const guint pattern = patterns[index % G_N_ELEMENTS(patterns)];
-
-	G_STATIC_ASSERT(G_N_ELEMENTS(patterns) == CHART_PATTERNS);
-	return g_strdup_printf("fs transparent pattern %u border lc rgb '#%06x' lc rgb '#%06x'",
-			       pattern, chart_colour(index), pale(chart_colour(index), share));
 }
 
 /* A unit is used from `from` base units on, the largest first; it is `base` base units. */
@@ -124,55 +78,109 @@ char *chart_energy_text(double joules)
 	return g_strdup_printf("%.*f %s", value >= 100 ? 0 : value >= 10 ? 1 : 2, value, unit);
 }
 
-void chart_put_number(GString *script, const char *name, double value)
+/*
+ * Text in gnuplot's single quotes, where nothing but the quote itself is special, on one line.
+ */
+static void append_text(GString *program, const char *text)
+{
+	g_autofree char *plain = g_strdelimit(g_strdup(text), "\n\r", ' ');
+	g_autofree char *line = visible_text(plain);
+	g_auto(GStrv) parts = g_strsplit(line, "'", -1);
+	g_autofree char *doubled = g_strjoinv("''", parts);
+
+	g_string_append_printf(program, "'%s'", doubled);
+}
+
+static void append_number(GString *program, double value)
 {
 	char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-	g_string_append_printf(script, "%s = %s\n", name,
-			       g_ascii_formatd(number, sizeof(number), "%.15g", value));
+	g_string_append(program, isfinite(value) ? g_ascii_formatd(number, sizeof(number), "%.15g",
+								   value)
+						 : "NaN");
 }
 
-void chart_put_panel(GString *script, guint top, guint height)
+static void append_assignment(GString *program, const char *name, const char *text)
 {
-	g_string_append_printf(script,
-			       "set tmargin at screen 1 - (top + %u) / (height * 1.0)\n"
-			       "set bmargin at screen 1 - (top + %u) / (height * 1.0)\n",
-			       top, top + height);
+	g_string_append_printf(program, "%s = ", name);
+	append_text(program, text);
+	g_string_append_c(program, '\n');
 }
 
-void chart_put_panels(GString *script, const char *left, const char *x_range, const char *grid)
+/* An array of numbers or of texts; the other is NULL. */
+static void append_array(GString *program, const char *name, const GArray *values,
+			 const GPtrArray *texts)
 {
-	g_string_append_printf(script,
-			       "set multiplot title heading font ',9'\n"
-			       "set lmargin at screen %s\n"
-			       "set rmargin at screen 0.98\n"
-			       "set xrange %s\n"
-			       "set yrange [0:*]\n"
-			       "set grid%s lc rgb '#d0d0d0' lw 0.5\n"
-			       "set border 3 lc rgb '#606060'\n"
-			       "set tics nomirror\n",
-			       left, x_range, grid);
+	const guint count = values ? values->len : texts->len;
+
+	g_string_append_printf(program, "array %s[%u] = [", name, MAX(count, 1));
+	for (guint i = 0; i < MAX(count, 1); i++) {
+		g_string_append(program, i ? ", " : "");
+		if (values)
+			append_number(program, i < count ? g_array_index(values, double, i) : NAN);
+		else
+			append_text(program, i < count ? texts->pdata[i] : "");
+	}
+	g_string_append(program, "]\n");
 }
 
-void chart_put_time(GString *script, double end_s)
+void chart_set_text(struct chart *chart, const char *name, const char *text)
+{
+	append_assignment(chart->variables, name, text);
+}
+
+void chart_set_number(struct chart *chart, const char *name, double value)
+{
+	g_string_append_printf(chart->variables, "%s = ", name);
+	append_number(chart->variables, value);
+	g_string_append_c(chart->variables, '\n');
+}
+
+void chart_set_numbers(struct chart *chart, const char *name, const GArray *values)
+{
+	append_array(chart->variables, name, values, NULL);
+}
+
+void chart_set_texts(struct chart *chart, const char *name, const GPtrArray *texts)
+{
+	append_array(chart->variables, name, NULL, texts);
+}
+
+void chart_set_unit(struct chart *chart, const char *name, chart_unit_f unit, double max)
 {
 	double scale;
-	const char *unit = chart_time_unit(end_s, &scale);
+	const char *text = unit(max, &scale);
+	g_autofree char *scale_name = g_strconcat(name, "_scale", NULL);
+	g_autofree char *unit_name = g_strconcat(name, "_unit", NULL);
 
-	chart_put_number(script, "time_scale", scale);
-	g_string_append_printf(script, "since = 'since the start of the run, %s'\n", unit);
+	chart_set_number(chart, scale_name, scale);
+	chart_set_text(chart, unit_name, text);
 }
 
-char *chart_time_range(double end_s)
+void chart_set_time(struct chart *chart, double end_s)
 {
-	return g_strdup_printf("[0:time_scale * %.10g]", fmax(end_s, 1e-3));
+	chart_set_number(chart, "end_s", fmax(end_s, 1e-3));
+	chart_set_unit(chart, "time", chart_time_unit, end_s);
 }
 
-struct chart *chart_new(const char *format, ...)
+/* The text of a program that is part of this one. The caller frees. */
+static char *load_program(const char *kind)
+{
+	g_autofree char *path = g_strconcat("/virtbed/report/", kind, ".gp", NULL);
+	g_autoptr(GBytes) bytes = g_resource_lookup_data(virtbed_programs_get_resource(), path,
+							 G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+
+	g_assert(bytes);
+	return g_strndup(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes));
+}
+
+struct chart *chart_new(const char *kind, const char *format, ...)
 {
 	struct chart *chart = g_new0(struct chart, 1);
 	va_list arguments;
 
+	chart->variables = g_string_new(NULL);
+	chart->program = load_program(kind);
 	va_start(arguments, format);
 	chart->name = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
@@ -186,101 +194,42 @@ void chart_free(struct chart *chart)
 		return;
 	g_free(chart->name);
 	g_free(chart->title);
-	g_free(chart->notes);
+	g_clear_pointer(&chart->notes, g_ptr_array_unref);
 	g_free(chart->caption);
 	g_free(chart->csv);
-	g_free(chart->script);
+	g_string_free(chart->variables, TRUE);
+	g_free(chart->program);
 	g_free(chart);
 }
 
-char *chart_quoted(const char *text)
-{
-	g_autofree char *plain = g_strdelimit(g_strdup(text), "\n\r", ' ');
-	g_autofree char *line = visible_text(plain);
-	g_auto(GStrv) parts = g_strsplit(line, "'", -1);
-	g_autofree char *doubled = g_strjoinv("''", parts);
-
-	return g_strdup_printf("'%s'", doubled);
-}
-
-char *chart_notes(const struct summary *summary)
+GPtrArray *chart_notes(const struct summary *summary)
 {
 	g_autoptr(provenance_t) origin = provenance_of_store(summary->store);
-	g_autoptr(GPtrArray) notes = provenance_notes(origin, summary->measured, true);
 
-	g_ptr_array_add(notes, NULL);
-	return g_strjoinv("\n", (char **)notes->pdata);
+	return provenance_notes(origin, summary->measured, true);
 }
 
-/* The notes as one text. Single quotes do not know \n, so lines are joined in double quotes. */
-static char *notes_text(const struct chart *chart, guint *ret_lines, guint *ret_longest)
+/* The variables that all charts have, below a comment for people. */
+static void append_head(GString *text, const struct chart *chart)
 {
-	g_auto(GStrv) lines = g_strsplit(chart->notes, "\n", -1);
-	GString *text = g_string_new(NULL);
-
-	*ret_longest = 0;
-	for (*ret_lines = 0; lines[*ret_lines]; (*ret_lines)++) {
-		const char *line = lines[*ret_lines];
-		g_autofree char *line_quoted = chart_quoted(line);
-
-		g_string_append_printf(text, "%s%s", *ret_lines ? ".\"\\n\".\\\n\t" : "",
-				       line_quoted);
-		*ret_longest = MAX(*ret_longest, (guint)g_utf8_strlen(line, -1));
-	}
-	if (*ret_lines == 0)
-		g_string_append(text, "''");
-	return g_string_free(text, FALSE);
-}
-
-/* The drawing fills the space between heading and notes; panels compute their place from `top`. */
-static char *preamble(const struct chart *chart)
-{
-	guint lines;
-	guint longest;
-	g_autofree char *notes = notes_text(chart, &lines, &longest);
-	g_autofree char *line = g_strdelimit(g_strdup(chart->title), "\n\r", ' ');
+	g_autofree char *line = g_strdelimit(g_strdup(chart->title ?: chart->name), "\n\r", ' ');
 	g_autofree char *title = visible_text(line);
-	g_autofree char *heading = chart_quoted(title);
-	const guint needed = MAX(HEADING_CHARACTER * (guint)g_utf8_strlen(title, -1),
-				 NOTES_CHARACTER * longest);
-	const guint width = MAX(chart->width, 40 + needed);
-	const guint bottom = lines > 0 ? NOTES_LINE * lines + NOTES_AIR : 0;
+	g_autoptr(GPtrArray) none = g_ptr_array_new();
+	const GPtrArray *notes = chart->notes ?: none;
+	glong needed = chart->title ? HEADING_CHARACTER * g_utf8_strlen(title, -1) : 0;
 
-	return g_strdup_printf(
-		"# %s. Edit, then draw again:\n"
-		"#   gnuplot %s.gp                    to %s.png\n"
-		"#   gnuplot -e \"format='svg'\" %s.gp  to %s.svg (or pdf)\n"
-		"if (exists(\"folder\")) cd folder\n"
-		"if (!exists(\"format\")) format = 'png'\n"
-		"if (!exists(\"image\")) image = '%s.'.format\n"
-		"data = '%s.csv'\n"
-		"heading = exists(\"bare\") ? '' : %s\n"
-		"notes = exists(\"bare\") ? '' : %s\n"
-		"width = exists(\"bare\") ? %u : %u\n"
-		"top = exists(\"bare\") ? 0 : %u\n"
-		"bottom = exists(\"bare\") ? 0 : %u\n"
-		"height = top + %u + bottom\n"
-		"set datafile separator ','\n"
-		"set datafile columnheaders\n"
-		"set format '%%.10g'\n\n"
-		"if (format eq 'png') set terminal pngcairo noenhanced size width,height "
-		"font 'DejaVu Sans,10'\n"
-		"if (format eq 'svg') set terminal svg noenhanced size width,height "
-		"font 'DejaVu Sans,13'\n"
-		"if (format eq 'svg' && !exists(\"bare\")) set terminal svg noenhanced "
-		"size width,height font 'DejaVu Sans,13' background rgb 'white'\n"
-		"if (format eq 'pdf') set terminal pdfcairo noenhanced size width/40.0 cm, "
-		"height/40.0 cm font 'DejaVu Sans,8'\n"
-		"small = format eq 'svg' ? ',11' : format eq 'pdf' ? ',7' : ',8'\n"
-		"set output image\n"
-		"set label " CHART_NOTES
-		" notes at screen 12.0 / width, (bottom - %u) / (height * 1.0) "
-		"left font small textcolor rgb '#505050'\n"
-		"set origin 0, bottom / (height * 1.0)\n"
-		"set size 1, 1 - bottom / (height * 1.0)\n\n",
-		title, chart->name, chart->name, chart->name, chart->name, chart->name, chart->name,
-		heading, notes, chart->width, width, HEADING_LINE, bottom, chart->height,
-		NOTES_LINE);
+	for (guint i = 0; i < notes->len; i++)
+		needed = MAX(needed, NOTES_CHARACTER * g_utf8_strlen(notes->pdata[i], -1));
+	g_string_append_printf(text,
+			       "# %s. Edit, then draw again:\n"
+			       "#   gnuplot %s.gp                    to %s.png\n"
+			       "#   gnuplot -e \"format='svg'\" %s.gp  to %s.svg (or pdf)\n",
+			       title, chart->name, chart->name, chart->name, chart->name);
+	append_assignment(text, "name", chart->name);
+	append_assignment(text, "heading", chart->title ?: "");
+	append_array(text, "note", NULL, notes);
+	g_string_append_printf(text, "width = %u\nheight = %u\ntext_width = %ld\n", chart->width,
+			       chart->height, 40 + needed);
 }
 
 static bool write_file(const char *dir, const char *name, const char *ending, const char *content,
@@ -299,54 +248,57 @@ static bool write_file(const char *dir, const char *name, const char *ending, co
 
 bool chart_write(const struct chart *chart, const char *dir, GError **error)
 {
-	g_autofree char *first = preamble(chart);
-	g_autofree char *script = g_strconcat(first, chart->script, NULL);
+	g_autofree char *shared = load_program("chart");
+	g_autoptr(GString) program = g_string_new(NULL);
 
+	append_head(program, chart);
+	g_string_append_printf(program, "%s\n%s\n%s", chart->variables->str, shared,
+			       chart->program);
 	if (g_mkdir_with_parents(dir, 0755) != 0) {
 		g_set_error(error, CHART_ERROR, CHART_ERROR_WRITE,
 			    "cannot make the directory \"%s\": %s", dir, g_strerror(errno));
 		return false;
 	}
 	return write_file(dir, chart->name, ".csv", chart->csv, error) &&
-	       write_file(dir, chart->name, ".gp", script, error);
+	       write_file(dir, chart->name, ".gp", program->str, error);
 }
 
-bool chart_gnuplot(const char *dir, const char *name, const char *settings, GError **error)
+/* Runs gnuplot on DIR/NAME.gp. Returns the path of `image`, a file in `dir`, or NULL. */
+static char *draw(const struct chart *chart, const char *dir, enum chart_format format,
+		  const char *image, bool bare, GError **error)
 {
-	g_autofree char *folder = chart_quoted(dir);
-	g_autofree char *variables = g_strdup_printf("folder=%s; %s", folder, settings);
-	g_autofree char *file = g_strconcat(name, ".gp", NULL);
-	g_autofree char *script = g_build_filename(dir, file, NULL);
-	const char *const argv[] = {"gnuplot", "-e", variables, script, NULL};
+	g_autoptr(GString) variables = g_string_new(bare ? "bare=1; " : NULL);
+	g_autofree char *file = g_strconcat(chart->name, ".gp", NULL);
+	g_autofree char *program = g_build_filename(dir, file, NULL);
+	const char *argv[] = {"gnuplot", "-e", NULL, program, NULL};
 	g_autoptr(GError) why = NULL;
 
+	append_assignment(variables, "folder", dir);
+	append_assignment(variables, "format", format_names[format]);
+	append_assignment(variables, "image", image);
+	argv[2] = g_strdelimit(variables->str, "\n", ';');
 	if (subprocess_run(argv, NULL, GNUPLOT_TIMEOUT_S, NULL, &why))
-		return true;
-	g_set_error(error, CHART_ERROR, CHART_ERROR_GNUPLOT, "cannot draw \"%s\": %s", script,
+		return g_build_filename(dir, image, NULL);
+	g_set_error(error, CHART_ERROR, CHART_ERROR_GNUPLOT, "cannot draw \"%s\": %s", program,
 		    why->message);
-	return false;
+	return NULL;
 }
 
 char *chart_draw(const struct chart *chart, const char *dir, enum chart_format format,
 		 GError **error)
 {
-	g_autofree char *settings = g_strdup_printf("format='%s'", format_names[format]);
-	g_autofree char *name = g_strconcat(chart->name, ".", format_names[format], NULL);
+	g_autofree char *image = g_strconcat(chart->name, ".", format_names[format], NULL);
 
-	if (!chart_gnuplot(dir, chart->name, settings, error))
-		return NULL;
-	return g_build_filename(dir, name, NULL);
+	return draw(chart, dir, format, image, false, error);
 }
 
 char *chart_draw_bare(const struct chart *chart, const char *dir, GError **error)
 {
-	g_autofree char *file = g_strdup_printf("%s.%d.svg", chart->name, (int)getpid());
-	g_autofree char *path = g_build_filename(dir, file, NULL);
-	g_autofree char *image = chart_quoted(file);
-	g_autofree char *settings = g_strdup_printf("bare=1; format='svg'; image=%s", image);
+	g_autofree char *image = g_strdup_printf("%s.%d.svg", chart->name, (int)getpid());
+	g_autofree char *path = draw(chart, dir, CHART_SVG, image, true, error);
 	char *text = NULL;
 
-	if (!chart_gnuplot(dir, chart->name, settings, error))
+	if (!path)
 		return NULL;
 	g_file_get_contents(path, &text, NULL, error);
 	g_unlink(path);

@@ -7,31 +7,29 @@
 #include "controller/report/summary.h"
 
 /*
- * A chart: its data as CSV, the gnuplot script that draws them, and its caption for a page.
+ * A chart: its data as CSV, the gnuplot program that draws them, the variables of that program, and
+ * a caption for a page.
  *
- * Data and script stay as files beside the image, NAME.csv and NAME.gp, and may be edited: `gnuplot
- * NAME.gp` draws again. The script of a chart begins with a preamble that all charts share
- * (chart_write()): it sets terminal and output by the variable `format`, names the data `data`,
- * holds the title in `heading` and puts the notes below the drawing, on the label CHART_NOTES.
- * Heading and notes are left out where the variable `bare` is set.
+ * Data and program stay as files beside the image, NAME.csv and NAME.gp, and may be edited:
+ * `gnuplot NAME.gp` draws again. NAME.gp is the variables, then chart.gp, which all charts share
+ * (terminal and output by the variable `format`, heading and notes, the looks of series), then the
+ * program of the chart's kind. A program reads names and texts from variables only, so that they
+ * are never taken for gnuplot's own. Heading and notes are left out where the variable `bare` is
+ * set.
  */
 struct chart {
 	char *name;    /* of the files, without ending: [A-Za-z0-9._-] only */
-	char *title;   /* the heading, one line: what the chart shows */
-	/* what the numbers rest on instead of real hardware; lines below the drawing, or "" */
-	char *notes;
-	char *caption; /* how to read the chart, in a sentence or two */
+	/* the heading, one line: what the chart shows; NULL: the program has its own */
+	char *title;
+	/* char *: below the drawing, what the numbers rest on instead of real hardware; or NULL */
+	GPtrArray *notes;
+	char *caption; /* how to read the chart, in a sentence or two; NULL: on no page */
 	char *csv;     /* the data, with a row of column names */
-	char *script;  /* gnuplot, without the preamble */
+	GString *variables; /* assignments, a line each; made by chart_set_text() and the like */
+	char *program; /* gnuplot */
 	guint width;   /* in pixels of the screen */
 	guint height;  /* in pixels, without heading and notes */
 };
-
-/* The command for a key below the drawing. */
-#define CHART_KEY "set key outside bottom center horizontal Left reverse samplen 1.5"
-
-/* gnuplot's label for the notes. Scripts with several panels unset it after the first. */
-#define CHART_NOTES "999"
 typedef struct chart chart_t; /* for g_autoptr() */
 
 enum chart_format { CHART_PNG = 0, CHART_SVG, CHART_PDF };
@@ -44,10 +42,10 @@ GQuark chart_error_quark(void);
 enum chart_error { CHART_ERROR_WRITE = 1, CHART_ERROR_GNUPLOT };
 
 /*
- * An empty chart whose name is made of the printf format, with every character that is unfit for
- * file names replaced by "_".
+ * A chart without data. `kind`: the file of its program without ending. The name is made of the
+ * printf format, with every character that is unfit for file names replaced by "_".
  */
-struct chart *chart_new(const char *format, ...) G_GNUC_PRINTF(1, 2);
+struct chart *chart_new(const char *kind, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* NULL is allowed. */
 void chart_free(struct chart *chart);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(chart_t, chart_free)
@@ -69,28 +67,27 @@ char *chart_draw(const struct chart *chart, const char *dir, enum chart_format f
 char *chart_draw_bare(const struct chart *chart, const char *dir, GError **error);
 
 /*
- * Runs gnuplot on DIR/NAME.gp with the variable `folder` and those of `settings`, such as
- * "format='png'". False with `error`.
+ * Set a variable of a chart's program. A number that is not finite becomes NaN. Texts are shown as
+ * visible_text() in gnuplot's single quotes, where nothing is replaced; line ends become blanks.
  */
-bool chart_gnuplot(const char *dir, const char *name, const char *settings, GError **error);
-
-/* Text in gnuplot's single quotes, on one line. The caller frees. */
-char *chart_quoted(const char *text);
+void chart_set_number(struct chart *chart, const char *name, double value);
+void chart_set_text(struct chart *chart, const char *name, const char *text);
 
 /*
- * The colour number `index`, 0xRRGGBB, of the palette by Okabe and Ito, which people with any
- * colour vision can distinguish, without black and yellow. It repeats after the sixth.
+ * Set an array, of double or char *. An empty one gets an element, NaN or "", since gnuplot has no
+ * empty arrays.
  */
-guint32 chart_colour(guint index);
+void chart_set_numbers(struct chart *chart, const char *name, const GArray *values);
+void chart_set_texts(struct chart *chart, const char *name, const GPtrArray *texts);
 
-/*
- * The style of series `index` in gnuplot's syntax, so that 60 lines differ: by colour, dashes and
- * marks ("lc rgb '#d55e00' dt 1 pt 5"), and without colour by dashes and marks. Bars differ by
- * colour and pattern, 42 of them. The caller frees.
- */
-char *chart_line(guint index);
-/* `share`: strength of the colour from 0, white, to 1. The caller frees. */
-char *chart_fill(guint index, double share);
+/* A unit for values up to `max`; *ret_scale is its value per base unit. */
+typedef const char *(*chart_unit_f)(double max, double *ret_scale);
+
+/* Sets NAME_scale and NAME_unit by the unit for values up to `max`. */
+void chart_set_unit(struct chart *chart, const char *name, chart_unit_f unit, double max);
+
+/* Sets what a time axis needs that ends at `end_s`: end_s, time_scale and time_unit. */
+void chart_set_time(struct chart *chart, double end_s);
 
 /* The number of patterns of bars that differ without colour; then they repeat. */
 #define CHART_PATTERNS 7
@@ -106,29 +103,8 @@ const char *chart_power_unit(double max_w, double *ret_scale);
 /* "2.80 MJ": an energy with its unit. The caller frees. */
 char *chart_energy_text(double joules);
 
-/* Adds "NAME = VALUE" with all digits to a script. */
-void chart_put_number(GString *script, const char *name, double value);
-
-/* Adds the place of a panel of `height` pixels, `top` pixels below the heading. */
-void chart_put_panel(GString *script, guint top, guint height);
-
-/*
- * Adds what charts of several panels begin with. `left`: the part of the width that is left of the
- * panels; `x_range` and `grid` are gnuplot's.
- */
-void chart_put_panels(GString *script, const char *left, const char *x_range, const char *grid);
-
-/*
- * Adds a script's variables for a time axis that ends at `end_s`: `time_scale`, a factor for
- * seconds, and `since`, the axis label.
- */
-void chart_put_time(GString *script, double end_s);
-
-/* The range of such an axis. The caller frees. */
-char *chart_time_range(double end_s);
-
 /* The lines of summary_heading() about what the numbers rest on, for `notes`. The caller frees. */
-char *chart_notes(const struct summary *summary);
+GPtrArray *chart_notes(const struct summary *summary);
 
 /* The title of a run, "measured: demo, max-upr at 60 %, repeat 1". The caller frees. */
 char *chart_run_title(const struct summary *summary, const struct store_run *run);

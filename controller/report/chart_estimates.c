@@ -121,22 +121,6 @@ static char *data(const struct matrix *matrix, GPtrArray *traces)
 	return g_string_free(csv, FALSE);
 }
 
-/* A panel: bars of the estimates, and the observations beside them as points. */
-struct panel {
-	const char *label;
-	bool is_energy;                          /* else a time */
-	const char *value, *low, *high;          /* columns of the estimate */
-	const char *seen, *seen_low, *seen_high; /* columns of the tasks */
-	guint top;
-};
-
-static const struct panel panels[] = {
-	{"ETC", false, "etc_s", "etc_low_s", "etc_high_s", "exec_s", "exec_low_s", "exec_high_s",
-	 18},
-	{"EEC", true, "eec_j", "eec_low_j", "eec_high_j", "energy_j", "energy_low_j",
-	 "energy_high_j", 18 + PANEL_HEIGHT + 40},
-};
-
 static double estimate_max(const struct matrix *matrix, bool energy)
 {
 	double max = 0;
@@ -147,66 +131,6 @@ static double estimate_max(const struct matrix *matrix, bool energy)
 		max = fmax(max, energy ? estimate->eec_j : estimate->etc_s);
 	}
 	return max;
-}
-
-static void put_axis(GString *text, const struct matrix *matrix, const struct panel *panel,
-		     bool last)
-{
-	const double max = estimate_max(matrix, panel->is_energy);
-	double scale;
-	const char *unit = panel->is_energy ? chart_energy_unit(max, &scale)
-					    : chart_time_unit(max, &scale);
-
-	g_string_append_c(text, '\n');
-	chart_put_panel(text, panel->top, PANEL_HEIGHT);
-	chart_put_number(text, "scale", scale);
-	g_string_append_printf(text, "set ylabel '%s, %s'\n%s\n", panel->label, unit,
-			       last ? CHART_KEY : "unset key");
-}
-
-/* Arrows with square heads: gnuplot's own error bars leave a gap in their middle. */
-static void put_intervals(GString *text, const char *low, const char *high, char side,
-			  const char *colour)
-{
-	g_string_append_printf(
-		text,
-		"  data using (column('x') %c shift):(scaled('%s')):(0):"
-		"(scaled('%s') - scaled('%s')) with vectors heads size graph 0.006,90 "
-		"lc rgb '%s' lw 1.2 notitle, \\\n",
-		side, low, high, low, colour);
-}
-
-/* Points have a light edge below the intervals. */
-static void put_panel(GString *text, const struct matrix *matrix, const struct panel *panel,
-		      bool last, bool seen)
-{
-	put_axis(text, matrix, panel, last);
-	g_string_append(text, "plot \\\n");
-	for (guint i = 0; i < matrix->clusters->len; i++) {
-		g_autofree char *name = chart_quoted(matrix->clusters->pdata[i]);
-		g_autofree char *fill = chart_fill(i, 0.75);
-
-		g_string_append_printf(text,
-				       "  data using (of(%s)):(scaled('%s')):(bar_width) with "
-				       "boxes %s title %s, \\\n",
-				       name, panel->value, fill, name);
-	}
-	if (seen)
-		g_string_append_printf(text,
-				       "  data using (column('x') + shift):(scaled('%s')) with "
-				       "points pt 13 ps 1.6 lc rgb '#ffffff' notitle, \\\n",
-				       panel->seen);
-	put_intervals(text, panel->low, panel->high, '-', "#303030");
-	if (seen) {
-		put_intervals(text, panel->seen_low, panel->seen_high, '+', "#000000");
-		g_string_append_printf(text,
-				       "  data using (column('x') + shift):(scaled('%s')) with "
-				       "points pt 13 ps 1 lc rgb '#000000' "
-				       "title 'completed tasks of the runs', \\\n",
-				       panel->seen);
-	}
-	/* Draws nothing: gnuplot needs an element after the last comma. */
-	g_string_append(text, "  NaN notitle\n");
 }
 
 static bool any_seen(GPtrArray *traces)
@@ -220,35 +144,6 @@ static bool any_seen(GPtrArray *traces)
 	return false;
 }
 
-static char *script(const struct matrix *matrix, bool seen)
-{
-	GString *text = g_string_new(NULL);
-	double width = GROUP_WIDTH / matrix->clusters->len;
-	g_autofree char *x_range = g_strdup_printf("[-0.5:%u.5]", matrix->types->len - 1);
-
-	g_string_append_printf(text,
-			       "of(cluster) = strcol('cluster') eq cluster ? column('x') : NaN\n"
-			       "scaled(name) = scale * column(name)\n"
-			       "bar_width = %.6f\n"
-			       "# Estimates and observations stand beside one another.\n"
-			       "shift = %.6f\n\n",
-			       0.9 * width, seen ? 0.2 * width : 0);
-	chart_put_panels(text, "0.11", x_range, " ytics");
-	g_string_append(text, "set xtics (");
-	for (guint i = 0; i < matrix->types->len; i++) {
-		g_autofree char *name = chart_quoted(matrix->types->pdata[i]);
-
-		g_string_append_printf(text, "%s%s %u", i ? ", " : "", name, i);
-	}
-	g_string_append(text, ") scale 0\n");
-	for (gsize i = 0; i < G_N_ELEMENTS(panels); i++) {
-		put_panel(text, matrix, &panels[i], i + 1 == G_N_ELEMENTS(panels), seen);
-		g_string_append(text, i == 0 ? "unset label " CHART_NOTES "\n" : "");
-	}
-	g_string_append(text, "unset multiplot\n");
-	return g_string_free(text, FALSE);
-}
-
 static bool any_fast(const struct matrix *matrix)
 {
 	for (guint i = 0; i < matrix->clusters->len; i++)
@@ -260,7 +155,7 @@ static bool any_fast(const struct matrix *matrix)
 static struct chart *make_chart(const struct summary *summary, const struct matrix *matrix,
 			  GPtrArray *traces, const char *prefix)
 {
-	struct chart *chart = chart_new("%sestimates", prefix);
+	struct chart *chart = chart_new("estimates", "%sestimates", prefix);
 	bool seen = any_seen(traces);
 
 	chart->title = g_strdup_printf("Execution time and energy per type and cluster: %s",
@@ -273,7 +168,12 @@ static struct chart *make_chart(const struct summary *summary, const struct matr
 		seen && any_fast(matrix) ? " Seconds of clusters with a speed are simulated ones."
 					 : "");
 	chart->csv = data(matrix, traces);
-	chart->script = script(matrix, seen);
+	chart_set_texts(chart, "types", matrix->types);
+	chart_set_texts(chart, "clusters", matrix->clusters);
+	chart_set_number(chart, "slot", GROUP_WIDTH / matrix->clusters->len);
+	chart_set_number(chart, "seen", seen);
+	chart_set_unit(chart, "time", chart_time_unit, estimate_max(matrix, false));
+	chart_set_unit(chart, "energy", chart_energy_unit, estimate_max(matrix, true));
 	chart->width = MAX(WIDTH_MIN, 120 + BAR_WIDTH * matrix->estimates->len);
 	chart->height = 2 * PANEL_HEIGHT + AROUND_HEIGHT;
 	return chart;

@@ -11,66 +11,49 @@
 /* Pixels: a row if there are few, the most of all rows, and the space around them. */
 enum { ROW_HEIGHT = 24, ROWS_HEIGHT_MAX = 1200, AROUND_HEIGHT = 150, WIDTH = 820 };
 
-/* Up to so many rows each is labelled; with more, the first of each cluster. */
-enum { LABELLED_ROWS_MAX = 50 };
+/* The states that bars show, in the order of the key (gantt.gp). */
+static const char *const states[] = {"completed", "unfinished", "failed", "killed"};
 
-/* The nodes of a cluster are neighbouring rows, with a gap of half a row to the next cluster. */
-struct lane {
-	char *cluster;
-	guint nodes;
-	double first; /* row of node 0 */
-};
-
-/* The look of a bar by the task's state, in the order of the key. */
-struct look {
-	const char *state;
-	const char *fill;
-	const char *title; /* for the key; NULL: the plain look that the types show */
-};
-
-static const struct look looks[] = {
-	{"completed", "solid 0.75", NULL},
-	{"unfinished", "solid 0.2", "unfinished when the run ended"},
-	{"failed", "pattern 4", "failed"},
-	{"killed", "pattern 6", "killed"},
-};
-
-/* Below the nodes are rows for dropped tasks and lost attempts. */
+/*
+ * The nodes of a cluster are neighbouring rows, with a gap of half a row to the next cluster. Below
+ * them are rows for dropped tasks and lost attempts.
+ */
 struct chart_rows {
-	GArray *lanes;     /* struct lane */
+	GPtrArray *clusters; /* char * */
+	GArray *nodes;     /* double: the number of nodes of each cluster */
 	GPtrArray *types;  /* const char *, borrowed from the tasks */
+	GArray *bars;      /* double: the number of tasks with bars of each state */
 	double dropped;    /* row; NAN: none */
 	double lost;       /* row; NAN: none */
 	double last;       /* the lowest row */
 };
 
-static void clear_lane(gpointer data)
+static bool find_cluster(const struct chart_rows *rows, const char *cluster, guint *ret_index)
 {
-	g_free(((struct lane *)data)->cluster);
-}
-
-static struct lane *lane_of(const struct chart_rows *rows, const char *cluster)
-{
-	for (guint i = 0; i < rows->lanes->len; i++) {
-		struct lane *lane = &g_array_index(rows->lanes, struct lane, i);
-
-		if (g_strcmp0(lane->cluster, cluster) == 0)
-			return lane;
-	}
-	return NULL;
+	return g_ptr_array_find_with_equal_func(rows->clusters, cluster, g_str_equal, ret_index);
 }
 
 static void need_node(struct chart_rows *rows, const char *cluster, guint nodes)
 {
-	struct lane *lane = lane_of(rows, cluster);
-	struct lane fresh = {.nodes = nodes};
+	guint index = rows->clusters->len;
+	double *known;
 
-	if (lane) {
-		lane->nodes = MAX(lane->nodes, nodes);
-		return;
+	if (!find_cluster(rows, cluster, &index)) {
+		g_ptr_array_add(rows->clusters, g_strdup(cluster));
+		g_array_set_size(rows->nodes, index + 1);
 	}
-	fresh.cluster = g_strdup(cluster);
-	g_array_append_val(rows->lanes, fresh);
+	known = &g_array_index(rows->nodes, double, index);
+	*known = fmax(*known, nodes);
+}
+
+/* The row of node 0 of a cluster; of the number of clusters, the first row below all nodes. */
+static double first_row(const struct chart_rows *rows, guint cluster)
+{
+	double row = 0;
+
+	for (guint i = 0; i < cluster; i++)
+		row += g_array_index(rows->nodes, double, i) + 0.5;
+	return row;
 }
 
 /* Nodes that never executed a task have rows too, if the configuration is there to name them. */
@@ -120,10 +103,12 @@ static void find_rows(struct chart_rows *rows, const struct summary *summary,
 		      const struct run_trace *trace)
 {
 	bool dropped = false;
-	double next = 0;
+	double next;
 
-	rows->lanes = g_array_new(FALSE, FALSE, sizeof(struct lane));
-	g_array_set_clear_func(rows->lanes, clear_lane);
+	rows->clusters = g_ptr_array_new_with_free_func(g_free);
+	rows->nodes = g_array_new(FALSE, TRUE, sizeof(double));
+	rows->bars = g_array_new(FALSE, TRUE, sizeof(double));
+	g_array_set_size(rows->bars, G_N_ELEMENTS(states));
 	rows->types = g_ptr_array_new();
 	take_configured(rows, summary);
 	for (guint i = 0; i < trace->tasks->len; i++) {
@@ -136,12 +121,7 @@ static void find_rows(struct chart_rows *rows, const struct summary *summary,
 			need_node(rows, task->cluster, g_array_index(nodes, guint, j) + 1);
 	}
 	g_ptr_array_sort(rows->types, by_name);
-	for (guint i = 0; i < rows->lanes->len; i++) {
-		struct lane *lane = &g_array_index(rows->lanes, struct lane, i);
-
-		lane->first = next;
-		next += lane->nodes + 0.5;
-	}
+	next = first_row(rows, rows->clusters->len);
 	rows->dropped = dropped ? next++ : (double)NAN;
 	rows->lost = has_event(trace, "lost") ? next++ : (double)NAN;
 	rows->last = next - 1;
@@ -149,7 +129,9 @@ static void find_rows(struct chart_rows *rows, const struct summary *summary,
 
 static void rows_clear(struct chart_rows *rows)
 {
-	g_array_unref(rows->lanes);
+	g_ptr_array_unref(rows->clusters);
+	g_array_unref(rows->nodes);
+	g_array_unref(rows->bars);
 	g_ptr_array_unref(rows->types);
 }
 
@@ -172,34 +154,36 @@ static void put_row(GString *csv, const struct store_task *task, const char *nod
 }
 
 /* The state that a bar shows; a task that was running when the run was read is unfinished. */
-static const char *shown_state(const char *state)
+static guint shown_state(const char *state)
 {
-	for (gsize i = 0; i < G_N_ELEMENTS(looks); i++)
-		if (g_strcmp0(state, looks[i].state) == 0)
-			return looks[i].state;
-	return "unfinished";
+	for (guint i = 0; i < G_N_ELEMENTS(states); i++)
+		if (g_strcmp0(state, states[i]) == 0)
+			return i;
+	return 1;
 }
 
-static void put_task(GString *csv, const struct chart_rows *rows, const struct run_trace *trace,
+static void put_task(GString *csv, struct chart_rows *rows, const struct run_trace *trace,
 		     const struct store_task *task)
 {
 	double end_s = run_trace_task_end_s(trace, task);
-	const struct lane *lane = task->cluster ? lane_of(rows, task->cluster) : NULL;
+	const guint state = shown_state(task->state);
 	g_autoptr(GArray) nodes = nodes_of(task);
+	guint cluster;
 
 	if (g_strcmp0(task->state, "dropped") == 0) {
 		put_row(csv, task, NULL, rows->dropped, (double)NAN,
 			isfinite(task->ended_s) ? task->ended_s : task->arrival_s, "dropped");
 		return;
 	}
-	if (!lane || !isfinite(end_s))
+	if (!task->cluster || !isfinite(end_s) || !find_cluster(rows, task->cluster, &cluster))
 		return;
+	g_array_index(rows->bars, double, state)++;
 	for (guint i = 0; i < nodes->len; i++) {
 		guint node = g_array_index(nodes, guint, i);
 		g_autofree char *name = g_strdup_printf("%u", node);
 
-		put_row(csv, task, name, lane->first + node, task->started_s, end_s,
-			shown_state(task->state));
+		put_row(csv, task, name, first_row(rows, cluster) + node, task->started_s, end_s,
+			states[state]);
 	}
 }
 
@@ -225,7 +209,7 @@ static void put_lost(GString *csv, const struct chart_rows *rows, const struct r
 	}
 }
 
-static char *data(const struct chart_rows *rows, const struct run_trace *trace)
+static char *data(struct chart_rows *rows, const struct run_trace *trace)
 {
 	GString *csv = g_string_new(
 		"task,type,state,cluster,node,row,start_s,end_s,utility,utility_max\n");
@@ -236,135 +220,16 @@ static char *data(const struct chart_rows *rows, const struct run_trace *trace)
 	return g_string_free(csv, FALSE);
 }
 
-/* Script. */
-
-static void put_tics(GString *text, const struct chart_rows *rows)
+static void set_variables(struct chart *chart, const struct chart_rows *rows, double end_s)
 {
-	const char *separator = "";
-
-	g_string_append(text, "set ytics (");
-	for (guint i = 0; i < rows->lanes->len; i++) {
-		const struct lane *lane = &g_array_index(rows->lanes, struct lane, i);
-
-		for (guint j = 0; j < lane->nodes; j++) {
-			g_autofree char *label = g_strdup_printf("%s n%u", lane->cluster, j);
-			g_autofree char *label_quoted = chart_quoted(label);
-
-			if (j && rows->last > LABELLED_ROWS_MAX)
-				break;
-			g_string_append_printf(text, "%s%s %.1f", separator, label_quoted,
-					       lane->first + j);
-			separator = ", ";
-		}
-	}
-	if (isfinite(rows->dropped))
-		g_string_append_printf(text, "%s'dropped' %.1f", separator, rows->dropped);
-	if (isfinite(rows->lost))
-		g_string_append_printf(text, ", 'lost' %.1f", rows->lost);
-	g_string_append(text, ") scale 0\n");
-}
-
-/* A thin line between clusters. */
-static void put_rules(GString *text, const struct chart_rows *rows)
-{
-	for (guint i = 0; i < rows->lanes->len; i++) {
-		const struct lane *lane = &g_array_index(rows->lanes, struct lane, i);
-		double y = lane->first + lane->nodes - 0.25;
-
-		if (y < rows->last)
-			g_string_append_printf(text,
-					       "set arrow from graph 0,first %.2f to graph 1,first "
-					       "%.2f nohead lc rgb '#a0a0a0' lw 0.5 back\n",
-					       y, y);
-	}
-}
-
-static void put_bars(GString *text, const struct chart_rows *rows, const char *type,
-		     guint32 colour)
-{
-	g_autofree char *type_quoted = chart_quoted(type);
-
-	for (gsize i = 0; i < G_N_ELEMENTS(looks); i++)
-		g_string_append_printf(
-			text,
-			"  data using (bar(%s, '%s')):(column('row')):(t('start_s')):"
-			"(t('end_s')):(column('row') - 0.4):(column('row') + 0.4) "
-			"with boxxyerror fs %s border lc rgb '#%06x' lc rgb '#%06x' %s%s, \\\n",
-			type_quoted, looks[i].state, looks[i].fill, colour, colour,
-			looks[i].title ? "no" : "title ", looks[i].title ? "title" : type_quoted);
-	if (isfinite(rows->dropped) || isfinite(rows->lost))
-		g_string_append_printf(
-			text,
-			"  data using (mark(%s)):(column('row')) with points pt 2 ps 0.9 lw 1.6 "
-			"lc rgb '#%06x' notitle, \\\n",
-			type_quoted, colour);
-}
-
-static bool has_state(const struct run_trace *trace, const char *state)
-{
-	for (guint i = 0; i < trace->tasks->len; i++) {
-		const struct store_task *task = trace->tasks->pdata[i];
-
-		if (isfinite(run_trace_task_end_s(trace, task)) &&
-		    g_str_equal(shown_state(task->state), state))
-			return true;
-	}
-	return false;
-}
-
-static void put_plot(GString *text, const struct chart_rows *rows, const struct run_trace *trace)
-{
-	g_string_append(text, "plot \\\n");
-	for (guint i = 0; i < rows->types->len; i++)
-		put_bars(text, rows, rows->types->pdata[i], chart_colour(i));
-	/* These draw nothing but entries of the key. */
-	for (gsize i = 0; i < G_N_ELEMENTS(looks); i++)
-		if (looks[i].title && has_state(trace, looks[i].state))
-			g_string_append_printf(text,
-					       "  NaN with boxes fs %s border lc rgb '#606060' "
-					       "lc rgb '#606060' title '%s', \\\n",
-					       looks[i].fill, looks[i].title);
-	g_string_append(text,
-			"  data using (wide(1) ? (t('start_s') + t('end_s')) / 2 : NaN):"
-			"(column('row')):(strcol('task')) with labels font ',8' "
-			"tc rgb '#000001' notitle\n");
-}
-
-static char *script(const struct chart_rows *rows, const struct run_trace *trace)
-{
-	GString *text = g_string_new(NULL);
-	double end_s = fmax(trace->run->ended_s, 1e-3);
-
-	chart_put_time(text, end_s);
-	g_string_append_printf(
-		text,
-		"t(name) = time_scale * column(name)\n"
-		"# Where a bar of a type with an outcome stands; elsewhere it is not drawn.\n"
-		"bar(type, state) = strcol('type') eq type && strcol('state') eq state && "
-		"strcol('node') ne '' ? (t('start_s') + t('end_s')) / 2 : NaN\n"
-		"mark(type) = strcol('type') eq type && strcol('node') eq '' ? t('end_s') : "
-		"NaN\n"
-		"# Bars that have room for the number of their task.\n"
-		"wide(x) = strcol('node') ne '' && t('end_s') - t('start_s') > "
-		"time_scale * %.4f * strlen(strcol('task'))\n\n"
-		"set title heading font ',9'\n"
-		/* The empty line separates the key from the label. */
-		"set xlabel since.\"\\n \"\n"
-		"set xrange [0:time_scale * %.10g]\n"
-		"set yrange [%.2f:-0.75]\n",
-		0.009 * end_s, 1.005 * end_s, rows->last + 0.75);
-	put_tics(text, rows);
-	put_rules(text, rows);
-	g_string_append_printf(text,
-			       "set arrow from first time_scale * %.6f,graph 0 to first "
-			       "time_scale * %.6f,graph 1 nohead lc rgb '#606060' front\n"
-			       "set grid xtics lc rgb '#d0d0d0' lw 0.5\n"
-			       "set border 3 lc rgb '#606060'\n"
-			       "set xtics nomirror\n"
-			       CHART_KEY "\n\n",
-			       end_s, end_s);
-	put_plot(text, rows, trace);
-	return g_string_free(text, FALSE);
+	chart_set_texts(chart, "clusters", rows->clusters);
+	chart_set_numbers(chart, "nodes", rows->nodes);
+	chart_set_number(chart, "dropped", rows->dropped);
+	chart_set_number(chart, "lost", rows->lost);
+	chart_set_number(chart, "last", rows->last);
+	chart_set_texts(chart, "types", rows->types);
+	chart_set_numbers(chart, "bars", rows->bars);
+	chart_set_time(chart, end_s);
 }
 
 static char *title(const struct summary *summary, const struct store_run *run)
@@ -384,7 +249,7 @@ struct chart *chart_gantt(const struct summary *summary, const struct run_trace 
 	if (trace->tasks->len == 0 || !isfinite(trace->run->ended_s))
 		return NULL;
 	find_rows(&rows, summary, trace);
-	chart = chart_new("%sgantt-%s", prefix, stem);
+	chart = chart_new("gantt", "%sgantt-%s", prefix, stem);
 	chart->title = title(summary, trace->run);
 	chart->notes = chart_notes(summary);
 	chart->caption = g_strdup(
@@ -392,7 +257,7 @@ struct chart *chart_gantt(const struct summary *summary, const struct run_trace 
 		"completed, pale or hatched: as the key says. A cross is a task that was dropped, "
 		"or an attempt that was lost. The line on the right is the end of the run.");
 	chart->csv = data(&rows, trace);
-	chart->script = script(&rows, trace);
+	set_variables(chart, &rows, trace->run->ended_s);
 	chart->width = WIDTH;
 	chart->height =
 		AROUND_HEIGHT + (guint)MIN((rows.last + 1.5) * ROW_HEIGHT, ROWS_HEIGHT_MAX);

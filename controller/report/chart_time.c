@@ -5,8 +5,8 @@
 #include "controller/report/charts.h"
 #include "controller/report/csv.h"
 
-/* Pixels of a panel, of the gap between two, and of the space around all. */
-enum { WIDTH = 820, PANEL_HEIGHT = 210, PANEL_AIR = 62, AROUND_HEIGHT = 88 };
+/* Pixels; of a panel with the gap below it, and of the space around all (time.gp). */
+enum { WIDTH = 820, PANEL_HEIGHT = 272, AROUND_HEIGHT = 88 };
 /*
  * Pixels: the height of a line of the key, which has room for three; the width of a character and
  * of a sample.
@@ -17,9 +17,6 @@ enum { KEY_LINE = 16, KEY_LINES = 3, KEY_CHARACTER = 8, KEY_SAMPLE = 60 };
  * More points than pixels only make the data of long runs larger; the remaining points are exact.
  */
 #define POINTS_MAX 1000
-
-/* The approximate number of marks on a curve. */
-#define MARKS 8
 
 /* A quantity that is drawn over time. */
 struct quantity {
@@ -80,15 +77,46 @@ static guint put_curve(GString *csv, const struct run_trace *trace, const GArray
 	return count;
 }
 
-/* The data as the script describes them. */
-struct drawn {
-	GPtrArray *traces; /* the traces with a curve */
-	GArray *points;    /* guint: number of drawn points of each */
-	double end_s;      /* end of the longest run */
-	double value_max;  /* the highest value at the end of a run, in joules or utility */
+/* What the program knows of each run with a curve, in the order of the data. */
+enum column { RUN, POLICY, LIMIT, LIMIT_J, POINTS, COLUMNS };
+
+static const char *const column_names[COLUMNS] = {
+	[RUN] = "runs",            /* its number */
+	[POLICY] = "run_policy",   /* the index of its policy, from 1 */
+	[LIMIT] = "run_limit",     /* the index of its limit, from 1 */
+	[LIMIT_J] = "run_limit_j", /* joules */
+	[POINTS] = "run_points",   /* the number of drawn points */
 };
 
-static char *data(const struct quantity *quantity, GPtrArray *traces, struct drawn *drawn)
+struct drawn {
+	GArray *columns[COLUMNS]; /* double, a value per run */
+	double end_s;             /* end of the longest run */
+	double value_max;         /* the highest value at the end of a run, in joules or utility */
+};
+
+static void note_run(struct drawn *drawn, const struct summary *summary,
+		     const struct store_run *run, const GArray *points, guint count)
+{
+	const double last = g_array_index(points, struct run_point, points->len - 1).value;
+	double values[COLUMNS] = {
+		[RUN] = (double)run->run, [LIMIT_J] = run->limit_j, [POINTS] = count};
+	guint policy = 0;
+	guint limit = 0;
+
+	g_ptr_array_find_with_equal_func(summary->policies, run->policy, g_str_equal, &policy);
+	while (limit + 1 < summary->limits->len &&
+	       !summary_same_limit(run->limit, g_array_index(summary->limits, double, limit)))
+		limit++;
+	values[POLICY] = policy + 1;
+	values[LIMIT] = limit + 1;
+	for (int i = 0; i < COLUMNS; i++)
+		g_array_append_val(drawn->columns[i], values[i]);
+	drawn->end_s = fmax(drawn->end_s, run->ended_s);
+	drawn->value_max = fmax(drawn->value_max, last);
+}
+
+static char *data(const struct quantity *quantity, const struct summary *summary,
+		  GPtrArray *traces, struct drawn *drawn)
 {
 	GString *csv = g_string_new("policy,limit,limit_j,run,repeat,time_s,");
 
@@ -96,139 +124,31 @@ static char *data(const struct quantity *quantity, GPtrArray *traces, struct dra
 	for (guint i = 0; i < traces->len; i++) {
 		const struct run_trace *trace = traces->pdata[i];
 		g_autoptr(GArray) points = quantity->curve(trace);
-		const struct run_point *last;
-		guint count;
 
-		if (points->len == 0)
-			continue;
-		count = put_curve(csv, trace, points);
-		g_array_append_val(drawn->points, count);
-		g_ptr_array_add(drawn->traces, (gpointer)trace);
-		drawn->end_s = fmax(drawn->end_s, trace->run->ended_s);
-		last = &g_array_index(points, struct run_point, points->len - 1);
-		drawn->value_max = fmax(drawn->value_max, last->value);
+		if (points->len > 0)
+			note_run(drawn, summary, trace->run, points, put_curve(csv, trace, points));
 	}
 	return g_string_free(csv, FALSE);
 }
 
-/* The points of a curve between two marks. */
-static guint mark_step(const struct drawn *drawn, guint curve)
-{
-	return MAX(1, g_array_index(drawn->points, guint, curve) / MARKS);
-}
-
-static guint policy_index(const struct summary *summary, const char *policy)
-{
-	guint index = 0;
-
-	g_ptr_array_find_with_equal_func(summary->policies, policy, g_str_equal, &index);
-	return index;
-}
-
-/*
- * Adds the lines of a limit; the first run of a policy gets its name. Returns the number of lines.
- */
-static guint put_lines(GString *text, const struct quantity *quantity,
-		       const struct summary *summary, const struct drawn *drawn, double limit)
-{
-	g_autoptr(GHashTable) named = g_hash_table_new(g_str_hash, g_str_equal);
-	guint lines = 0;
-
-	for (guint i = 0; i < drawn->traces->len; i++) {
-		const struct store_run *run = ((struct run_trace *)drawn->traces->pdata[i])->run;
-		bool first;
-		g_autofree char *name = NULL;
-		g_autofree char *line = NULL;
-
-		if (!summary_same_limit(run->limit, limit))
-			continue;
-		first = g_hash_table_add(named, run->policy);
-		name = chart_quoted(run->policy);
-		line = chart_line(policy_index(summary, run->policy));
-		g_string_append_printf(
-			text,
-			"%s  data using (of(%" G_GINT64_FORMAT ")):(scale * column('%s')) "
-			"with %s lw %s %s notitle",
-			lines ? ", \\\n" : "", run->run, quantity->column, quantity->style,
-			first ? "1.6" : "0.8", line);
-		/* Marks of different lines are at different points. */
-		if (first)
-			g_string_append_printf(
-				text,
-				", \\\n  data using (of(%" G_GINT64_FORMAT
-				")):(scale * column('%s')) every %u::%u with points ps 0.9 %s "
-				"notitle, \\\n"
-				"  keyentry with linespoints lw 1.6 ps 0.9 %s title %s",
-				run->run, quantity->column, mark_step(drawn, i),
-				lines * 7 % mark_step(drawn, i), line, line, name);
-		lines++;
-	}
-	return lines;
-}
-
-static double limit_j(const struct drawn *drawn, double limit)
-{
-	for (guint i = 0; i < drawn->traces->len; i++) {
-		const struct store_run *run = ((struct run_trace *)drawn->traces->pdata[i])->run;
-
-		if (summary_same_limit(run->limit, limit))
-			return run->limit_j;
-	}
-	return NAN;
-}
-
-static void put_panel(GString *text, const struct quantity *quantity,
-		      const struct summary *summary, const struct drawn *drawn, guint panel)
-{
-	double limit = g_array_index(summary->limits, double, panel);
-	bool last = panel + 1 == summary->limits->len;
-
-	g_string_append_c(text, '\n');
-	chart_put_panel(text, 36 + panel * (PANEL_HEIGHT + PANEL_AIR), PANEL_HEIGHT);
-	g_string_append_printf(text,
-			       "set title 'limit %g %%' offset 0,-0.6\n"
-			       "set ylabel label\n%splot \\\n",
-			       100 * limit,
-			       last ? "set xlabel since\n" CHART_KEY "\n" : "unset key\n");
-	/* A limit without curves would be an error in gnuplot, so each panel draws something. */
-	if (put_lines(text, quantity, summary, drawn, limit))
-		g_string_append(text, ", \\\n");
-	g_string_append_printf(text, "  scale * %s with lines dt 2 lw 1.2 lc rgb '#606060' %s\n",
-			       quantity->is_energy && isfinite(limit_j(drawn, limit))
-				       ? g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0},
-							 G_ASCII_DTOSTR_BUF_SIZE, "%.6f",
-							 limit_j(drawn, limit))
-				       : "NaN",
-			       quantity->is_energy ? "title 'limit'" : "notitle");
-}
-
-static void put_unit(GString *text, const struct quantity *quantity, const struct drawn *drawn)
+static void set_variables(struct chart *chart, const struct quantity *quantity,
+			  const struct summary *summary, const struct drawn *drawn)
 {
 	double scale = 1;
 	const char *unit = quantity->is_energy ? chart_energy_unit(drawn->value_max, &scale) : NULL;
+	g_autofree char *label =
+		g_strdup_printf("%s%s%s", quantity->label, unit ? ", " : "", unit ?: "");
 
-	chart_put_number(text, "scale", scale);
-	g_string_append_printf(text, "label = '%s%s%s'\n", quantity->label, unit ? ", " : "",
-			       unit ?: "");
-	chart_put_time(text, drawn->end_s);
-}
-
-static char *script(const struct quantity *quantity, const struct summary *summary,
-		    const struct drawn *drawn)
-{
-	GString *text = g_string_new(NULL);
-	g_autofree char *x_range = chart_time_range(drawn->end_s);
-
-	put_unit(text, quantity, drawn);
-	g_string_append(
-		text, "of(run) = column('run') == run ? time_scale * column('time_s') : NaN\n\n");
-	chart_put_panels(text, "0.12", x_range, "");
-	for (guint i = 0; i < summary->limits->len; i++) {
-		put_panel(text, quantity, summary, drawn, i);
-		g_string_append(text, i == 0 ? "unset label " CHART_NOTES "\n" : "");
-	}
-	g_string_append(text, "unset multiplot\n");
-	return g_string_free(text, FALSE);
+	chart_set_texts(chart, "policies", summary->policies);
+	chart_set_numbers(chart, "limits", summary->limits);
+	for (int i = 0; i < COLUMNS; i++)
+		chart_set_numbers(chart, column_names[i], drawn->columns[i]);
+	chart_set_text(chart, "quantity", quantity->column);
+	chart_set_text(chart, "style", quantity->style);
+	chart_set_text(chart, "label", label);
+	chart_set_number(chart, "scale", scale);
+	chart_set_number(chart, "limited", quantity->is_energy);
+	chart_set_time(chart, drawn->end_s);
 }
 
 static char *title_of(const struct quantity *quantity, const struct summary *summary)
@@ -257,23 +177,26 @@ static guint key_height(const struct summary *summary)
 static struct chart *new_chart(const struct quantity *quantity, const struct summary *summary,
 			       GPtrArray *traces, const char *prefix)
 {
-	g_autoptr(GPtrArray) with_curve = g_ptr_array_new();
-	g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(guint));
-	struct drawn drawn = {.traces = with_curve, .points = counts};
-	g_autofree char *csv = data(quantity, traces, &drawn);
-	struct chart *chart;
+	struct drawn drawn = {.end_s = 0};
+	struct chart *chart = NULL;
+	g_autofree char *csv = NULL;
 
-	if (with_curve->len == 0)
-		return NULL;
-	chart = chart_new("%s%s", prefix, quantity->name);
-	chart->title = title_of(quantity, summary);
-	chart->notes = chart_notes(summary);
-	chart->caption = g_strdup(quantity->caption);
-	chart->csv = g_steal_pointer(&csv);
-	chart->script = script(quantity, summary, &drawn);
-	chart->width = WIDTH;
-	chart->height = AROUND_HEIGHT + summary->limits->len * (PANEL_HEIGHT + PANEL_AIR) +
-			key_height(summary);
+	for (int i = 0; i < COLUMNS; i++)
+		drawn.columns[i] = g_array_new(FALSE, FALSE, sizeof(double));
+	csv = data(quantity, summary, traces, &drawn);
+	if (drawn.columns[RUN]->len > 0) {
+		chart = chart_new("time", "%s%s", prefix, quantity->name);
+		chart->title = title_of(quantity, summary);
+		chart->notes = chart_notes(summary);
+		chart->caption = g_strdup(quantity->caption);
+		chart->csv = g_steal_pointer(&csv);
+		chart->width = WIDTH;
+		chart->height = AROUND_HEIGHT + summary->limits->len * PANEL_HEIGHT +
+				key_height(summary);
+		set_variables(chart, quantity, summary, &drawn);
+	}
+	for (int i = 0; i < COLUMNS; i++)
+		g_array_unref(drawn.columns[i]);
 	return chart;
 }
 

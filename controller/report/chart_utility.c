@@ -158,97 +158,20 @@ static char *data(const struct figure *figure)
 	return g_string_free(csv, FALSE);
 }
 
-/* Measured bars have their full colour; the others are the lighter the further right they are. */
-static double bar_share(const struct figure *figure, guint run)
-{
-	return figure->count > 1 ? 1 - 0.55 * run / (figure->count - 1) : 1;
-}
-
 /* Whether patterns would repeat: then bars have numbers below them, which the key explains. */
 static bool has_numbers(const struct figure *figure)
 {
 	return figure->policies->len > CHART_PATTERNS;
 }
 
-static void put_bars(GString *text, const struct figure *figure, guint policy, guint run)
+/* The headings of all runs. */
+static GPtrArray *notes(const struct figure *figure)
 {
-	g_autofree char *fill = chart_fill(policy, bar_share(figure, run));
-	g_autofree char *name = run_name(figure, run);
-	g_autofree char *number =
-		has_numbers(figure) ? g_strdup_printf("%u  ", policy + 1) : g_strdup("");
-	g_autofree char *title = g_strdup_printf(
-		"%s%s, %s", number, (char *)figure->policies->pdata[policy], name);
-	g_autofree char *title_quoted = chart_quoted(title);
-	g_autofree char *policy_quoted = chart_quoted(figure->policies->pdata[policy]);
-	g_autofree char *run_quoted = chart_quoted(name);
+	GPtrArray *all = g_ptr_array_new_with_free_func(g_free);
 
-	g_string_append_printf(text,
-			       "  data using (of(%s, %s)):(column('utility_mean')):(bar_width) "
-			       "with boxes %s title %s, \\\n",
-			       policy_quoted, run_quoted, fill, title_quoted);
-}
-
-static void put_plot(GString *text, const struct figure *figure)
-{
-	g_string_append(text, "plot \\\n");
-	for (guint policy = 0; policy < figure->policies->len; policy++)
-		for (guint run = 0; run < figure->count; run++)
-			put_bars(text, figure, policy, run);
-	/* Points are beside the deviations, with a light edge below them. */
-	if (figure->same >= 0)
-		g_string_append(text,
-				"  data using (same(1)):(column('utility_mean')) with points pt 13 "
-				"ps 1.8 lc rgb '#ffffff' notitle, \\\n");
-	/* Arrows with square heads: gnuplot's own error bars leave a gap in their middle. */
-	g_string_append_printf(
-		text,
-		"  data using (column('x')):(column('utility_mean') - column('utility_sd')):(0):"
-		"(2 * column('utility_sd')) with vectors heads "
-		"size graph 0.006,90 lc rgb '#303030' lw 1.2 notitle%s\n",
-		figure->same >= 0 ? ", \\" : "");
-	if (figure->same >= 0)
-		g_string_append(text,
-				"  data using (same(1)):(column('utility_mean')) with points pt 13 "
-				"ps 1.2 lc rgb '#000000' "
-				"title 'simulated on the measured arrivals'\n");
-}
-
-/* Adds a number in the middle of the bars of each policy, at each limit. */
-static void append_numbers(GString *text, const struct figure *figure)
-{
-	for (guint i = 0; has_numbers(figure) && i < figure->limits->len; i++)
-		for (guint j = 0; j < figure->policies->len; j++)
-			g_string_append_printf(
-				text,
-				"set label '%u' at first %.6f, graph 0 center offset 0,-0.7 font "
-				"small\n",
-				j + 1,
-				(bar_x(figure, i, j, 0) + bar_x(figure, i, j, figure->count - 1)) /
-					2);
-}
-
-/* The headings of all runs, each line once. */
-static char *notes(const struct figure *figure)
-{
-	GString *text = g_string_new(NULL);
-
-	for (guint i = 0; i < figure->count; i++) {
-		g_autoptr(GPtrArray) lines = summary_heading(figure->summaries[i]);
-
-		for (guint j = 0; j < lines->len; j++)
-			g_string_append_printf(text, "%s%s", text->len ? "\n" : "",
-					       (char *)lines->pdata[j]);
-	}
-	return g_string_free(text, FALSE);
-}
-
-static void append_tics(GString *text, const struct figure *figure)
-{
-	g_string_append(text, "set xtics (");
-	for (guint i = 0; i < figure->limits->len; i++)
-		g_string_append_printf(text, "%s'%g %%%%' %u", i ? ", " : "",
-				       100 * g_array_index(figure->limits, double, i), i);
-	g_string_append_printf(text, ") scale 0 offset 0,%d\n", has_numbers(figure) ? -1 : 0);
+	for (guint i = 0; i < figure->count; i++)
+		g_ptr_array_extend_and_steal(all, summary_heading(figure->summaries[i]));
+	return all;
 }
 
 /* The policies per row of the key, by the pixels of their names. */
@@ -294,43 +217,28 @@ static bool has_deviations(const struct figure *figure)
 	return false;
 }
 
-static char *script(const struct figure *figure)
+static void set_variables(struct chart *chart, const struct figure *figure)
 {
-	GString *text = g_string_new(NULL);
+	g_autoptr(GPtrArray) directories = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *hundred = budget(figure);
 
-	g_string_append_printf(
-		text,
-		"of(policy, run) = strcol('policy') eq policy && strcol('run') eq run ? "
-		"column('x') : NaN\n"
-		"same(x) = strcol('run') eq '" SAME "' ? column('x') + 0.28 * bar_width : NaN\n"
-		"bar_width = %s\n\n"
-		"set title heading font ',9'\n"
-		"set ylabel 'utility earned%s'\n"
-		/* The empty line separates the key from the label. */
-		"set xlabel \"limit of dynamic energy, %% of %s\\n \" offset 0,%d\n",
-		g_ascii_formatd((char[G_ASCII_DTOSTR_BUF_SIZE]){0}, G_ASCII_DTOSTR_BUF_SIZE, "%.6f",
-				bar_width(figure)),
-		has_deviations(figure) ? " (mean and standard deviation)" : "", hundred,
-		has_numbers(figure) ? -1 : 0);
-	append_tics(text, figure);
-	append_numbers(text, figure);
-	g_string_append_printf(text,
-			       "set xrange [-0.5:%u.5]\n"
-			       "set yrange [0:*]\n"
-			       "set grid ytics lc rgb '#d0d0d0' lw 0.5\n"
-			       "set border 3 lc rgb '#606060'\n"
-			       "set tics nomirror\n"
-			       CHART_KEY " maxcols %u\n\n",
-			       figure->limits->len - 1,
-			       figure->count * key_policies(figure, chart_width(figure)));
-	put_plot(text, figure);
-	return g_string_free(text, FALSE);
+	for (guint i = 0; i < figure->count; i++)
+		g_ptr_array_add(directories, run_name(figure, i));
+	chart_set_texts(chart, "policies", figure->policies);
+	chart_set_texts(chart, "directories", directories);
+	chart_set_numbers(chart, "limits", figure->limits);
+	chart_set_text(chart, "budget", hundred);
+	chart_set_number(chart, "bar_width", bar_width(figure));
+	chart_set_number(chart, "deviations", has_deviations(figure));
+	chart_set_number(chart, "key_columns",
+			 figure->count * key_policies(figure, chart->width));
+	chart_set_number(chart, "numbered", has_numbers(figure));
+	chart_set_number(chart, "same", figure->same >= 0);
 }
 
 struct chart *chart_utility(struct summary *const *summaries, guint count)
 {
-	struct chart *chart = chart_new("utility");
+	struct chart *chart = chart_new("utility", "utility");
 	struct figure figure;
 	guint columns;
 
@@ -343,8 +251,8 @@ struct chart *chart_utility(struct summary *const *summaries, guint count)
 				   "measured; the pale bars are means over other workloads too."
 				 : ".");
 	chart->csv = data(&figure);
-	chart->script = script(&figure);
 	chart->width = chart_width(&figure);
+	set_variables(chart, &figure);
 	columns = key_policies(&figure, chart->width);
 	chart->height = 520 + 20 * ((figure.policies->len + columns - 1) / columns) +
 			(has_numbers(&figure) ? 20 : 0);

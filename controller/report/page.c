@@ -9,51 +9,11 @@
 #include "controller/report/resampling.h"
 #include "controller/report/page_facts.h"
 #include "controller/report/page_svg.h"
+#include "controller/report/programs.h"
 #include "controller/report/report.h"
 
 /* More runs than these get no table of single runs. */
 #define RUNS_LISTED_MAX 200
-
-/*
- * The style. It recolours gnuplot's black, white and grey through their attributes, which have a
- * lower precedence than any rule of CSS. Bars are transparent, so that they darken with the page.
- */
-static const char style[] =
-	":root{color-scheme:light dark;--paper:#fff;--ink:#1a1a1a;--soft:#555;--line:#d8d8d8;"
-	"--note:#fff6dd;--note-line:#e0b000;--link:#0057a0}\n"
-	"@media(prefers-color-scheme:dark){:root{--paper:#16181b;--ink:#e8e8e8;--soft:#a8a8a8;"
-	"--line:#3a3d42;--note:#2e2916;--note-line:#8a6d00;--link:#7ab8f5}}\n"
-	"*{box-sizing:border-box}\n"
-	"body{margin:0 auto;padding:1rem;max-width:66rem;background:var(--paper);color:var(--ink);"
-	"font:1rem/1.5 system-ui,sans-serif}\n"
-	"h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.25rem;margin-top:2.5rem;"
-	"border-top:1px solid var(--line);padding-top:1rem}h3{font-size:1.05rem}\n"
-	"a{color:var(--link)}\n"
-	"p,li,dd,figcaption,summary{overflow-wrap:anywhere}\n"
-	".notes{margin:1rem 0;padding:.6rem 1rem;background:var(--note);"
-	"border-left:4px solid var(--note-line)}.notes p{margin:.2rem 0}\n"
-	".verdict{font-size:1.1rem;font-weight:600}\n"
-	".wide{overflow-x:auto}\n"
-	"table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}\n"
-	"caption{text-align:left;color:var(--soft);padding:.3rem 0}\n"
-	"th,td{padding:.25rem .4rem;text-align:left;white-space:nowrap;vertical-align:top}\n"
-	"th{border-bottom:2px solid var(--line)}tbody tr:last-child td{border-bottom:1px solid "
-	"var(--line)}.number{text-align:right}\n"
-	".facts td{white-space:normal;overflow-wrap:anywhere}.facts th{border:0}\n"
-	"figure{margin:1.5rem 0}figcaption{font-size:.875rem;color:var(--soft)}"
-	"figcaption b{display:block;color:var(--ink);font-size:1rem}\n"
-	"figure svg{display:block;width:100%;min-width:34rem;height:auto}\n"
-	"svg [color=black]{color:var(--ink)}svg [fill=black]{fill:var(--ink)}"
-	"svg [stroke=black]{stroke:var(--ink)}\n"
-	"svg [color='rgb(  0,   0,   0)']{color:var(--ink)}"
-	"svg [color='rgb(255, 255, 255)']{color:var(--paper)}\n"
-	"svg [stroke='rgb(  0,   0,   0)'],svg [stroke='rgb( 48,  48,  48)']{stroke:var(--ink)}\n"
-	"svg [fill='rgb(0,0,1)']{fill:var(--ink)}svg [fill='rgb(96,96,96)']{fill:var(--soft)}"
-	"svg [stroke='rgb( 96,  96,  96)']{stroke:var(--soft)}\n"
-	"svg [color=gray]{color:var(--line)}"
-	"svg [stroke='rgb(208, 208, 208)']{stroke:var(--line)}\n"
-	"pre{overflow-x:auto;font-size:.8rem;line-height:1.35}\n"
-	"details{margin:.6rem 0}summary{cursor:pointer}\n";
 
 /* A page under construction. */
 struct page {
@@ -259,13 +219,18 @@ static char *title_of(struct summary *const *summaries, guint count)
 static void begin_page(struct page *page, struct summary *const *summaries, guint count)
 {
 	g_autofree char *title = title_of(summaries, count);
+	g_autoptr(GBytes) style = g_resource_lookup_data(virtbed_programs_get_resource(),
+							 "/virtbed/report/page.css",
+							 G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
 
 	g_string_append(page->text,
 			"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 			"<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
 			"<meta name=\"generator\" content=\"virtbed\">\n");
 	put_element(page->text, "title", title);
-	g_string_append_printf(page->text, "<style>\n%s</style>\n</head>\n<body>\n<main>\n", style);
+	/* A resource ends with a zero byte. */
+	g_string_append_printf(page->text, "<style>\n%s</style>\n</head>\n<body>\n<main>\n",
+			       (const char *)g_bytes_get_data(style, NULL));
 	put_element(page->text, "h1", title);
 }
 

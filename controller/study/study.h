@@ -62,9 +62,11 @@ void study_vary(struct config *config, const struct study_point *point);
 /*
  * Writes DIR/results.csv (a row per point, trial, policy and limit) and DIR/summary.csv (means with
  * 95 % intervals over the trials), in an order that depends only on the rows; with shared hosts
- * also DIR/sharing.csv (study_sharing.h), for tasks with deadlines DIR/pruning.csv
- * (study_pruning.h). They contain the stored results of `policies` (NULL-terminated names).
- * `config` is the study's. Returns true, or false with `error`.
+ * also DIR/sharing.csv (a row per policy and point, and with several points over "all": mean,
+ * standard deviation and maximum over the trials), for tasks with deadlines DIR/pruning.csv (a row
+ * per policy and point: means with 95 % intervals). study_metrics.h defines the columns. They
+ * contain the stored results of `policies` (NULL-terminated names). `config` is the study's.
+ * Returns true, or false with `error`.
  */
 bool study_write_tables(struct study_store *store, const struct config *config,
 			const char *const *policies, const char *dir, GError **error);

@@ -11,52 +11,37 @@
 #include "controller/report/csv.h"
 #include "controller/report/stats.h"
 #include "controller/sched/policy.h"
-#include "controller/study/study_cells.h"
-#include "controller/study/study_pruning.h"
-#include "controller/study/study_sharing.h"
+#include "controller/study/study_metrics.h"
 
 /* Confidence level of the intervals. */
 #define LEVEL 0.95
 
 G_DEFINE_QUARK(virtbed-study-figure, study_figure_error)
 
-enum quantity {
-	QUANTITY_UTILITY,
-	QUANTITY_ENERGY,
-	QUANTITY_COMPLETED,
-	QUANTITY_DEGRADATION,
-	QUANTITY_STRETCH,
-	QUANTITY_ROBUSTNESS,
-	QUANTITY_VARIANCE,
-	QUANTITY_COST,
-	QUANTITIES,
-};
-
 /* The kinds of studies, for the figures that each of them has. */
 enum { PARALLEL = 1, SERIAL = 2, SHARING = 4, PRUNING = 8 };
 
-static const struct {
+static const struct quantity {
+	enum study_metric metric;
 	const char *name;  /* of the files */
 	const char *label; /* of the y axis */
 	unsigned kinds;
-} quantities[QUANTITIES] = {
-	[QUANTITY_UTILITY] = {"utility", NULL, PARALLEL | SERIAL},
-	[QUANTITY_ENERGY] = {"energy", "energy", PARALLEL},
-	[QUANTITY_COMPLETED] = {"completed", "tasks completed, % of those that arrived", SERIAL},
-	[QUANTITY_DEGRADATION] = {"degradation", "degradation factor of the largest stretch",
-				  SHARING},
-	[QUANTITY_STRETCH] = {"stretch", "largest bounded stretch", SHARING},
-	[QUANTITY_ROBUSTNESS] = {"robustness", "tasks on time, %", PRUNING},
-	[QUANTITY_VARIANCE] = {"variance", "variance over the types of their tasks on time, %",
-			       PRUNING},
-	[QUANTITY_COST] = {"cost", "cost per percent of tasks on time", PRUNING},
+} quantities[] = {
+	{STUDY_UTILITY, "utility", NULL, PARALLEL | SERIAL},
+	{STUDY_ENERGY_J, "energy", "energy", PARALLEL},
+	{STUDY_COMPLETED_PERCENT, "completed", "tasks completed, % of those that arrived", SERIAL},
+	{STUDY_DEGRADATION, "degradation", "degradation factor of the largest stretch", SHARING},
+	{STUDY_STRETCH_MAX, "stretch", "largest bounded stretch", SHARING},
+	{STUDY_ROBUSTNESS, "robustness", "tasks on time, %", PRUNING},
+	{STUDY_VARIANCE, "variance", "variance over the types of their tasks on time, %", PRUNING},
+	{STUDY_COST, "cost", "cost per percent of tasks on time", PRUNING},
 };
 
 /* A mean with its interval. */
 struct point {
 	uint32_t series;
 	double x;
-	GArray *values[QUANTITIES]; /* double, a value per trial */
+	struct study_values values;
 };
 
 struct figure {
@@ -70,7 +55,6 @@ struct figure {
 	const char *const *order; /* the policies that are drawn */
 	guint order_count;
 	bool percent;       /* the highest possible utility is known */
-	const struct study_best *best; /* on shared hosts; else NULL */
 };
 
 static unsigned kind_of(const struct config *config)
@@ -84,10 +68,7 @@ static unsigned kind_of(const struct config *config)
 
 static void clear_point(gpointer data)
 {
-	struct point *point = data;
-
-	for (int q = 0; q < QUANTITIES; q++)
-		g_array_unref(point->values[q]);
+	study_values_clear(&((struct point *)data)->values);
 }
 
 static bool is_bar(const struct figure *figure)
@@ -226,8 +207,7 @@ static struct point *find_point(struct figure *figure, uint32_t series, double x
 		if (known->series == series && known->x == x)
 			return known;
 	}
-	for (int q = 0; q < QUANTITIES; q++)
-		point.values[q] = g_array_new(FALSE, FALSE, sizeof(double));
+	study_values_init(&point.values);
 	g_array_append_val(figure->points, point);
 	return &g_array_index(figure->points, struct point, figure->points->len - 1);
 }
@@ -235,34 +215,19 @@ static struct point *find_point(struct figure *figure, uint32_t series, double x
 static void add_row(const struct study_row *row, void *data)
 {
 	struct figure *figure = data;
-	const struct engine_result *result = &row->result;
 	gpointer index = g_hash_table_lookup(figure->policies, row->policy);
 	const double x = find_x(figure, row, GPOINTER_TO_UINT(index) - 1);
-	const bool stretched = figure->best && result->stretch_max > 0;
-	const double values[QUANTITIES] = {
-		[QUANTITY_UTILITY] = result->utility_max > 0
-					     ? result->utility * (100 / result->utility_max)
-					     : result->utility,
-		[QUANTITY_ENERGY] = result->energy_j,
-		[QUANTITY_COMPLETED] = 100.0 * result->tasks_completed / result->tasks_arrived,
-		[QUANTITY_DEGRADATION] =
-			stretched ? study_known(study_degradation(figure->best, row)) : STUDY_NONE,
-		[QUANTITY_STRETCH] = stretched ? result->stretch_max : STUDY_NONE,
-		[QUANTITY_ROBUSTNESS] =
-			study_known(study_pruning_value(result, STUDY_PRUNING_ROBUSTNESS)),
-		[QUANTITY_VARIANCE] =
-			study_known(study_pruning_value(result, STUDY_PRUNING_VARIANCE)),
-		[QUANTITY_COST] = study_known(study_pruning_value(result, STUDY_PRUNING_COST)),
-	};
-	struct point *point;
+	double metrics[STUDY_METRICS];
 
 	if (isnan(x))
 		return;
-	figure->percent |= result->utility_max > 0;
-	point = find_point(figure, find_series(figure, row->policy), x);
-	for (int q = 0; q < QUANTITIES; q++)
-		if (values[q] != STUDY_NONE)
-			g_array_append_val(point->values[q], values[q]);
+	study_metrics(&row->result, row->stretch_best, 0, metrics);
+	/* In percent of the highest possible utility, where that is known. */
+	if (metrics[STUDY_UTILITY_PERCENT] != STUDY_NONE) {
+		metrics[STUDY_UTILITY] = metrics[STUDY_UTILITY_PERCENT];
+		figure->percent = true;
+	}
+	study_values_add(&find_point(figure, find_series(figure, row->policy), x)->values, metrics);
 }
 
 static int compare_points(gconstpointer left, gconstpointer right)
@@ -276,13 +241,13 @@ static int compare_points(gconstpointer left, gconstpointer right)
 }
 
 /* The data of the figure, a block per series. */
-static char *data_text(const struct figure *figure, enum quantity quantity)
+static char *data_text(const struct figure *figure, const struct quantity *quantity)
 {
 	GString *text = g_string_new("series,x,trials,mean,low,high\n");
 
 	for (guint i = 0; i < figure->points->len; i++) {
 		const struct point *point = &g_array_index(figure->points, struct point, i);
-		const GArray *values = point->values[quantity];
+		const GArray *values = point->values.of[quantity->metric];
 		const struct stats_interval interval =
 			stats_t_interval(stats_values(values), values->len, LEVEL);
 		const double numbers[] = {point->x, values->len, interval.value, interval.low,
@@ -317,13 +282,13 @@ static const char *x_label(const struct figure *figure)
 }
 
 /* The largest mean of a quantity, or the largest x. */
-static double find_max(const struct figure *figure, enum quantity quantity, bool x)
+static double find_max(const struct figure *figure, const struct quantity *quantity, bool x)
 {
 	double max = 0;
 
 	for (guint i = 0; i < figure->points->len; i++) {
 		const struct point *point = &g_array_index(figure->points, struct point, i);
-		const GArray *values = point->values[quantity];
+		const GArray *values = point->values.of[quantity->metric];
 		const double mean = stats_mean(stats_values(values), values->len);
 
 		max = fmax(max, x ? point->x : mean);
@@ -331,189 +296,95 @@ static double find_max(const struct figure *figure, enum quantity quantity, bool
 	return max;
 }
 
-/* The scales and labels of both axes; energies, in joules in the data, get a unit. */
-static void append_axes(GString *text, const struct figure *figure, enum quantity quantity)
+/* Sets the scales and labels of both axes; energies, in joules in the data, get a unit. */
+static void set_axes(struct chart *chart, const struct figure *figure,
+		     const struct quantity *quantity)
 {
-	const bool energies[] = { g_str_equal(figure->by, "limit"), quantity == QUANTITY_ENERGY };
+	const bool energies[] = { g_str_equal(figure->by, "limit"),
+				  quantity->metric == STUDY_ENERGY_J };
 	const char *const labels[] = {
 		x_label(figure),
-		quantities[quantity].label ?: figure->percent ? "percentage of maximum utility"
+		quantity->label ?: figure->percent ? "percentage of maximum utility"
 							      : "utility",
 	};
 
 	for (int i = 0; i < 2; i++) {
-		char number[G_ASCII_DTOSTR_BUF_SIZE];
 		double scale = 1;
 		const char *unit =
 			energies[i] ? chart_energy_unit(find_max(figure, quantity, i == 0), &scale)
 				    : NULL;
+		g_autofree char *label =
+			g_strdup_printf("%s%s%s", labels[i], unit ? ", " : "", unit ?: "");
 
-		g_string_append_printf(text, "%c_scale = %s\nset %clabel '%s%s%s'\n", "xy"[i],
-				       g_ascii_formatd(number, sizeof(number), "%.15g", scale),
-				       "xy"[i], labels[i], unit ? ", " : "", unit ? unit : "");
+		chart_set_number(chart, i ? "y_scale" : "x_scale", scale);
+		chart_set_text(chart, i ? "y_label" : "x_label", label);
 	}
 }
 
 static char *title_text(const struct figure *figure, const struct config *config)
 {
 	GString *text = g_string_new(config->name);
-	g_autofree char *plain = NULL;
 
 	g_string_append(text, ", simulated: means with 95 % confidence intervals");
 	for (guint i = 0; i < figure->shared->len; i++)
 		g_string_append_printf(text, "%s+%s", i ? " " : "; all ",
 				       (char *)figure->shared->pdata[i]);
-	plain = g_string_free(text, FALSE);
-	return chart_quoted(plain);
-}
-
-/* A bar per policy. */
-static void append_bars(GString *text, const struct figure *figure, const char *name)
-{
-	g_string_append(text, "set xtics rotate by -35 (");
-	for (guint i = 0; i < figure->order_count; i++) {
-		g_autofree char *plain = label(figure, figure->order[i]);
-		g_autofree char *quoted_label = chart_quoted(plain);
-
-		g_string_append_printf(text, "%s%s %u", i ? ", " : "", quoted_label, i);
-	}
-	g_string_append_printf(
-		text,
-		") scale 0\nset xrange [-0.6:%u.6]\nset boxwidth 0.7\nunset key\n"
-		"plot '%s.csv' skip 1 using 2:(y_scale*$4) with boxes fs solid 1 border lc rgb "
-		"'#0072b2' lc rgb "
-		"'#9cc6e4', \\\n"
-		"  '' skip 1 using 2:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors heads size "
-		"graph 0.006,90 lw 1.3 "
-		"lc rgb '#303030'\n",
-		figure->order_count - 1, name);
-}
-
-/* A line per series. */
-static void append_lines(GString *text, const struct figure *figure, const char *name)
-{
-	g_string_append(text,
-			"set key outside right top\nset offsets graph 0.02, graph 0.02, 0, 0\n"
-			"of(series) = strcol(1) eq series ? x_scale * $2 : NaN\n"
-			"plot \\\n");
-	for (guint i = 0; i < figure->series->len; i++) {
-		g_autofree char *title = chart_quoted(figure->series->pdata[i]);
-		g_autofree char *line = chart_line(i);
-
-		g_string_append_printf(
-			text,
-			"  '%s.csv' skip 1 using (of(%s)):(y_scale*$4) with linespoints "
-			"lw 1.3 ps 1.2 %s title %s, \\\n"
-			"  '' skip 1 using (of(%s)):(y_scale*$5):(0):(y_scale*($6-$5)) with "
-			"vectors "
-			"heads size graph 0.004,90 lw 1.2 lc rgb '#%06x' notitle%s\n",
-			name, title, line, title, title, chart_colour(i),
-			i + 1 < figure->series->len ? ", \\" : "");
-	}
-}
-
-/* Words: a group of bars each, with a bar per series. */
-static void append_groups(GString *text, const struct figure *figure, const char *name)
-{
-	const guint count = figure->series->len;
-
-	g_string_append(text, "set xtics (");
-	for (uint32_t i = 0; i < figure->study->values_count; i++)
-		g_string_append_printf(text, "%s'%s' %u", i ? ", " : "", figure->study->values[i],
-				       i);
-	g_string_append_printf(text,
-			       ") scale 0\nset xrange [-0.5:%u.5]\nset key outside right top\n"
-			       "width = 0.84 / %u\nset boxwidth width * 0.9\nplot \\\n",
-			       figure->study->values_count - 1, count);
-	for (guint i = 0; i < count; i++) {
-		g_autofree char *title = chart_quoted(figure->series->pdata[i]);
-		g_autofree char *fill = chart_fill(i, 1);
-		g_autofree char *place = g_strdup_printf(
-			"(strcol(1) eq %s ? $2 + (%u - %u / 2.0) * width : NaN)", title, i,
-			count - 1);
-
-		g_string_append_printf(
-			text,
-			"  '%s.csv' skip 1 using %s:(y_scale*$4) with boxes %s title %s, \\\n"
-			"  '' skip 1 using %s:(y_scale*$5):(0):(y_scale*($6-$5)) with vectors "
-			"heads size graph 0.003,90 lw 1.1 lc rgb '#303030' notitle%s\n",
-			name, place, fill, title, place, i + 1 < count ? ", \\" : "");
-	}
-}
-
-/* A tic at each value of a sweep of numbers. */
-static void append_tics(GString *text, const struct figure *figure)
-{
-	char number[G_ASCII_DTOSTR_BUF_SIZE];
-
-	g_string_append(text, "set xtics (");
-	for (uint32_t i = 0; i < figure->study->values_count; i++) {
-		double value = 0;
-		g_autofree char *wrong = NULL;
-
-		config_sweep_read(figure->sweep, figure->study->values[i], &value, &wrong);
-		g_string_append_printf(text, "%s%s", i ? ", " : "",
-				       g_ascii_formatd(number, sizeof(number), "%.10g",
-						       value * figure->sweep->scale));
-	}
-	g_string_append(text, ")\n");
-}
-
-static char *script_text(const struct figure *figure, const struct config *config,
-			 enum quantity quantity)
-{
-	GString *text = g_string_new(NULL);
-	g_autofree char *title = title_text(figure, config);
-	const char *name = quantities[quantity].name;
-	const guint width = is_bar(figure) ? MAX(760, 160 + 55 * figure->order_count) : 980;
-	/* The key has a line per series. */
-	const guint height = MAX(620, 120 + 19 * figure->series->len);
-
-	g_string_append_printf(
-		text,
-		"# Edit, then draw again: gnuplot %s.gp; for SVG gnuplot -e \"format='svg'\" "
-		"%s.gp\n"
-		"if (exists(\"folder\")) cd folder\n"
-		"if (!exists(\"format\")) format = 'png'\n"
-		"if (format eq 'png') set terminal pngcairo noenhanced size %u,%u font 'DejaVu "
-		"Sans,11'\n"
-		"if (format eq 'svg') set terminal svg noenhanced size %u,%u font 'DejaVu Sans,13' "
-		"background rgb 'white'\n"
-		"set output '%s.'.format\n"
-		"set datafile separator ','\n"
-		"set title %s font ',10'\n"
-		"set format '%%.10g'\n"
-		"%s"
-		"set grid ytics lc rgb '#d0d0d0' lw 0.5\nset border 3 lc rgb '#606060'\n"
-		"set tics nomirror\n",
-		name, name, width, height, width, height, name, title,
-		quantities[quantity].kinds == SHARING ? "set logscale y\nset yrange [1:*]\n"
-					 : "set yrange [0:*]\n");
-	append_axes(text, figure, quantity);
-	if (figure->sweep && !config_sweep_words(figure->sweep))
-		append_tics(text, figure);
-	if (is_bar(figure))
-		append_bars(text, figure, name);
-	else if (figure->sweep && config_sweep_words(figure->sweep))
-		append_groups(text, figure, name);
-	else
-		append_lines(text, figure, name);
 	return g_string_free(text, FALSE);
 }
 
-static bool write_figure(const struct figure *figure, const struct config *config,
-			 const char *dir, enum quantity quantity, GError **error)
+/*
+ * Sets the kind of the drawing and its tics: bars have the labels of the policies; words, each a
+ * group of bars, are their own; a line has one at each value of a sweep of numbers.
+ */
+static void set_kind(struct chart *chart, const struct figure *figure)
 {
-	const char *name = quantities[quantity].name;
-	g_autofree char *data_file = g_strconcat(name, ".csv", NULL);
-	g_autofree char *script_file = g_strconcat(name, ".gp", NULL);
-	g_autofree char *data = data_text(figure, quantity);
-	g_autofree char *script = script_text(figure, config, quantity);
+	const bool swept = figure->sweep && !is_bar(figure);
+	const bool words = swept && config_sweep_words(figure->sweep);
+	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(double));
 
-	return study_write_file(dir, data_file, data, error) &&
-	       study_write_file(dir, script_file, script, error) &&
-	       chart_gnuplot(dir, name, "format='png'", error) &&
-	       chart_gnuplot(dir, name, "format='svg'", error);
+	for (guint i = 0; is_bar(figure) && i < figure->order_count; i++)
+		g_ptr_array_add(texts, label(figure, figure->order[i]));
+	for (uint32_t i = 0; swept && i < figure->study->values_count; i++) {
+		double value = 0;
+		g_autofree char *wrong = NULL;
+
+		g_ptr_array_add(texts, g_strdup(figure->study->values[i]));
+		config_sweep_read(figure->sweep, figure->study->values[i], &value, &wrong);
+		value *= figure->sweep->scale;
+		g_array_append_val(values, value);
+	}
+	chart_set_text(chart, "kind", is_bar(figure) ? "bars" : words ? "groups" : "lines");
+	chart_set_texts(chart, "series", figure->series);
+	if (is_bar(figure) || words)
+		chart_set_texts(chart, "tics", texts);
+	else
+		chart_set_numbers(chart, "tics", values);
+}
+
+/* Writes the figure's data and program and draws them. */
+static bool write_figure(const struct figure *figure, const struct config *config,
+			 const char *dir, const struct quantity *quantity, GError **error)
+{
+	g_autoptr(chart_t) chart = chart_new("figure", "%s", quantity->name);
+	g_autofree char *title = title_text(figure, config);
+	g_autofree char *png = NULL;
+	g_autofree char *svg = NULL;
+
+	chart->csv = data_text(figure, quantity);
+	chart->width = is_bar(figure) ? MAX(760, 160 + 55 * figure->order_count) : 980;
+	/* The key has a line per series. */
+	chart->height = MAX(620, 120 + 19 * figure->series->len);
+	chart_set_text(chart, "title", title);
+	chart_set_number(chart, "font_png", 11);
+	chart_set_number(chart, "logarithmic", quantity->kinds == SHARING);
+	set_axes(chart, figure, quantity);
+	set_kind(chart, figure);
+	if (chart_write(chart, dir, error))
+		png = chart_draw(chart, dir, CHART_PNG, error);
+	if (png)
+		svg = chart_draw(chart, dir, CHART_SVG, error);
+	return svg;
 }
 
 /* Series are numbered in the order of the policies. */
@@ -537,11 +408,14 @@ static void end(struct figure *figure)
 	g_hash_table_unref(figure->policies);
 }
 
-static bool has_values(const struct figure *figure, enum quantity quantity)
+static bool has_values(const struct figure *figure, const struct quantity *quantity)
 {
-	for (guint i = 0; i < figure->points->len; i++)
-		if (g_array_index(figure->points, struct point, i).values[quantity]->len > 0)
+	for (guint i = 0; i < figure->points->len; i++) {
+		const struct point *point = &g_array_index(figure->points, struct point, i);
+
+		if (point->values.of[quantity->metric]->len > 0)
 			return true;
+	}
 	return false;
 }
 
@@ -549,11 +423,10 @@ static bool has_values(const struct figure *figure, enum quantity quantity)
 static bool draw_all(const struct figure *figure, const struct config *config, const char *dir,
 		     GStrvBuilder *drawn, GError **error)
 {
-	for (int q = 0; q < QUANTITIES; q++) {
-		if (!(quantities[q].kinds & kind_of(config)) ||
-		    !has_values(figure, (enum quantity)q))
+	for (gsize q = 0; q < G_N_ELEMENTS(quantities); q++) {
+		if (!(quantities[q].kinds & kind_of(config)) || !has_values(figure, &quantities[q]))
 			continue;
-		if (!write_figure(figure, config, dir, (enum quantity)q, error))
+		if (!write_figure(figure, config, dir, &quantities[q], error))
 			return false;
 		g_strv_builder_add(drawn, quantities[q].name);
 	}
@@ -563,26 +436,21 @@ static bool draw_all(const struct figure *figure, const struct config *config, c
 char **study_figure_draw(struct study_store *store, const struct config *config,
 			 const char *const *policies, const char *dir, GError **error)
 {
-	g_autoptr(study_best_t) best =
-		study_shares(config) ? study_best_new(store, config, error) : NULL;
 	g_autoptr(GStrvBuilder) drawn = g_strv_builder_new();
 	struct figure figure = {
 		.by = config_study(config)->x,
-		.best = best,
 		.sweep = config_sweep_find(config_study(config)->x),
 		.study = config_study(config),
 	};
 	bool good;
 
-	if (study_shares(config) && !best)
-		return NULL;
 	figure.series = g_ptr_array_new_with_free_func(g_free);
 	figure.shared = g_ptr_array_new_with_free_func(g_free);
 	figure.points = g_array_new(FALSE, FALSE, sizeof(struct point));
 	figure.policies = g_hash_table_new(g_str_hash, g_str_equal);
 	g_array_set_clear_func(figure.points, clear_point);
 	begin_figure(&figure, policies);
-	good = study_store_each_of(store, policies, add_row, &figure, error);
+	good = study_store_each_of(store, config, policies, add_row, &figure, error);
 	g_array_sort(figure.points, compare_points);
 	good = good && draw_all(&figure, config, dir, drawn, error);
 	end(&figure);

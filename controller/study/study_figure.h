@@ -10,8 +10,8 @@
 /*
  * The figures of a study: utility (percent of the highest possible utility, where that is known)
  * and energy; for serial tasks, which use none, completed (tasks, percent of those that arrived);
- * on shared hosts degradation and stretch (study_sharing.h), on a logarithmic axis; for tasks with
- * deadlines robustness, variance and cost (study_pruning.h). Each is a mean with its 95 %
+ * on shared hosts degradation and stretch, on a logarithmic axis; for tasks with
+ * deadlines robustness, variance and cost (study_metrics.h). Each is a mean with its 95 %
  * confidence interval over the trials, against `study.x` of the configuration:
  *
  *

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 
+#include "common/json.h"
 #include "common/read_file.h"
 #include "common/sqlite/database.h"
 
@@ -199,20 +200,41 @@ bool study_store_add(struct study_store *store, const struct study_row *rows, si
 	return fail(STUDY_ERROR_WRITE, reason, error);
 }
 
-bool study_store_each(struct study_store *store, study_row_f each, void *data, GError **error)
+/* Names as a JSON array, for SQL. The caller frees. */
+static char *names_text(const char *const *names, guint count)
 {
+	g_autoptr(json_t) list = json_array();
+
+	for (guint i = 0; i < count; i++)
+		json_array_append_new(list, json_string(names[i]));
+	return json_dumps(list, 0);
+}
+
+/* Rows of the policies ?1, or all, with the best stretch of their trials among the policies ?2. */
+static bool read_rows(struct study_store *store, const char *policies, const char *ranked,
+		      study_row_f each, void *data, GError **error)
+{
+	static const char sql[] =
+		"SELECT result.*, coalesce(best, 0) FROM result LEFT JOIN"
+		" (SELECT size, value, trial, min(stretch_max) AS best FROM result"
+		"  WHERE stretch_max > 0 AND policy IN (SELECT value FROM json_each(?2))"
+		"  GROUP BY size, value, trial"
+		"  HAVING count(*) >= (SELECT count(DISTINCT value) FROM json_each(?2)))"
+		" USING (size, value, trial)"
+		" WHERE ?1 IS NULL OR policy IN (SELECT value FROM json_each(?1))"
+		" ORDER BY size, value, policy, limit_j, trial";
 	sqlite3_stmt *statement;
 	struct study_row row;
 	GError *reason = NULL;
 	int code;
 
-	statement = database_query(store->database,
-				   "SELECT * FROM result ORDER BY size, value, policy, limit_j, trial",
-				   DATABASE_NO_ARGS, &reason);
+	statement = database_query(store->database, sql, DATABASE_ARGS(policies, ranked), &reason);
 	if (!statement)
 		return fail(STUDY_ERROR_WRITE, reason, error);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
 		database_read_record(statement, &study_row_record, &row);
+		row.stretch_best = sqlite3_column_double(statement,
+							 sqlite3_column_count(statement) - 1);
 		if (row.policy)
 			each(&row, data);
 		record_clear(&study_row_record, &row);
@@ -223,27 +245,20 @@ bool study_store_each(struct study_store *store, study_row_f each, void *data, G
 	return !reason || fail(STUDY_ERROR_WRITE, reason, error);
 }
 
-/* Passes the rows of the chosen policies on. */
-struct choice {
-	const char *const *policies;
-	study_row_f each;
-	void *data;
-};
-
-static void choose(const struct study_row *row, void *data)
+bool study_store_each(struct study_store *store, study_row_f each, void *data, GError **error)
 {
-	const struct choice *choice = data;
-
-	if (g_strv_contains(choice->policies, row->policy))
-		choice->each(row, choice->data);
+	return read_rows(store, NULL, NULL, each, data, error);
 }
 
-bool study_store_each_of(struct study_store *store, const char *const *policies, study_row_f each,
-			 void *data, GError **error)
+bool study_store_each_of(struct study_store *store, const struct config *config,
+			 const char *const *policies, study_row_f each, void *data, GError **error)
 {
-	struct choice choice = { policies, each, data };
+	const struct config_experiment *experiment = config->experiment;
+	g_autofree char *chosen = names_text(policies, g_strv_length((char **)policies));
+	g_autofree char *ranked = names_text((const char *const *)experiment->policies,
+					     experiment->policies_count);
 
-	return study_store_each(store, choose, &choice, error);
+	return read_rows(store, chosen, ranked, each, data, error);
 }
 
 bool study_store_add_part(struct study_store *store, const struct study_part *part, GError **error)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/config/config.h"
 #include "common/record/record.h"
 #include "controller/engine/engine.h"
 
@@ -40,6 +41,11 @@ struct study_row {
 	const char *policy; /* with its modifiers */
 	double limit_j;
 	struct engine_result result;
+	/*
+	 * The least of the largest bounded stretches of all configured policies on this trial; 0:
+	 * not asked for, or a policy has none.
+	 */
+	double stretch_best;
 };
 
 /* A row as the columns of the file. */
@@ -73,9 +79,12 @@ typedef void (*study_row_f)(const struct study_row *row, void *data);
 /* Calls `each` for all rows. Returns true, or false with `error` set. */
 bool study_store_each(struct study_store *store, study_row_f each, void *data, GError **error);
 
-/* As study_store_each(), for the rows of some policies: NULL-terminated names. */
-bool study_store_each_of(struct study_store *store, const char *const *policies, study_row_f each,
-			 void *data, GError **error);
+/*
+ * As study_store_each(), for the rows of some policies: NULL-terminated names. `config` is the
+ * study's; the rows have `stretch_best`.
+ */
+bool study_store_each_of(struct study_store *store, const struct config *config,
+			 const char *const *policies, study_row_f each, void *data, GError **error);
 
 /* The extent of a computation: trials with (trial - 1) mod shards = shard - 1, up to `trials`. */
 struct study_part {

@@ -83,8 +83,8 @@ refused() {
 }
 
 @test "axes have the units that fit" {
-	grep -q "set ylabel 'energy, MJ'" "$BATS_FILE_TMPDIR/whole/energy.gp"
-	grep -q "set xlabel 'energy constraint, MJ'" "$BATS_FILE_TMPDIR/whole/energy.gp"
+	grep -q "<text>energy, MJ<" "$BATS_FILE_TMPDIR/whole/energy.svg"
+	grep -q "<text>energy constraint, MJ<" "$BATS_FILE_TMPDIR/whole/energy.svg"
 }
 
 @test "an interrupted study continues where it was" {
