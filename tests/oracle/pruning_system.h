@@ -11,5 +11,5 @@ struct sched_system *pruning_system_of(const struct sched_queueing *settings,
 				       const struct sched_cluster *machines,
 				       const char *const *types);
 
-/* The same of the eight machines and twelve types of Gentry 2019. */
+/* A system of the eight machines and twelve types of Gentry 2019; as above. */
 struct sched_system *pruning_system_new(const struct sched_queueing *settings);
