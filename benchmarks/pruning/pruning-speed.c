@@ -25,6 +25,7 @@
 #include "controller/report/stats.h"
 #include "controller/sched/queueing.h"
 #include "controller/workload/pruning.h"
+#include "tests/oracle/pruning_system.h"
 
 /* Seeds of the matrix and of the trials. */
 #define PET_SEED 4

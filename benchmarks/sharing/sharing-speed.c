@@ -121,7 +121,7 @@ static bool watch_decision(struct engine_recorder *recorder, const struct policy
 }
 
 /* Runs a policy on a trace. Returns the largest bounded stretch. */
-static double run(const struct dfrs_trial *trial, const char *name, double penalty_s,
+static double run(const struct environment_trial *trial, const char *name, double penalty_s,
 		  struct watch *watch)
 {
 	struct engine_setup setup = {
@@ -141,7 +141,7 @@ static double run(const struct dfrs_trial *trial, const char *name, double penal
 
 	if (policy_parse(name, &setup.policy, message, sizeof(message)) < 0)
 		g_error("%s", message);
-	setup.system = setup.policy.ops->decide_sharing ? trial->shared : trial->whole;
+	setup.system = setup.policy.ops->decide_sharing ? trial->system : trial->whole;
 	setup.moments = setup.policy.ops->decide_sharing ? setup.policy.ops->moments
 							  : POLICY_AT_CHANGES;
 	backend_sim_set_penalty(backend, penalty_s);
@@ -162,7 +162,7 @@ static double run(const struct dfrs_trial *trial, const char *name, double penal
 	return most;
 }
 
-static void run_trace(const struct dfrs_trial *trial, double penalty_s, struct score *scores)
+static void run_trace(const struct environment_trial *trial, double penalty_s, struct score *scores)
 {
 	const double jobs = trial->workload->tasks_count;
 	double stretches[POLICIES];
@@ -215,7 +215,7 @@ struct source {
 };
 
 /* Trial `number` from 1. */
-static struct dfrs_trial *trial_new(const struct source *source, uint32_t number)
+static struct environment_trial *trial_new(const struct source *source, uint32_t number)
 {
 	uint32_t count = source->jobs;
 	g_autofree struct dfrs_job *jobs =
@@ -229,7 +229,7 @@ static void run_traces(const struct source *source, uint32_t first, uint32_t tra
 		       double penalty_s, struct score *scores)
 {
 	for (uint32_t number = first; number < first + traces; number++) {
-		g_autoptr(dfrs_trial_t) trial = trial_new(source, number);
+		g_autoptr(environment_trial_t) trial = trial_new(source, number);
 
 		if (trial->workload->tasks_count > 0)
 			run_trace(trial, penalty_s, scores);

@@ -8,31 +8,19 @@
 #include "controller/report/table.h"
 #include "controller/sched/policy.h"
 
-static const char *future_name(const struct policy_ops *ops)
-{
-	switch (ops->future) {
-	case POLICY_FUTURE_RESERVATIONS:
-		return "reservations";
-	case POLICY_FUTURE_NONE:
-		return "none";
-	default:
-		return "placeholders";
-	}
-}
+static const char *const future_names[] = {
+	[POLICY_FUTURE_DEFAULT] = "placeholders",
+	[POLICY_FUTURE_PLACEHOLDERS] = "placeholders",
+	[POLICY_FUTURE_RESERVATIONS] = "reservations",
+	[POLICY_FUTURE_NONE] = "none",
+};
 
 /* When the policy decides. */
-static const char *moments_name(const struct policy_ops *ops)
-{
-	switch (ops->moments) {
-	case POLICY_AT_PERIODS:
-		return "periods";
-	case POLICY_AT_CHANGES:
-		return "changes";
-	case POLICY_AT_BOTH:
-		break;
-	}
-	return "both";
-}
+static const char *const moment_names[] = {
+	[POLICY_AT_PERIODS] = "periods",
+	[POLICY_AT_CHANGES] = "changes",
+	[POLICY_AT_BOTH] = "both",
+};
 
 static void print_json(const struct policy_ops *const *list, uint32_t count)
 {
@@ -45,12 +33,12 @@ static void print_json(const struct policy_ops *const *list, uint32_t count)
 			array,
 			json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:s?, s:s?, s:s}",
 				  "name", ops->name, "section", ops->section, "summary",
-				  ops->summary, "future", future_name(ops), "future_fixed",
+				  ops->summary, "future", future_names[ops->future], "future_fixed",
 				  ops->future_fixed, "reads_budget", ops->reads_budget, "by_energy",
 				  ops->by_energy, "cluster_order", ops->cluster_order, "pairs",
 				  ops->pairs, "immediate_section", ops->immediate_section,
 				  "immediate_summary", ops->immediate_summary, "decides",
-				  moments_name(ops)));
+				  moment_names[ops->moments]));
 	}
 	command_print_json(array);
 }
@@ -89,10 +77,10 @@ static void print_kind(const struct policy_ops *const *list, uint32_t count, enu
 		table_text(table, ops->name);
 		table_text(table, kind == IMMEDIATE ? ops->immediate_section : ops->section);
 		if (kind == PLANNING)
-			table_textf(table, "%s%s", future_name(ops),
+			table_textf(table, "%s%s", future_names[ops->future],
 				    ops->future_fixed ? " only" : "");
 		else if (kind == SHARING)
-			table_text(table, moments_name(ops));
+			table_text(table, moment_names[ops->moments]);
 		table_text(table, kind == IMMEDIATE ? ops->immediate_summary : ops->summary);
 	}
 	table_print(table, 0, stdout);

@@ -8,9 +8,10 @@
 #include "common/json.h"
 #include "common/duplicates.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/fields.h"
+#include "controller/cli/tables.h"
 #include "controller/cli/trace_notes.h"
 #include "controller/replay/replay_report.h"
-#include "controller/report/table.h"
 
 struct arguments {
 	const char *policies;  /* separated by commas; NULL: all */
@@ -89,24 +90,28 @@ static const char *pointless_option(const struct replay_setup *setup,
 	return NULL;
 }
 
-static void add_row(struct table *table, const struct replay_policy *policy,
-		    const struct replay_summary *summary)
+static void fill_used(struct table *table, const json_t *replay, const json_t *document)
 {
-	table_row(table);
-	table_text(table, replay_policy_name(policy));
-	table_integer(table, (int64_t)summary->nb_jobs_finished);
-	table_integer(table, (int64_t)summary->nb_jobs_killed);
-	table_number(table, summary->makespan_s, 0);
-	table_textf(table, "%.1f %%", 100 * summary->utilization);
-	table_number(table, summary->mean_waiting_time_s, 1);
-	table_number(table, summary->max_waiting_time_s, 0);
-	table_number(table, summary->mean_slowdown, 2);
-	table_number(table, summary->mean_bounded_slowdown_10, 2);
-	table_number(table, summary->mean_bounded_slowdown_30, 2);
-	if (summary->nb_jobs_promised > 0)
-		table_integer(table, (int64_t)summary->nb_jobs_slipped);
-	else
-		table_text(table, "-");
+	table_textf(table, "%.1f %%", 100 * field_number(replay, "utilization"));
+}
+
+static struct table *table_of_replays(const json_t *document)
+{
+	static const struct tables_column columns[] = {
+		{"<policy", "policy"},
+		{">jobs", "nb_jobs_finished"},
+		{">killed", "nb_jobs_killed"},
+		{">makespan s", "makespan"},
+		{">used", .fill = fill_used},
+		{">mean wait s", "mean_waiting_time", 1},
+		{">max wait s", "max_waiting_time"},
+		{">mean slowdown", "mean_slowdown", 2},
+		{">bounded, 10 s", "mean_bounded_slowdown_10", 2},
+		{">bounded, 30 s", "mean_bounded_slowdown_30", 2},
+		{">slipped", "nb_jobs_slipped"},
+	};
+
+	return table_of_rows(columns, G_N_ELEMENTS(columns), document, "replays");
 }
 
 /* Prints the reservations that were started late, and the reason. */
@@ -165,10 +170,9 @@ static int replay(const char *name, struct arguments *arguments,
 		  const struct replay_policy **policies)
 {
 	struct replay_setup *setup = &arguments->setup;
-	g_autoptr(table_t) table = table_with("<policy", ">jobs", ">killed", ">makespan s", ">used",
-					      ">mean wait s", ">max wait s", ">mean slowdown",
-					      ">bounded, 10 s", ">bounded, 30 s", ">slipped", NULL);
 	g_autoptr(json_t) list = json_array();
+	g_autoptr(json_t) document = json_pack("{s:O}", "replays", list);
+	g_autoptr(table_t) table = NULL;
 	g_autoptr(GError) error = NULL;
 
 	for (; *policies; policies++) {
@@ -180,7 +184,6 @@ static int replay(const char *name, struct arguments *arguments,
 		replay_watched(setup, &result);
 		replay_summarize(setup, &result, &summary);
 		print_slips(name, setup, &summary);
-		add_row(table, *policies, &summary);
 		json_array_append_new(list, replay_summary_json(setup, &summary));
 		if (arguments->out)
 			written = replay_write_csv(setup, &result, arguments->out, &error);
@@ -193,6 +196,7 @@ static int replay(const char *name, struct arguments *arguments,
 	} else {
 		printf("%u processor%s, %s estimates\n", setup->procs, setup->procs == 1 ? "" : "s",
 		       setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "users'");
+		table = table_of_replays(document);
 		table_print(table, 0, stdout);
 	}
 	return COMMAND_DONE;

@@ -11,7 +11,7 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/fields.h"
 #include "controller/cli/run_address.h"
-#include "controller/report/table.h"
+#include "controller/cli/tables.h"
 #include "controller/run/run_paths.h"
 #include "controller/store/store.h"
 
@@ -24,18 +24,16 @@
 #define LIFETIME "90d"
 
 struct arguments {
-	const char *name;  /* of the command */
+	const struct client *client;
 	const char *state; /* the state directory */
 	const char *role, *user, *expires;
-	bool json;
 };
 
-static int report_failure(const struct arguments *arguments, const GError *error)
+static int report_failure(const struct client *client, const GError *error)
 {
 	const bool bad = g_error_matches(error, TOKEN_ERROR, TOKEN_ERROR_INPUT);
 
-	return command_fail(bad ? COMMAND_BAD : COMMAND_FAILED, arguments->name, "%s",
-			    error->message);
+	return command_fail(bad ? COMMAND_BAD : COMMAND_FAILED, client->name, "%s", error->message);
 }
 
 /* Finding the directory. */
@@ -126,13 +124,12 @@ static json_t *token_json(const struct token *token)
 }
 
 /* Prints only the secret to standard output, so that it can be redirected to a file. */
-static void print_new(const struct arguments *arguments, const struct token *token,
-		      const char *secret)
+static void print_new(const struct client *client, const struct token *token, const char *secret)
 {
 	g_autofree char *expires = time_text(token->expires_s);
 	g_autoptr(json_t) document = token_json(token);
 
-	if (arguments->json) {
+	if (client->json) {
 		json_object_set_new(document, "token", json_string(secret));
 		command_print_json(document);
 		return;
@@ -140,22 +137,23 @@ static void print_new(const struct arguments *arguments, const struct token *tok
 	puts(secret);
 	fflush(stdout);
 	fprintf(stderr, "%s: token %s: %s, role %s, good %s%s; it is not shown again\n",
-		arguments->name, token->id, token->user, token_role_name(token->role),
+		client->name, token->id, token->user, token_role_name(token->role),
 		expires ? "until " : "for ever", expires ?: "");
 }
 
 /* Warns of a token for root, which root may have made by mistake. */
-static void warn_of_root(const struct arguments *arguments, const struct token *token)
+static void warn_of_root(const struct client *client, const struct token *token)
 {
 	if (token->uid == 0 && token->role != HTTP_ROLE_VIEWER)
 		fprintf(stderr,
 			"%s: warning: it acts for root: what is submitted with it runs as root in its "
 			"VMs; --user NAME makes one for another account\n",
-			arguments->name);
+			client->name);
 }
 
 static int create(const struct arguments *arguments, char **words)
 {
+	const struct client *client = arguments->client;
 	const enum http_role role = token_role_parse(arguments->role ?: "user");
 	const char *lifetime = arguments->expires ?: LIFETIME;
 	g_autoptr(GError) error = NULL;
@@ -164,104 +162,82 @@ static int create(const struct arguments *arguments, char **words)
 	char *secret;
 
 	if (*words)
-		return command_fail(COMMAND_BAD, arguments->name,
+		return command_fail(COMMAND_BAD, client->name,
 				    "\"%s\": nothing more is needed; try --help", *words);
 	if (role == HTTP_ROLE_NONE)
-		return command_fail(COMMAND_BAD, arguments->name,
+		return command_fail(COMMAND_BAD, client->name,
 				    "--role: '%s' is not one of viewer, user, operator",
 				    arguments->role);
 	if (strcmp(lifetime, "never") != 0 &&
 	    (!duration_parse(lifetime, &lifetime_s) || lifetime_s < 1))
-		return command_fail(COMMAND_BAD, arguments->name,
+		return command_fail(COMMAND_BAD, client->name,
 				    "--expires: '%s' is neither a time such as 90d or 12h nor never",
 				    lifetime);
 	secret = tokens_create(arguments->state, role, arguments->user ?: g_get_user_name(),
 			       lifetime_s, &token, &error);
 	if (!secret)
-		return report_failure(arguments, error);
-	print_new(arguments, token, secret);
-	warn_of_root(arguments, token);
+		return report_failure(client, error);
+	print_new(client, token, secret);
+	warn_of_root(client, token);
 	tokens_wipe(secret);
 	return COMMAND_DONE;
 }
 
-static void print_table(const GPtrArray *tokens)
+static void fill_expires(struct table *table, const json_t *token, const json_t *document)
 {
-	const int64_t now_s = g_get_real_time() / G_USEC_PER_SEC;
-	g_autoptr(table_t) table =
-		table_with("<token", "<role", "<user", "<created", "<expires", NULL);
+	const bool expired = json_is_true(json_object_get(token, "expired"));
 
-	for (guint i = 0; i < tokens->len; i++) {
-		const struct token *token = g_ptr_array_index(tokens, i);
-		g_autofree char *created = time_text(token->created_s);
-		g_autofree char *expires = time_text(token->expires_s);
+	table_textf(table, "%s%s", field_text(token, "expires_utc") ?: "never",
+		    expired ? " (expired)" : "");
+}
 
-		table_row(table);
-		table_text(table, token->id);
-		table_text(table, token_role_name(token->role));
-		table_text(table, token->user);
-		table_text(table, created);
-		table_textf(table, "%s%s", expires ?: "never",
-			    token->expires_s <= now_s ? " (expired)" : "");
-	}
-	table_print(table, 0, stdout);
+static struct table *table_of_tokens(const json_t *document)
+{
+	static const struct tables_column columns[] = {
+		{"<token", "id"},	       {"<role", "role"},
+		{"<user", "user"},	       {"<created", "created_utc"},
+		{"<expires", .fill = fill_expires},
+	};
+
+	return table_of_rows(columns, G_N_ELEMENTS(columns), document, "tokens");
 }
 
 static int list_tokens(const struct arguments *arguments, char **words)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) tokens = tokens_list(arguments->state, &error);
-	g_autoptr(json_t) document = NULL;
+	g_autoptr(json_t) document = json_pack("{s:[]}", "tokens");
 
 	if (!tokens)
-		return report_failure(arguments, error);
-	if (!arguments->json) {
-		print_table(tokens);
-		return COMMAND_DONE;
-	}
-	document = json_pack("{s:[]}", "tokens");
+		return report_failure(arguments->client, error);
 	for (guint i = 0; i < tokens->len; i++)
 		json_array_append_new(json_object_get(document, "tokens"),
-				      token_json(g_ptr_array_index(tokens, i)));
-	command_print_json(document);
-	return COMMAND_DONE;
-}
-
-/* Returns the token that is about to be revoked, or NULL: none has this id. */
-static json_t *find_json(const struct arguments *arguments, const char *id)
-{
-	g_autoptr(GPtrArray) tokens = tokens_list(arguments->state, NULL);
-
-	for (guint i = 0; tokens && i < tokens->len; i++) {
-		const struct token *token = g_ptr_array_index(tokens, i);
-
-		if (g_str_equal(token->id, id))
-			return token_json(token);
-	}
-	return NULL;
+				      token_json(tokens->pdata[i]));
+	return client_print(arguments->client, document, table_of_tokens);
 }
 
 static int revoke_some(const struct arguments *arguments, char **words)
 {
-	g_autoptr(json_t) document = json_pack("{s:[]}", "tokens");
+	const struct client *client = arguments->client;
+	g_autoptr(GPtrArray) tokens = tokens_list(arguments->state, NULL);
+	g_autoptr(json_t) revoked = json_array();
 	int status = COMMAND_DONE;
 
 	if (!*words)
-		return command_fail(COMMAND_BAD, arguments->name,
+		return command_fail(COMMAND_BAD, client->name,
 				    "which token? `virtbed token list` shows them");
 	for (; *words; words++) {
-		g_autoptr(json_t) token = find_json(arguments, *words);
 		g_autoptr(GError) error = NULL;
 
 		if (!tokens_revoke(arguments->state, *words, &error))
-			status = report_failure(arguments, error);
-		else if (!arguments->json)
+			status = report_failure(client, error);
+		else if (!client->json)
 			printf("%s is revoked\n", *words);
-		else if (token)
-			json_array_append(json_object_get(document, "tokens"), token);
+		for (guint i = 0; !error && tokens && i < tokens->len; i++)
+			if (g_str_equal(((struct token *)tokens->pdata[i])->id, *words))
+				json_array_append_new(revoked, token_json(tokens->pdata[i]));
 	}
-	if (arguments->json)
-		command_print_json(document);
+	client_print_list(client, "tokens", revoked);
 	return status;
 }
 
@@ -277,7 +253,7 @@ static const struct {
 int cmd_token(int argc, char **argv)
 {
 	g_auto(client_t) client = {.name = argv[0]};
-	struct arguments arguments = {.name = argv[0]};
+	struct arguments arguments = {.client = &client};
 	const struct command_option options[] = {
 		{"state", 0, COMMAND_FILE, &client.dir,
 		 "The same as --run; it need not be under way", "DIR"},
@@ -305,7 +281,6 @@ int cmd_token(int argc, char **argv)
 	for (gsize i = 0; argc > 1 && i < G_N_ELEMENTS(acts); i++) {
 		if (strcmp(argv[1], acts[i].word) != 0)
 			continue;
-		arguments.json = client.json;
 		arguments.state = state = find_directory(&client);
 		return state ? acts[i].act(&arguments, argv + 2) : client.status;
 	}

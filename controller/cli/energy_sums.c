@@ -9,87 +9,75 @@
 
 const char *const energy_sums_keys[] = {"task", "user", "type", "cluster", "policy", NULL};
 
-/* The sum of the rows with one value of the key. */
-struct sum {
-	char *name;
-	double energy_j, utility;
-	json_int_t tasks, metered;
-};
-
-static void sum_free(gpointer data)
-{
-	struct sum *sum = data;
-
-	g_free(sum->name);
-	g_free(sum);
-}
-
-/* Finds or makes the sum of a row. `order` owns it, `sums` finds it by name. */
-static struct sum *sum_of(GHashTable *sums, GPtrArray *order, const json_t *row, const char *key)
+/* The sum of the rows with the value that `row` has of the key; begun where there is none. */
+static json_t *sum_of(json_t *sums, const json_t *row, const char *key)
 {
 	const json_t *value = json_object_get(row, key);
 	g_autofree char *name =
 		json_is_integer(value)
 			? g_strdup_printf("%" JSON_INTEGER_FORMAT, json_integer_value(value))
 			: field_line(row, key);
-	struct sum *sum = g_hash_table_lookup(sums, name);
 
-	if (sum)
-		return sum;
-	sum = g_new0(struct sum, 1);
-	sum->name = g_strdup(name);
-	g_hash_table_insert(sums, sum->name, sum);
-	g_ptr_array_add(order, sum);
-	return sum;
+	if (!json_object_get(sums, name))
+		json_object_set_new(sums, name,
+				    json_pack("{s:s, s:i, s:i, s:f, s:f}", key, name, "tasks", 0,
+					      "metered", 0, "energy_j", 0.0, "utility", 0.0));
+	return json_object_get(sums, name);
 }
 
-static void add_to_sum(struct sum *sum, const json_t *row)
+static void add_integer(json_t *sum, const char *key, json_int_t value)
 {
-	double energy_j = field_number(row, "energy_j");
-	double utility = field_number(row, "utility");
+	json_integer_set(json_object_get(sum, key), field_integer(sum, key) + value);
+}
+
+static void add_real(json_t *sum, const char *key, double value)
+{
+	if (isfinite(value))
+		json_real_set(json_object_get(sum, key), field_number(sum, key) + value);
+}
+
+static void add_to_sum(json_t *sum, const json_t *row)
+{
 	/* A run stands for all of its tasks. */
 	const json_t *all = json_object_get(row, "tasks");
 	json_int_t tasks = json_is_integer(all) ? json_integer_value(all) : 1;
 
-	sum->tasks += tasks;
-	if (isfinite(energy_j)) {
-		sum->metered += tasks;
-		sum->energy_j += energy_j;
-	}
-	if (isfinite(utility))
-		sum->utility += utility;
+	add_integer(sum, "tasks", tasks);
+	add_integer(sum, "metered", isfinite(field_number(row, "energy_j")) ? tasks : 0);
+	add_real(sum, "energy_j", field_number(row, "energy_j"));
+	add_real(sum, "utility", field_number(row, "utility"));
 }
 
 /* The largest first; ties are broken by the unique names. */
-static int compare(gconstpointer a, gconstpointer b)
+static int compare(gconstpointer a, gconstpointer b, gpointer key)
 {
-	const struct sum *one = *(struct sum *const *)a;
-	const struct sum *other = *(struct sum *const *)b;
+	const json_t *one = *(json_t *const *)a;
+	const json_t *other = *(json_t *const *)b;
+	const double one_j = field_number(one, "energy_j");
+	const double other_j = field_number(other, "energy_j");
 
-	if (one->energy_j != other->energy_j)
-		return one->energy_j < other->energy_j ? 1 : -1;
-	return g_strcmp0(one->name, other->name);
+	if (one_j != other_j)
+		return one_j < other_j ? 1 : -1;
+	return g_strcmp0(field_text(one, key), field_text(other, key));
 }
 
 json_t *energy_sums(const json_t *rows, const char *key)
 {
-	g_autoptr(GHashTable) sums = g_hash_table_new(g_str_hash, g_str_equal);
-	g_autoptr(GPtrArray) order = g_ptr_array_new_with_free_func(sum_free);
+	g_autoptr(json_t) sums = json_object();
+	g_autoptr(GPtrArray) order = g_ptr_array_new();
 	json_t *list = json_array();
 	const json_t *row;
+	const char *name;
+	json_t *sum;
 	size_t i;
 
 	json_array_foreach (rows, i, row)
-		add_to_sum(sum_of(sums, order, row, key), row);
-	g_ptr_array_sort(order, compare);
-	for (guint k = 0; k < order->len; k++) {
-		const struct sum *sum = g_ptr_array_index(order, k);
-
-		json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:f, s:f}", key, sum->name,
-						      "tasks", sum->tasks, "metered", sum->metered,
-						      "energy_j", sum->energy_j, "utility",
-						      sum->utility));
-	}
+		add_to_sum(sum_of(sums, row, key), row);
+	json_object_foreach (sums, name, sum)
+		g_ptr_array_add(order, sum);
+	g_ptr_array_sort_with_data(order, compare, (gpointer)key);
+	for (guint k = 0; k < order->len; k++)
+		json_array_append(list, order->pdata[k]);
 	return list;
 }
 

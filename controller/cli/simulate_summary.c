@@ -179,6 +179,31 @@ static json_t *ended_json(const struct simulate_cell *cell)
 	return object;
 }
 
+/* How a quantity is shown. */
+static const struct {
+	const char *key;   /* in JSON */
+	const char *title; /* of its column between others; NULL: it has none */
+	int decimals;      /* of a mean */
+} shown_as[SIMULATE_QUANTITIES] = {
+	[SIMULATE_UTILITY] = {"utility_mean"},
+	[SIMULATE_ENERGY_J] = {"energy_j_mean", "energy "},
+	[SIMULATE_ENDED_S] = {"ended_s_mean"},
+	[SIMULATE_ARRIVED] = {"tasks_arrived_mean", "arrived", 1},
+	[SIMULATE_COMPLETED] = {"tasks_completed_mean", "completed", 1},
+	[SIMULATE_DROPPED] = {"tasks_dropped_mean", "dropped", 1},
+	[SIMULATE_FAILED] = {"tasks_failed_mean"},
+	[SIMULATE_STRETCH_MAX] = {"stretch_max_mean", "max stretch", 2},
+	[SIMULATE_STRETCH_MEAN] = {"stretch_mean_mean", "mean stretch", 2},
+	[SIMULATE_PAUSES] = {"pauses_per_task", "pauses/task", 2},
+	[SIMULATE_MIGRATIONS] = {"migrations_per_task", "migrations/task", 2},
+	[SIMULATE_PERCENT] = {"utility_percent", "% of most"},
+	[SIMULATE_UTILITY_RATIO] = {"utility_ratio", "utility ratio"},
+	[SIMULATE_ENERGY_RATIO] = {"energy_ratio", "energy ratio"},
+	[SIMULATE_ROBUSTNESS] = {"robustness_percent", "on time %"},
+	[SIMULATE_VARIANCE] = {"type_variance_percent", "variance %"},
+	[SIMULATE_COST] = {"cost_per_percent", "cost/%"},
+};
+
 static json_t *cell_json(const struct simulate_summary *summary, const struct simulate_cell *cell)
 {
 	const struct trials *trials = summary->trials;
@@ -186,29 +211,10 @@ static json_t *cell_json(const struct simulate_summary *summary, const struct si
 		"{s:s, s:f, s:f, s:i, s:o}", "policy", cell_policy(summary, cell)->name, "limit",
 		summary->limits[cell->limit], "limit_j", trials->limits_j[cell->limit], "trials",
 		(int)trials->trials, "ended_by", ended_json(cell));
-	static const char *const keys[SIMULATE_QUANTITIES] = {
-		[SIMULATE_UTILITY] = "utility_mean",
-		[SIMULATE_ENERGY_J] = "energy_j_mean",
-		[SIMULATE_ENDED_S] = "ended_s_mean",
-		[SIMULATE_ARRIVED] = "tasks_arrived_mean",
-		[SIMULATE_COMPLETED] = "tasks_completed_mean",
-		[SIMULATE_DROPPED] = "tasks_dropped_mean",
-		[SIMULATE_FAILED] = "tasks_failed_mean",
-		[SIMULATE_STRETCH_MAX] = "stretch_max_mean",
-		[SIMULATE_STRETCH_MEAN] = "stretch_mean_mean",
-		[SIMULATE_PAUSES] = "pauses_per_task",
-		[SIMULATE_MIGRATIONS] = "migrations_per_task",
-		[SIMULATE_PERCENT] = "utility_percent",
-		[SIMULATE_UTILITY_RATIO] = "utility_ratio",
-		[SIMULATE_ENERGY_RATIO] = "energy_ratio",
-		[SIMULATE_ROBUSTNESS] = "robustness_percent",
-		[SIMULATE_VARIANCE] = "type_variance_percent",
-		[SIMULATE_COST] = "cost_per_percent",
-	};
 
 	for (int q = 0; q < SIMULATE_QUANTITIES; q++)
 		if (is_shown(summary, (enum simulate_quantity)q))
-			json_object_set_new(object, keys[q],
+			json_object_set_new(object, shown_as[q].key,
 					    q < SIMULATE_PERCENT ? json_number_or_null(cell->mean[q])
 								 : interval_json(&cell->interval[q]));
 	json_object_set_new(object, "utility_sd", json_number_or_null(cell->sd[SIMULATE_UTILITY]));
@@ -297,6 +303,21 @@ static void print_heading(const struct simulate_summary *summary, FILE *file)
 			trials->experiment->policies[summary->reference].name);
 }
 
+/* The columns between the standard deviation and what ended the runs. */
+static const enum simulate_quantity columns[] = {
+	SIMULATE_PERCENT,      SIMULATE_UTILITY_RATIO, SIMULATE_ENERGY_J,   SIMULATE_ENERGY_RATIO,
+	SIMULATE_ARRIVED,      SIMULATE_COMPLETED,     SIMULATE_DROPPED,    SIMULATE_STRETCH_MAX,
+	SIMULATE_STRETCH_MEAN, SIMULATE_PAUSES,        SIMULATE_MIGRATIONS, SIMULATE_ROBUSTNESS,
+	SIMULATE_VARIANCE,     SIMULATE_COST,
+};
+
+/* Ratios have columns, with "-", also where no policy is the reference. */
+static bool has_column(const struct simulate_summary *summary, enum simulate_quantity quantity)
+{
+	return quantity == SIMULATE_UTILITY_RATIO || quantity == SIMULATE_ENERGY_RATIO ||
+	       is_shown(summary, quantity);
+}
+
 static void add_row(const struct simulate_summary *summary, const struct simulate_cell *cell,
 		    const struct energy_format *energy, struct table *table)
 {
@@ -307,49 +328,35 @@ static void add_row(const struct simulate_summary *summary, const struct simulat
 	table_text(table, cell_policy(summary, cell)->name);
 	table_number(table, cell->mean[SIMULATE_UTILITY], 2);
 	table_number(table, cell->sd[SIMULATE_UTILITY], 2);
-	if (config_environment(summary->trials->experiment->config))
-		ratio_cell(table, &cell->interval[SIMULATE_PERCENT]);
-	ratio_cell(table, &cell->interval[SIMULATE_UTILITY_RATIO]);
-	table_number(table, cell->mean[SIMULATE_ENERGY_J] * energy->scale, energy->decimals);
-	ratio_cell(table, &cell->interval[SIMULATE_ENERGY_RATIO]);
-	for (int q = SIMULATE_ARRIVED; q <= SIMULATE_DROPPED; q++)
-		table_number(table, cell->mean[q], 1);
-	for (int q = SIMULATE_STRETCH_MAX; shares(summary) && q <= SIMULATE_MIGRATIONS; q++)
-		table_number(table, cell->mean[q], 2);
-	for (int q = SIMULATE_ROBUSTNESS; prunes(summary) && q <= SIMULATE_COST; q++)
-		ratio_cell(table, &cell->interval[q]);
+	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
+		const enum simulate_quantity q = columns[i];
+
+		if (!has_column(summary, q))
+			continue;
+		if (q >= SIMULATE_PERCENT)
+			ratio_cell(table, &cell->interval[q]);
+		else if (q == SIMULATE_ENERGY_J)
+			table_number(table, cell->mean[q] * energy->scale, energy->decimals);
+		else
+			table_number(table, cell->mean[q], shown_as[q].decimals);
+	}
 	table_text(table, ended);
 }
 
 void simulate_summary_print(const struct simulate_summary *summary, FILE *file)
 {
 	const struct energy_format energy = find_energy_format(summary);
-	g_autofree char *energy_title = g_strconcat("energy ", energy.unit, NULL);
-	const struct {
-		const char *title;
-		enum simulate_quantity quantity;
-	} columns[] = {
-		{"% of most", SIMULATE_PERCENT},
-		{"utility ratio", SIMULATE_UTILITY},
-		{energy_title, SIMULATE_ENERGY_J},
-		{"energy ratio", SIMULATE_ENERGY_J},
-		{"arrived", SIMULATE_ARRIVED},
-		{"completed", SIMULATE_COMPLETED},
-		{"dropped", SIMULATE_DROPPED},
-		{"max stretch", SIMULATE_STRETCH_MAX},
-		{"mean stretch", SIMULATE_STRETCH_MEAN},
-		{"pauses/task", SIMULATE_PAUSES},
-		{"migrations/task", SIMULATE_MIGRATIONS},
-		{"on time %", SIMULATE_ROBUSTNESS},
-		{"variance %", SIMULATE_VARIANCE},
-		{"cost/%", SIMULATE_COST},
-	};
 	g_autoptr(table_t) table = table_with(">limit", "<policy", ">utility", ">sd", NULL);
 
 	print_heading(summary, file);
-	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
-		if (is_shown(summary, columns[i].quantity))
-			table_column(table, columns[i].title, TABLE_RIGHT);
+	for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
+		g_autofree char *title = g_strconcat(
+			shown_as[columns[i]].title,
+			columns[i] == SIMULATE_ENERGY_J ? energy.unit : NULL, NULL);
+
+		if (has_column(summary, columns[i]))
+			table_column(table, title, TABLE_RIGHT);
+	}
 	table_column(table, "ended by", TABLE_LEFT);
 	for (uint32_t i = 0; i < summary->cells_count; i++) {
 		add_row(summary, &summary->cells[i], &energy, table);

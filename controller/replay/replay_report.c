@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "common/file_names.h"
+#include "common/json.h"
+#include "common/record/record.h"
 
 /* Room for a row of the CSV file, bytes. */
 #define ROW_MAX 640
@@ -103,57 +105,62 @@ void replay_summarize(const struct replay_setup *setup, const struct replay_resu
 	*ret_summary = summary;
 }
 
-/* Sets the keys of slips; null: the policy makes no reservations, or none slipped. */
-static void set_slips(json_t *object, const struct replay_summary *summary)
-{
-	const bool promises = summary->nb_jobs_promised > 0;
-	const bool slips = summary->nb_jobs_slipped > 0;
+#define COUNT(name_, field_)                                                                       \
+	{                                                                                          \
+		.name = (name_), .type = RECORD_I64,                                               \
+		.offset = offsetof(struct replay_summary, field_)                                  \
+	}
+#define REAL(name_, field_)                                                                        \
+	{                                                                                          \
+		.name = (name_), .type = RECORD_REAL,                                              \
+		.offset = offsetof(struct replay_summary, field_)                                  \
+	}
 
-	json_object_set_new(object, "nb_jobs_slipped",
-			    promises ? json_integer((json_int_t)summary->nb_jobs_slipped)
-				     : json_null());
-	json_object_set_new(object, "max_slip",
-			    promises ? json_real(summary->max_slip_s) : json_null());
-	json_object_set_new(object, "max_slip_job_id",
-			    slips ? json_integer(summary->max_slip_job) : json_null());
-}
+static const struct record_field summary_fields[] = {
+	COUNT("nb_jobs", nb_jobs),
+	COUNT("nb_jobs_finished", nb_jobs_finished),
+	COUNT("nb_jobs_success", nb_jobs_success),
+	COUNT("nb_jobs_killed", nb_jobs_killed),
+	COUNT("nb_jobs_rejected", nb_jobs_rejected),
+	COUNT("nb_jobs_skipped", skipped),
+	COUNT("nb_parts_skipped", parts),
+	COUNT("nb_jobs_partial", partial),
+	COUNT("passes", passes),
+	REAL("makespan", makespan_s),
+	REAL("utilization", utilization),
+	REAL("mean_waiting_time", mean_waiting_time_s),
+	REAL("max_waiting_time", max_waiting_time_s),
+	REAL("mean_turnaround_time", mean_turnaround_time_s),
+	REAL("max_turnaround_time", max_turnaround_time_s),
+	REAL("mean_slowdown", mean_slowdown),
+	REAL("max_slowdown", max_slowdown),
+	REAL("mean_bounded_slowdown_10", mean_bounded_slowdown_10),
+	REAL("mean_bounded_slowdown_30", mean_bounded_slowdown_30),
+	COUNT("nb_jobs_slipped", nb_jobs_slipped),
+	REAL("max_slip", max_slip_s),
+	COUNT("max_slip_job_id", max_slip_job),
+	{ NULL },
+};
+static const struct record summary_record = { .size = sizeof(struct replay_summary),
+					      .fields = summary_fields };
 
 json_t *replay_summary_json(const struct replay_setup *setup, const struct replay_summary *summary)
 {
-	json_t *object = json_pack(
-		"{s:s, s:s, s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-		"policy",
-		replay_policy_name(setup->policy), "estimates",
-		setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "user", "overrun",
-		setup->overrun, "keep_reservations", setup->keep, "rebuild", setup->rebuild,
-		"nb_computing_machines",
-		(json_int_t)setup->procs, "nb_jobs", (json_int_t)summary->nb_jobs,
-		"nb_jobs_finished", (json_int_t)summary->nb_jobs_finished, "nb_jobs_success",
-		(json_int_t)summary->nb_jobs_success, "nb_jobs_killed",
-		(json_int_t)summary->nb_jobs_killed, "nb_jobs_rejected",
-		(json_int_t)summary->nb_jobs_rejected, "nb_jobs_skipped",
-		(json_int_t)summary->skipped, "nb_parts_skipped", (json_int_t)summary->parts,
-		"nb_jobs_partial",
-		(json_int_t)summary->partial, "passes", (json_int_t)summary->passes);
-	const struct {
-		const char *name;
-		double value;
-	} numbers[] = {
-		{ "makespan", summary->makespan_s },
-		{ "utilization", summary->utilization },
-		{ "mean_waiting_time", summary->mean_waiting_time_s },
-		{ "max_waiting_time", summary->max_waiting_time_s },
-		{ "mean_turnaround_time", summary->mean_turnaround_time_s },
-		{ "max_turnaround_time", summary->max_turnaround_time_s },
-		{ "mean_slowdown", summary->mean_slowdown },
-		{ "max_slowdown", summary->max_slowdown },
-		{ "mean_bounded_slowdown_10", summary->mean_bounded_slowdown_10 },
-		{ "mean_bounded_slowdown_30", summary->mean_bounded_slowdown_30 },
-	};
+	g_autoptr(json_t) numbers = record_to_json(&summary_record, summary);
+	json_t *object = json_pack("{s:s, s:s, s:b, s:b, s:b, s:I}", "policy",
+				   replay_policy_name(setup->policy), "estimates",
+				   setup->estimates == REPLAY_ESTIMATES_PERFECT ? "perfect" : "user",
+				   "overrun", setup->overrun, "keep_reservations", setup->keep,
+				   "rebuild", setup->rebuild, "nb_computing_machines",
+				   (json_int_t)setup->procs);
 
-	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
-		json_object_set_new(object, numbers[i].name, json_real(numbers[i].value));
-	set_slips(object, summary);
+	json_object_update(object, numbers);
+	if (summary->nb_jobs_promised == 0) {
+		json_object_set_new(object, "nb_jobs_slipped", json_null());
+		json_object_set_new(object, "max_slip", json_null());
+	}
+	if (summary->nb_jobs_slipped == 0)
+		json_object_set_new(object, "max_slip_job_id", json_null());
 	return object;
 }
 

@@ -100,7 +100,7 @@ struct dfrs_job *dfrs_hpc2n_new(const struct swf_trace *trace, uint32_t week, ui
 	return (struct dfrs_job *)(void *)g_array_free(jobs, FALSE);
 }
 
-static struct sched_system *system_new(struct dfrs_trial *trial, uint32_t hosts,
+static struct sched_system *system_new(struct environment_trial *trial, uint32_t hosts,
 				       const struct dfrs_job *jobs, uint32_t count)
 {
 	const struct sched_cluster cluster = { .name = "hosts", .nodes = hosts, .cores = 1,
@@ -121,16 +121,16 @@ static struct sched_system *system_new(struct dfrs_trial *trial, uint32_t hosts,
 	return system;
 }
 
-struct dfrs_trial *dfrs_trial_new(const struct dfrs_job *jobs, uint32_t count,
-					uint32_t hosts)
+struct environment_trial *dfrs_trial_new(const struct dfrs_job *jobs, uint32_t count,
+					 uint32_t hosts)
 {
-	struct dfrs_trial *trial = g_new0(struct dfrs_trial, 1);
+	struct environment_trial *trial = g_new0(struct environment_trial, 1);
 	struct workload *workload = trial->workload = g_new0(struct workload, 1);
 
 	trial->names = g_string_chunk_new(4096);
 	trial->whole = system_new(trial, hosts, jobs, count);
-	trial->shared = system_new(trial, hosts, NULL, 0);
-	trial->shared->shared = true;
+	trial->system = system_new(trial, hosts, NULL, 0);
+	trial->system->shared = true;
 	workload->trial = 1;
 	workload->tasks_count = count;
 	workload->tasks = g_new0(struct sched_task, count);
@@ -148,18 +148,6 @@ struct dfrs_trial *dfrs_trial_new(const struct dfrs_job *jobs, uint32_t count,
 			.demand = jobs[i].demand,
 		};
 	return trial;
-}
-
-void dfrs_trial_free(struct dfrs_trial *trial)
-{
-	if (!trial)
-		return;
-	workload_free(trial->workload);
-	sched_system_free(trial->shared);
-	sched_system_free(trial->whole);
-	if (trial->names)
-		g_string_chunk_free(trial->names);
-	g_free(trial);
 }
 
 double dfrs_bounded_stretch(double turnaround_s, double run_s)

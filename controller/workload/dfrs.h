@@ -4,9 +4,8 @@
 #include <glib.h>
 #include <stdint.h>
 
-#include "controller/replay/swf.h"
+#include "controller/workload/environment.h"
 #include "controller/workload/lublin.h"
-#include "controller/workload/workload.h"
 
 /*
  * Workloads of Stillwell 2010: jobs of equal tasks (VMs), each with a CPU need and a memory
@@ -60,26 +59,13 @@ struct dfrs_job *dfrs_hpc2n_new(const struct swf_trace *trace, uint32_t week, ui
  */
 uint32_t dfrs_whole_hosts(const struct sched_demand *demand);
 
-/* The workload and the systems for runs on a set of jobs. */
-struct dfrs_trial {
-	struct workload *workload;   /* row = id; the utility of all is 1 whenever they end */
-	struct sched_system *shared; /* for policies that share hosts: only the hosts */
-	/* For other policies: a row per job, with its etc_s and hosts. */
-	struct sched_system *whole;
-	GStringChunk *names;         /* names of the rows */
-};
-
 /*
  * Makes a trial of jobs in order of arrival, each of which could run alone on `hosts` hosts
- * (dfrs_whole_hosts()).
+ * (dfrs_whole_hosts()): a task per job with row = id, whose utility is 1 whenever it ends, the hosts
+ * for policies that share them, and a row per job with its time and hosts for others.
  */
-struct dfrs_trial *dfrs_trial_new(const struct dfrs_job *jobs, uint32_t count,
-					uint32_t hosts);
-
-/* NULL is allowed. */
-void dfrs_trial_free(struct dfrs_trial *trial);
-typedef struct dfrs_trial dfrs_trial_t;
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(dfrs_trial_t, dfrs_trial_free)
+struct environment_trial *dfrs_trial_new(const struct dfrs_job *jobs, uint32_t count,
+					 uint32_t hosts);
 
 /*
  * The bounded stretch of a job (section II.B): max(turn-around, 30 s) / max(run time alone, 30 s).

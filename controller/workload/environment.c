@@ -55,11 +55,6 @@ static uint32_t find_row(struct maker *maker, uint32_t type, uint32_t cores)
 	return maker->rows->len - 1;
 }
 
-double environment_sine(const struct config_environment *environment, double phase, double time_s)
-{
-	return 1 + environment->sine_amplitude * sin(2 * G_PI * time_s / DAY_S + phase);
-}
-
 /* Arrival rate of a type relative to its mean. `time_s` counts from midnight before the day. */
 static double relative_rate(const struct maker *maker, const struct environment_type *type,
 			    double time_s)
@@ -247,29 +242,6 @@ static void draw_jobs(struct maker *maker, const struct swf_trace *trace, uint32
 	}
 }
 
-static int compare_arrivals(gconstpointer left, gconstpointer right, gpointer data)
-{
-	const struct sched_task *a = left;
-	const struct sched_task *b = right;
-
-	return (a->arrival_s > b->arrival_s) - (a->arrival_s < b->arrival_s);
-}
-
-struct workload *environment_workload_new(GArray *tasks, uint64_t seed, uint32_t trial)
-{
-	struct workload *workload = g_new0(struct workload, 1);
-
-	workload->seed = seed;
-	workload->trial = trial;
-	workload->tasks_count = tasks->len;
-	workload->tasks = (struct sched_task *)(void *)g_array_free(tasks, FALSE);
-	g_qsort_with_data(workload->tasks, (gint)workload->tasks_count, sizeof(*workload->tasks),
-			  compare_arrivals, NULL);
-	for (uint32_t i = 0; i < workload->tasks_count; i++)
-		workload->tasks[i].id = i;
-	return workload;
-}
-
 static struct workload *make_workload(struct maker *maker, const struct swf_trace *trace,
 				      uint64_t seed, uint32_t trial)
 {
@@ -277,7 +249,7 @@ static struct workload *make_workload(struct maker *maker, const struct swf_trac
 		draw_arrivals(maker, i);
 	if (trace)
 		draw_jobs(maker, trace, trial);
-	return environment_workload_new(g_steal_pointer(&maker->tasks), seed, trial);
+	return workload_of_tasks(g_steal_pointer(&maker->tasks), seed, trial);
 }
 
 /* Fills in the estimates of a row in a cluster; none if it is too wide. */
@@ -309,20 +281,9 @@ static void fill_cells(const struct maker *maker, struct sched_system *system, u
 static struct sched_system *make_system(const struct maker *maker, GStringChunk *names)
 {
 	const struct config *config = maker->config;
-	g_autofree struct sched_cluster *clusters =
-		g_new0(struct sched_cluster, config->clusters_count);
-	struct sched_system *system;
+	struct sched_system *system = workload_clusters_system(
+		config, config_environment(config)->pstates, maker->rows->len);
 
-	for (uint32_t c = 0; c < config->clusters_count; c++)
-		clusters[c] = (struct sched_cluster){
-			.name = config->clusters[c].name,
-			.nodes = config->clusters[c].nodes,
-			.cores = config->clusters[c].cores,
-			.pstates = config_environment(config)->pstates,
-		};
-	system = sched_system_new(clusters, config->clusters_count, maker->rows->len);
-	if (!system)
-		g_error("out of memory");
 	for (uint32_t i = 0; i < maker->rows->len; i++) {
 		const struct row *row = &g_array_index(maker->rows, struct row, i);
 		g_autofree char *name =
@@ -354,23 +315,6 @@ static double find_utility_max(const struct config *config, const struct environ
 			sum += utility_value(&task->utility, fastest_s);
 	}
 	return sum;
-}
-
-static gboolean finish_trial(struct environment_trial *trial, GError **error)
-{
-	uint32_t index = 0;
-	const enum sched_system_fault fault = sched_system_finish(trial->system, &index);
-
-	if (fault != SCHED_SYSTEM_OK) {
-		g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM,
-			    "environment: %s \"%s\": %s",
-			    fault == SCHED_SYSTEM_CLUSTER ? "cluster" : "type",
-			    fault == SCHED_SYSTEM_CLUSTER ? trial->system->clusters[index].name
-							  : trial->system->row_names[index],
-			    sched_system_fault_text(fault));
-		return FALSE;
-	}
-	return workload_check(trial->workload, trial->system, error);
 }
 
 struct swf_trace *environment_trace_new(const struct config *config, GError **error)
@@ -440,20 +384,25 @@ struct environment_trial *environment_trial_new(const struct config *config,
 						const struct swf_trace *trace, uint64_t seed,
 						uint32_t trial, GError **error)
 {
-	g_autoptr(environment_trial_t) made = g_new0(struct environment_trial, 1);
+	const struct config_environment *environment = config_environment(config);
+	const bool finished = environment->sharing || environment->pruning;
+	g_autoptr(environment_trial_t) made = NULL;
 
-	seed = seed ? seed : config_environment(config)->seed;
-	made->names = g_string_chunk_new(4096);
-	if (config_environment(config)->sharing) {
-		if (!environment_sharing_draw(made, config, trace, seed, trial, error))
+	seed = seed ? seed : environment->seed;
+	if (environment->sharing) {
+		made = environment_sharing_new(config, trace, seed, trial, error);
+	} else {
+		made = g_new0(struct environment_trial, 1);
+		made->names = g_string_chunk_new(4096);
+		if (environment->serial)
+			environment_serial_draw(made, config, seed, trial);
+		else if (!environment->pruning)
+			draw_parallel(made, config, trace, seed, trial);
+		else if (!environment_pruning_draw(made, config, seed, trial, error))
 			return NULL;
-	} else if (config_environment(config)->pruning) {
-		if (!environment_pruning_draw(made, config, seed, trial, error))
-			return NULL;
-	} else if (config_environment(config)->serial)
-		environment_serial_draw(made, config, seed, trial);
-	else
-		draw_parallel(made, config, trace, seed, trial);
+	}
+	if (!made)
+		return NULL;
 	if (made->workload->tasks_count == 0) {
 		g_autofree char *why = why_empty(config, trace, trial);
 
@@ -461,11 +410,10 @@ struct environment_trial *environment_trial_new(const struct config *config,
 			    "environment: no task arrives in trial %u%s", trial, why);
 		return NULL;
 	}
-	if (config_environment(config)->sharing || config_environment(config)->pruning)
-		return g_steal_pointer(&made);
-	if (!finish_trial(made, error))
+	if (!finished && (!workload_finish_system(made->system, "environment: ", error) ||
+			  !workload_check(made->workload, made->system, error)))
 		return NULL;
-	if (!config_environment(config)->serial)
+	if (!finished && !environment->serial)
 		made->utility_max = find_utility_max(config, made);
 	return g_steal_pointer(&made);
 }

@@ -3,7 +3,6 @@
 
 #include "controller/config/config_environment.h"
 #include "controller/sched/queueing.h"
-#include "controller/workload/environment_serial.h"
 
 /* Tolerance of the sum of printed masses; the configuration was checked with the same. */
 #define MASS_SLACK 1e-6
@@ -141,39 +140,23 @@ static struct pet *make_pet(const struct config *config, const GPtrArray *types,
 	return NULL;
 }
 
-/* The nodes that configured types take, types x clusters; NULL: no types are configured. */
-static uint32_t *list_nodes(const struct config *config)
-{
-	const uint32_t clusters = config->clusters_count;
-	uint32_t *nodes =
-		config->types_count > 0 ? g_new(uint32_t, config->types_count * clusters) : NULL;
-
-	for (uint32_t t = 0; t < config->types_count; t++)
-		for (uint32_t c = 0; c < clusters; c++)
-			nodes[t * clusters + c] =
-				config_type_nodes(&config->types[t], &config->clusters[c]);
-	return nodes;
-}
-
 static struct sched_system *make_system(const struct config *config,
 					const struct sched_queueing *settings,
 					const GPtrArray *types, GStringChunk *names)
 {
-	g_autofree struct sched_cluster *machines =
-		g_new0(struct sched_cluster, config->clusters_count);
+	struct sched_system *system = workload_clusters_system(config, 1, types->len);
 	g_autofree const char **rows = g_new(const char *, types->len);
-	g_autofree uint32_t *nodes = list_nodes(config);
 
-	for (uint32_t c = 0; c < config->clusters_count; c++)
-		machines[c] = (struct sched_cluster){
-			.name = config->clusters[c].name,
-			.nodes = config->clusters[c].nodes,
-			.cores = config->clusters[c].cores,
-			.pstates = 1,
-		};
 	for (uint32_t t = 0; t < types->len; t++)
 		rows[t] = g_string_chunk_insert(names, types->pdata[t]);
-	return pruning_system_of(settings, machines, rows, nodes);
+	pruning_fill_system(system, settings, rows);
+	for (uint32_t t = 0; t < config->types_count; t++)
+		for (uint32_t c = 0; c < config->clusters_count; c++)
+			system->nodes[t * config->clusters_count + c] =
+				config_type_nodes(&config->types[t], &config->clusters[c]);
+	if (sched_system_finish(system, NULL) != SCHED_SYSTEM_OK)
+		g_error("out of memory");
+	return system;
 }
 
 /* The tasks that the configuration lists. */
@@ -190,7 +173,7 @@ static struct workload *list_tasks(const struct config_pruning *pruning, const G
 
 		g_array_append_val(tasks, task);
 	}
-	return environment_workload_new(tasks, seed, number);
+	return workload_of_tasks(tasks, seed, number);
 }
 
 /* The tasks per second that the machines complete if they take tasks of all types in turn. */

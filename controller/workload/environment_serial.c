@@ -98,23 +98,14 @@ static uint32_t draw_around(struct variates *variates, double mean, double sprea
 static struct sched_system *draw_system(struct maker *maker, const struct config *config,
 					GStringChunk *names)
 {
-	g_autofree struct sched_cluster *clusters =
-		g_new0(struct sched_cluster, config->clusters_count);
 	const uint32_t critical =
 		(uint32_t)lrint(maker->serial->critical_share * ENVIRONMENT_TYPES);
-	struct sched_system *system;
+	struct sched_system *system = workload_clusters_system(config, 1, ENVIRONMENT_TYPES);
 
 	for (uint32_t c = 0; c < config->clusters_count; c++)
-		clusters[c] = (struct sched_cluster){
-			.name = config->clusters[c].name,
-			.nodes = draw_around(maker->variates[STREAM_CLUSTERS],
-					     config->clusters[c].nodes, maker->serial->spread),
-			.cores = config->clusters[c].cores,
-			.pstates = 1,
-		};
-	system = sched_system_new(clusters, config->clusters_count, ENVIRONMENT_TYPES);
-	if (!system)
-		g_error("out of memory");
+		system->clusters[c].nodes = draw_around(maker->variates[STREAM_CLUSTERS],
+							config->clusters[c].nodes,
+							maker->serial->spread);
 	system->immediate = true;
 	for (uint32_t i = 0; i < ENVIRONMENT_TYPES; i++) {
 		g_autofree char *name = g_strdup_printf(
@@ -262,6 +253,6 @@ void environment_serial_draw(struct environment_trial *trial, const struct confi
 		draw_bursts(&maker, i);
 	for (uint32_t i = 0; i < STREAMS; i++)
 		variates_free(maker.variates[i]);
-	trial->workload = environment_workload_new(maker.tasks, seed, number);
+	trial->workload = workload_of_tasks(maker.tasks, seed, number);
 	trial->utility_max = find_utility_max(&maker, trial);
 }

@@ -28,18 +28,6 @@
 void environment_serial_draw(struct environment_trial *trial, const struct config *config,
 			     uint64_t seed, uint32_t number);
 
-/* Seconds of a day. */
-#define ENVIRONMENT_DAY_S 86400.0
-
-/*
- * The sinusoidal arrival rate of a type with that phase (radians) relative to its mean, `time_s`
- * after a midnight.
- */
-double environment_sine(const struct config_environment *environment, double phase, double time_s);
-
-/* The workload of these tasks (GArray of struct sched_task, taken over), sorted and numbered. */
-struct workload *environment_workload_new(GArray *tasks, uint64_t seed, uint32_t trial);
-
 /*
  * The utility functions of section IV.C outside the classes: a constant of `mean_s` or 10 x
  * `mean_s`, which includes exactly its width, and a constant of `mean_s` with a decay of 200

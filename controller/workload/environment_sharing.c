@@ -57,23 +57,18 @@ static bool check_jobs(const struct config *config, const struct dfrs_job *jobs,
 	return true;
 }
 
-bool environment_sharing_draw(struct environment_trial *trial, const struct config *config,
-			      const struct swf_trace *trace, uint64_t seed, uint32_t number,
-			      GError **error)
+struct environment_trial *environment_sharing_new(const struct config *config,
+						  const struct swf_trace *trace, uint64_t seed,
+						  uint32_t number, GError **error)
 {
 	uint32_t count = 0;
 	g_autofree struct dfrs_job *jobs = draw_jobs(config, trace, seed, number, &count);
-	g_autoptr(dfrs_trial_t) made = NULL;
+	g_autoptr(environment_trial_t) trial = NULL;
 
 	if (!check_jobs(config, jobs, count, number, error))
-		return false;
-	made = dfrs_trial_new(jobs, count, config->clusters[0].nodes);
-	made->workload->seed = seed;
-	made->workload->trial = number;
-	g_string_chunk_free(trial->names);
-	trial->names = g_steal_pointer(&made->names);
-	trial->workload = g_steal_pointer(&made->workload);
-	trial->system = g_steal_pointer(&made->shared);
-	trial->whole = g_steal_pointer(&made->whole);
-	return workload_check(trial->workload, trial->whole, error);
+		return NULL;
+	trial = dfrs_trial_new(jobs, count, config->clusters[0].nodes);
+	trial->workload->seed = seed;
+	trial->workload->trial = number;
+	return workload_check(trial->workload, trial->whole, error) ? g_steal_pointer(&trial) : NULL;
 }

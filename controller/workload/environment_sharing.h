@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <stdbool.h>
-
 #include "controller/workload/environment.h"
 
 /*
@@ -11,9 +9,9 @@
  */
 
 /*
- * Fills in the whole trial. config_environment(config)->sharing must be present. Returns true, or false
- * with `error` (WORKLOAD_ERROR_TASK) set: a job that could not run on the empty cluster.
+ * A new trial; config_environment(config)->sharing must be present. NULL with `error`
+ * (WORKLOAD_ERROR_TASK): a job that could not run on the empty cluster.
  */
-bool environment_sharing_draw(struct environment_trial *trial, const struct config *config,
-			      const struct swf_trace *trace, uint64_t seed, uint32_t number,
-			      GError **error);
+struct environment_trial *environment_sharing_new(const struct config *config,
+						  const struct swf_trace *trace, uint64_t seed,
+						  uint32_t number, GError **error);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/workload/environment_types.h"
-#include "controller/config/config_environment.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,6 +80,11 @@ static void draw_priority(struct environment_type *type, struct variates *variat
 	type->priority =
 		variates_uniform(variates, priorities[cell / 4].low, priorities[cell / 4].high);
 	type->urgency = urgencies[cell % 4];
+}
+
+double environment_sine(const struct config_environment *environment, double phase, double time_s)
+{
+	return 1 + environment->sine_amplitude * sin(2 * G_PI * time_s / ENVIRONMENT_DAY_S + phase);
 }
 
 double environment_urgency_draw(struct variates *variates, double priority)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/config/config.h"
+#include "controller/config/config_environment.h"
 #include "controller/sched/utility.h"
 #include "controller/workload/environment.h"
 #include "controller/workload/variates.h"
@@ -35,6 +36,15 @@ struct environment_type {
 	double mean_s;          /* execution time at the mean width, P-state 0, over its clusters */
 	struct environment_place *places; /* per cluster */
 };
+
+/* Seconds of a day. */
+#define ENVIRONMENT_DAY_S 86400.0
+
+/*
+ * The sinusoidal arrival rate of a type with that phase (radians) relative to its mean, `time_s`
+ * after a midnight.
+ */
+double environment_sine(const struct config_environment *environment, double phase, double time_s);
 
 /* Draws an urgency, per minute, for a starting utility: by the shares of its row in Table 2. */
 double environment_urgency_draw(struct variates *variates, double priority);

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "controller/sched/queueing.h"
-#include "controller/workload/environment_serial.h"
 #include "controller/workload/variates.h"
 
 #define TYPE_MEAN_LOW 50.0
@@ -62,46 +61,25 @@ struct pet *pruning_pet_new(uint64_t seed, double bin_s)
 	return NULL;
 }
 
-struct sched_system *pruning_system_of(const struct sched_queueing *settings,
-				       const struct sched_cluster *machines,
-				       const char *const *types, const uint32_t *nodes)
+void pruning_fill_system(struct sched_system *system, const struct sched_queueing *settings,
+			 const char *const *types)
 {
 	const struct pet *pet = settings->pet;
-	struct sched_system *system =
-		sched_system_new(machines, pet->machines_count, pet->types_count);
 
-	if (!system)
-		g_error("out of memory");
 	for (uint32_t type = 0; type < pet->types_count; type++) {
 		system->row_names[type] = types[type];
 		for (uint32_t m = 0; m < pet->machines_count; m++) {
 			const uint32_t cell = type * pet->machines_count + m;
 
 			system->etc_s[cell] = pet_at(pet, type, m)->mean * settings->bin_s;
-			system->nodes[cell] = nodes ? nodes[cell] : 1;
+			system->nodes[cell] = 1;
 		}
 	}
-	if (sched_system_finish(system, NULL) != SCHED_SYSTEM_OK)
-		g_error("out of memory");
 	system->queueing = settings;
-	return system;
 }
 
 const char *const pruning_types[PRUNING_TYPES] = { "t1", "t2", "t3", "t4",  "t5",  "t6",
 						   "t7", "t8", "t9", "t10", "t11", "t12" };
-
-struct sched_system *pruning_system_new(const struct sched_queueing *settings)
-{
-	static const char *const names[PRUNING_MACHINES] = { "m1", "m2", "m3", "m4",
-							     "m5", "m6", "m7", "m8" };
-	struct sched_cluster machines[PRUNING_MACHINES];
-
-	for (uint32_t m = 0; m < PRUNING_MACHINES; m++)
-		machines[m] = (struct sched_cluster){
-			.name = names[m], .nodes = 1, .cores = 1, .pstates = 1
-		};
-	return pruning_system_of(settings, machines, pruning_types, NULL);
-}
 
 struct sched_task pruning_task(uint32_t type, double arrival_s, double deadline_s, double bin_s)
 {
@@ -154,7 +132,7 @@ struct workload *pruning_workload_new(const struct pet *pet, const struct prunin
 	for (uint32_t type = 0; type < pet->types_count; type++)
 		draw_type(tasks, variates, pet, load, bin_s, type, mean_all);
 	variates_free(variates);
-	workload = environment_workload_new(tasks, seed, trial);
+	workload = workload_of_tasks(tasks, seed, trial);
 	workload->tasks_count = load->tasks;
 	return workload;
 }

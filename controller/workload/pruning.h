@@ -47,19 +47,12 @@ struct pet *pruning_pet_new(uint64_t seed, double bin_s);
 extern const char *const pruning_types[PRUNING_TYPES];
 
 /*
- * A system of the machines and types of the settings' matrix (settings, names borrowed), with its
- * mean execution times. `nodes`: nodes that a type takes on a machine, types x machines; NULL: 1
- * each. The caller frees the system before the settings.
+ * Fills in a system of the machines and types of the settings' matrix (settings and the names of the
+ * types are borrowed): its mean execution times, and one node for a task. The caller finishes it
+ * (sched_system_finish()) and frees it before the settings.
  */
-struct sched_system *pruning_system_of(const struct sched_queueing *settings,
-				       const struct sched_cluster *machines,
-				       const char *const *types, const uint32_t *nodes);
-
-/*
- * A system of machines, each a cluster with one node, with the mean execution times of the
- * settings' matrix (borrowed, as are the settings). The caller frees the system before them.
- */
-struct sched_system *pruning_system_new(const struct sched_queueing *settings);
+void pruning_fill_system(struct sched_system *system, const struct sched_queueing *settings,
+			 const char *const *types);
 
 /* A task whose utility is 1 until its deadline, up to rounding, and 0 after it. */
 struct sched_task pruning_task(uint32_t type, double arrival_s, double deadline_s, double bin_s);

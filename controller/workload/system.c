@@ -65,14 +65,14 @@ static gboolean fill_system(struct sched_system *system, const struct config *co
 	return !lacks;
 }
 
-static gboolean finish_system(struct sched_system *system, GError **error)
+gboolean workload_finish_system(struct sched_system *system, const char *place, GError **error)
 {
 	uint32_t index = 0;
 	const enum sched_system_fault fault = sched_system_finish(system, &index);
 
 	if (fault == SCHED_SYSTEM_OK)
 		return TRUE;
-	g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM, "%s \"%s\": %s",
+	g_set_error(error, WORKLOAD_ERROR, WORKLOAD_ERROR_SYSTEM, "%s%s \"%s\": %s", place,
 		    fault == SCHED_SYSTEM_CLUSTER ? "cluster" : "type",
 		    fault == SCHED_SYSTEM_CLUSTER ? system->clusters[index].name
 						  : system->row_names[index],
@@ -80,25 +80,31 @@ static gboolean finish_system(struct sched_system *system, GError **error)
 	return FALSE;
 }
 
-struct sched_system *workload_system_new(const struct config *config, GError **error)
+struct sched_system *workload_clusters_system(const struct config *config, uint32_t pstates,
+					      uint32_t rows_count)
 {
 	g_autofree struct sched_cluster *clusters =
 		g_new0(struct sched_cluster, config->clusters_count);
+	struct sched_system *system;
 
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		clusters[i] = (struct sched_cluster){
 			.name = config->clusters[i].name,
 			.nodes = workload_cluster_nodes(&config->clusters[i]),
 			.cores = config->clusters[i].cores,
-			.pstates = 1,
+			.pstates = pstates,
 		};
-
-	struct sched_system *system =
-		sched_system_new(clusters, config->clusters_count, config->types_count);
-
+	system = sched_system_new(clusters, config->clusters_count, rows_count);
 	if (!system)
 		g_error("out of memory");
-	if (fill_system(system, config, error) && finish_system(system, error))
+	return system;
+}
+
+struct sched_system *workload_system_new(const struct config *config, GError **error)
+{
+	struct sched_system *system = workload_clusters_system(config, 1, config->types_count);
+
+	if (fill_system(system, config, error) && workload_finish_system(system, "", error))
 		return system;
 	sched_system_free(system);
 	return NULL;
@@ -106,17 +112,8 @@ struct sched_system *workload_system_new(const struct config *config, GError **e
 
 struct sched_system *workload_shared_system_new(const struct config *config)
 {
-	const struct config_cluster *c = &config->clusters[0];
-	const struct sched_cluster cluster = {
-		.name = c->name,
-		.nodes = c->hosts_count,
-		.cores = c->cores,
-		.pstates = 1,
-	};
-	struct sched_system *system = sched_system_new(&cluster, 1, 0);
+	struct sched_system *system = workload_clusters_system(config, 1, 0);
 
-	if (!system)
-		g_error("out of memory");
 	if (sched_system_finish(system, NULL) != SCHED_SYSTEM_OK)
 		g_error("hosts that make no system");
 	system->shared = true;

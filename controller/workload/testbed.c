@@ -41,13 +41,12 @@ struct workload *workload_testbed_new(const struct config *config,
 	const struct config_workload *spec = config->workload;
 	const bool shared = config->clusters[0].shared;
 	struct random_stream streams[STREAMS];
-	g_autoptr(workload_t) workload = g_new0(struct workload, 1);
-	g_autoptr(GArray) tasks = g_array_new(FALSE, FALSE, sizeof(struct sched_task));
+	g_autoptr(workload_t) workload = NULL;
+	GArray *tasks = g_array_new(FALSE, FALSE, sizeof(struct sched_task));
 
-	workload->seed = seed ? seed : spec->seed;
-	workload->trial = trial;
+	seed = seed ? seed : spec->seed;
 	for (uint32_t i = 0; i < STREAMS; i++)
-		random_stream_init(&streams[i], workload->seed, (uint64_t)trial * STREAMS + i);
+		random_stream_init(&streams[i], seed, (uint64_t)trial * STREAMS + i);
 	for (double time_s = 0;;) {
 		time_s += random_stream_exponential(&streams[STREAM_GAP], spec->arrival_mean_s);
 		if (time_s >= spec->duration_s)
@@ -58,7 +57,6 @@ struct workload *workload_testbed_new(const struct config *config,
 			&streams[STREAM_UTILITY], spec->utility_max_count)];
 		const double etc_s = system->etc_min_s[row];
 		const struct sched_task task = {
-			.id = tasks->len,
 			.row = row,
 			.arrival_s = time_s,
 			.utility = utility_of(spec, &config->types[row], max, etc_s),
@@ -71,9 +69,6 @@ struct workload *workload_testbed_new(const struct config *config,
 
 		g_array_append_val(tasks, task);
 	}
-	workload->tasks_count = tasks->len;
-	workload->tasks = (struct sched_task *)(void *)g_array_free(g_steal_pointer(&tasks), FALSE);
-	if (!workload_check(workload, system, error))
-		return NULL;
-	return g_steal_pointer(&workload);
+	workload = workload_of_tasks(tasks, seed, trial);
+	return workload_check(workload, system, error) ? g_steal_pointer(&workload) : NULL;
 }

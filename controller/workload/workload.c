@@ -14,6 +14,29 @@ struct workload *workload_open_new(uint32_t tasks_max)
 	return workload;
 }
 
+static int compare_arrivals(gconstpointer left, gconstpointer right, gpointer data)
+{
+	const struct sched_task *a = left;
+	const struct sched_task *b = right;
+
+	return (a->arrival_s > b->arrival_s) - (a->arrival_s < b->arrival_s);
+}
+
+struct workload *workload_of_tasks(GArray *tasks, uint64_t seed, uint32_t trial)
+{
+	struct workload *workload = g_new0(struct workload, 1);
+
+	workload->seed = seed;
+	workload->trial = trial;
+	workload->tasks_count = tasks->len;
+	workload->tasks = (struct sched_task *)(void *)g_array_free(tasks, FALSE);
+	g_qsort_with_data(workload->tasks, (gint)workload->tasks_count, sizeof(*workload->tasks),
+			  compare_arrivals, NULL);
+	for (uint32_t i = 0; i < workload->tasks_count; i++)
+		workload->tasks[i].id = i;
+	return workload;
+}
+
 void workload_free(struct workload *workload)
 {
 	if (!workload)

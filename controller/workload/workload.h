@@ -47,6 +47,19 @@ struct sched_system *workload_system_new(const struct config *config, GError **e
 struct sched_system *workload_shared_system_new(const struct config *config);
 
 /*
+ * A new system of the configured clusters, each with `pstates` P-states, and of `rows_count` rows,
+ * all without estimates; the names are borrowed. Never fails.
+ */
+struct sched_system *workload_clusters_system(const struct config *config, uint32_t pstates,
+					      uint32_t rows_count);
+
+/*
+ * Finishes a system whose estimates are filled in. False with `error` (WORKLOAD_ERROR_SYSTEM), which
+ * begins with `place`, such as "environment: ", and names the cluster or type.
+ */
+gboolean workload_finish_system(struct sched_system *system, const char *place, GError **error);
+
+/*
  * The number of nodes of a cluster that policies see, and how many of them a task of a type
  * occupies: in a shared cluster hosts, and as many whole ones as hold all that the task needs.
  */
@@ -67,6 +80,9 @@ struct sched_demand workload_demand(const struct config_type *type,
 struct workload *workload_testbed_new(const struct config *config,
 				      const struct sched_system *system, uint64_t seed,
 				      uint32_t trial, GError **error);
+
+/* The workload of tasks (GArray of struct sched_task, taken over), sorted by arrival and numbered. */
+struct workload *workload_of_tasks(GArray *tasks, uint64_t seed, uint32_t trial);
 
 /*
  * Verifies a workload from anywhere: arrivals finite, not negative and in order, ids equal to

@@ -168,14 +168,6 @@ const char *power_counter_id(const struct power *power, uint32_t index)
 	return power->ids[index];
 }
 
-bool power_answered(const struct power *power)
-{
-	for (uint32_t i = 0; i < power->count; i++)
-		if (power->metered[i].sampler && !sampler_answered(power->metered[i].sampler))
-			return false;
-	return true;
-}
-
 const char *power_source(const struct power *power)
 {
 	static const char *const order[] = { "none", "simulated", "model",   "rapl", "amm",

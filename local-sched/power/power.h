@@ -65,9 +65,6 @@ const struct energy_counter *power_counter(const struct power *power, const char
  */
 const char *power_counter_id(const struct power *power, uint32_t index);
 
-/* Whether every host that has a meter gave a reading since the start. */
-bool power_answered(const struct power *power);
-
 /*
  * The capability "meter" of docs/reference/api.md: the lowest of the hosts' sources, in the order
  * "none", "simulated", "model", "rapl", "amm", "acpi", "sensor", "redfish", "dcmi".

@@ -2,7 +2,6 @@
 #include "local-sched/lab/bmc/bmc.h"
 
 #include <errno.h>
-#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +16,6 @@ enum {
 };
 
 #define DEFAULT_MAX_AGE_S 5.0
-#define STOP_GRACE_S 1.0
 #define SDRCOMP_TIMEOUT_S 10.0
 
 G_DEFINE_QUARK(virtbed-bmc, bmc_error)
@@ -223,23 +221,4 @@ GPid bmc_start(const struct bmc_spec *spec, GError **error)
 				     NULL };
 
 	return subprocess_spawn(argv, NULL, log, error);
-}
-
-void bmc_stop(GPid pid)
-{
-	subprocess_stop(pid, STOP_GRACE_S);
-}
-
-uint16_t bmc_free_port(GError **error)
-{
-	g_autoptr(GInetAddress) host = g_inet_address_new_loopback(G_SOCKET_FAMILY_IPV4);
-	g_autoptr(GSocketAddress) any = g_inet_socket_address_new(host, 0);
-	g_autoptr(GSocketAddress) bound = NULL;
-	g_autoptr(GSocket) socket = g_socket_new(G_SOCKET_FAMILY_IPV4, G_SOCKET_TYPE_DATAGRAM,
-						 G_SOCKET_PROTOCOL_UDP, error);
-
-	if (!socket || !g_socket_bind(socket, any, FALSE, error))
-		return 0;
-	bound = g_socket_get_local_address(socket, error);
-	return bound ? g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(bound)) : 0;
 }

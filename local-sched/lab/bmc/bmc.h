@@ -24,7 +24,7 @@ struct bmc_spec {
 	const char *name;       /* [A-Za-z0-9._-], at most 64 characters */
 	/* directory of its files: configuration, sensor records, log; created if missing */
 	const char *dir;
-	uint16_t port;          /* UDP port on 127.0.0.1; bmc_free_port() finds one */
+	uint16_t port;          /* UDP port on 127.0.0.1 */
 	const char *user;       /* 1 to 16 printable characters */
 	const char *password;   /* 1 to 20; no blanks, quotes or backslashes in either */
 	const char *watts_file; /* decimal watts, up to three decimals; replaced by rename */
@@ -43,12 +43,6 @@ enum bmc_error {
 /*
  * Writes the BMC's configuration and starts it. Replaces files of an earlier BMC in `dir`. The
  * process dies with the calling thread and logs to DIR/bmc.log. Returns its pid, or -1 with
- * `error`. It answers some milliseconds later. A port that is taken ends it at once, so watch it.
+ * `error`; subprocess_stop() ends it. It answers some milliseconds later. A port that is taken ends it at once, so watch it.
  */
 GPid bmc_start(const struct bmc_spec *spec, GError **error);
-
-/* Ends and reaps the BMC; takes at most 2 s. Remove a child watch of its pid before. */
-void bmc_stop(GPid pid);
-
-/* A UDP port of 127.0.0.1 that is free now, or 0 with `error`. */
-uint16_t bmc_free_port(GError **error);

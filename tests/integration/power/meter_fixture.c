@@ -2,6 +2,7 @@
 #include "tests/integration/power/meter_fixture.h"
 
 #include <errno.h>
+#include <gio/gio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
@@ -146,4 +147,17 @@ void meter_fixture_time(struct meter_fixture *fixture, int count)
 	qsort(ms, (size_t)count, sizeof *ms, compare_doubles);
 	g_test_message("ms per reading: median %.3f, 95%% %.3f, max %.3f", ms[count / 2],
 		       ms[count * 95 / 100], ms[count - 1]);
+}
+
+uint16_t meter_fixture_free_port(void)
+{
+	g_autoptr(GInetAddress) host = g_inet_address_new_loopback(G_SOCKET_FAMILY_IPV4);
+	g_autoptr(GSocketAddress) any = g_inet_socket_address_new(host, 0);
+	g_autoptr(GSocketAddress) bound = NULL;
+	g_autoptr(GSocket) socket = g_socket_new(G_SOCKET_FAMILY_IPV4, G_SOCKET_TYPE_DATAGRAM,
+						 G_SOCKET_PROTOCOL_UDP, NULL);
+
+	g_assert_true(socket && g_socket_bind(socket, any, FALSE, NULL));
+	bound = g_socket_get_local_address(socket, NULL);
+	return g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(bound));
 }

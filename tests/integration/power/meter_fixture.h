@@ -71,3 +71,6 @@ void meter_fixture_close(struct meter_fixture *fixture);
 
 /* Reads `count` times, each a success, and reports the latencies as a message of the test. */
 void meter_fixture_time(struct meter_fixture *fixture, int count);
+
+/* A UDP port of 127.0.0.1 that is free now. */
+uint16_t meter_fixture_free_port(void);

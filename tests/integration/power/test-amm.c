@@ -69,7 +69,7 @@ static void setup(struct fixture *fixture, gconstpointer snmp)
 {
 	meter_fixture_init(&fixture->meter, "b3");
 	meter_fixture_write(fixture->meter.password_file, PASSWORD "\n");
-	fixture->port = bmc_free_port(NULL);
+	fixture->port = meter_fixture_free_port();
 	fixture->meter.config = (struct config_meter){
 		.kind = CONFIG_METER_AMM,
 		.address = (char *)"127.0.0.1",
@@ -165,7 +165,7 @@ static void test_silence_and_closing(struct fixture *fixture, gconstpointer snmp
 	fixture->meter.reads = 0;
 	meter_fixture_close(&fixture->meter);
 	g_assert_cmpint(fixture->meter.reads, ==, 0);
-	fixture->meter.config.port = bmc_free_port(NULL);
+	fixture->meter.config.port = meter_fixture_free_port();
 	g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, POWER_METER_ERROR_NO_ANSWER);
 	g_setenv("PATH", "/nonexistent", TRUE);
 	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, POWER_METER_ERROR_SETUP);

@@ -15,6 +15,7 @@
 #include "controller/engine/snapshot_json.h"
 #include "controller/store/store.h"
 #include "controller/workload/pruning.h"
+#include "tests/oracle/pruning_system.h"
 #include "tests/unit/backend/scripted_backend.h"
 
 #define TASKS 120

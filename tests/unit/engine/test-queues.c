@@ -8,6 +8,7 @@
 #include "controller/engine/robustness.h"
 #include "controller/sched/queueing.h"
 #include "controller/workload/pruning.h"
+#include "tests/oracle/pruning_system.h"
 
 #define TASKS 240
 #define NEVER_S 1e9
@@ -262,7 +263,7 @@ static void test_robustness_by_hand(void)
 	const double prices[] = { 3600, 7200 };
 	struct pet *pet = hand_pet();
 	struct sched_queueing settings = { pet, 1, 6, usual };
-	struct sched_system *system = pruning_system_of(&settings, machines, types, NULL);
+	struct sched_system *system = pruning_system_of(&settings, machines, types);
 	struct sched_task tasks[HAND_TASKS] = {
 		pruning_task(0, 0, 90, 1), pruning_task(0, 0, 91, 1), pruning_task(0, 0, 92, 1),
 		pruning_task(1, 0, 25, 1), pruning_task(1, 0, 93, 1),

@@ -171,12 +171,12 @@ static void test_trial(void)
 		{ 2, 60, { 3, 0.5, 0.2 } },
 		{ 3, 70, { 4, 0.25, 0.4 } },
 	};
-	g_autoptr(dfrs_trial_t) trial = dfrs_trial_new(jobs, 3, 4);
+	g_autoptr(environment_trial_t) trial = dfrs_trial_new(jobs, 3, 4);
 	const uint32_t hosts[] = { 4, 2, 2 };
 
-	g_assert_true(trial->shared->shared);
-	g_assert_cmpuint(trial->shared->rows_count, ==, 0);
-	g_assert_cmpuint(trial->shared->clusters[0].nodes, ==, 4);
+	g_assert_true(trial->system->shared);
+	g_assert_cmpuint(trial->system->rows_count, ==, 0);
+	g_assert_cmpuint(trial->system->clusters[0].nodes, ==, 4);
 	g_assert_cmpuint(trial->workload->tasks_count, ==, 3);
 	g_assert_true(workload_check(trial->workload, trial->whole, NULL));
 	for (uint32_t i = 0; i < 3; i++) {

@@ -7,6 +7,7 @@
 #include "controller/config/config_environment.h"
 #include "controller/engine/experiment.h"
 #include "controller/workload/environment_serial.h"
+#include "controller/workload/environment_types.h"
 
 /* The serial environment of Machovec 2017, section IV: what is drawn is what the section says. */
 
