@@ -67,12 +67,7 @@ static void cancel_plans(struct engine *engine, uint32_t index)
 	if (task->state == ENGINE_TASK_PLANNED && engine->blocked[index] > 0) {
 		engine_unclaim(engine, index);
 	} else if (task->state == ENGINE_TASK_PLANNED) {
-		if (task->reservation)
-			engine_remove_reservation(engine->reservations, &engine->reservations_count,
-						  index);
-		else
-			engine_remove_reservation(engine->placeholders, &engine->placeholders_count,
-						  index);
+		engine_remove_planned(engine, index);
 		engine_cancel_planned(engine, index);
 	}
 	engine_dequeue_waiting(engine, index);

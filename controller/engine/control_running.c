@@ -248,14 +248,6 @@ static uint32_t find_idle_on(const struct engine *engine, const struct engine_ta
 	return UINT32_MAX;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t one = *(const uint32_t *)a;
-	const uint32_t other = *(const uint32_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
 /*
  * Chooses the nodes that a task migrates to. Returns UINT32_MAX, or the host that has too little
  * room.
@@ -303,7 +295,7 @@ const char *engine_request_migrate(struct engine *engine, uint32_t index, const 
 	if (memcmp(nodes, task->nodes, task->nodes_count * sizeof(*nodes)) == 0)
 		return "its VMs are there already";
 	if (!engine->shared_nodes)
-		qsort(nodes, task->nodes_count, sizeof(*nodes), by_number);
+		engine_sort_nodes(nodes, task->nodes_count);
 	engine_record_request(engine, ENGINE_EVENT_MIGRATE, index);
 	engine_begin_migrate(engine, index, nodes, true);
 	engine->disturbed = true; /* the nodes may be reserved for others */

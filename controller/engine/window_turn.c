@@ -14,11 +14,6 @@
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
 
-static double now_s(const struct engine *engine)
-{
-	return backend_now_s(engine->backend);
-}
-
 /* Resuming. */
 
 static bool is_suspended_for_budget(const struct engine *engine, uint32_t task)
@@ -195,7 +190,7 @@ static void begin_window(struct engine *engine, double spent_j)
 {
 	engine->window_exhausted = spent_j >= engine->window.limit_j;
 	if (engine->window_exhausted) {
-		exhaust_window(engine, now_s(engine));
+		exhaust_window(engine, engine_now_s(engine));
 	} else {
 		set_backend_limit(engine);
 		resume_all_from_budget(engine);
@@ -211,10 +206,10 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 	engine->window = *window;
 	engine_window_clear_refusals(engine);
 	if (engine_window_is_set(engine)) {
-		past = floor((now_s(engine) - window->begin_s) / window->length_s);
+		past = floor((engine_now_s(engine) - window->begin_s) / window->length_s);
 		engine->window_begin_s = window->begin_s + past * window->length_s;
 		engine->window_end_s = engine->window_begin_s + window->length_s;
-		engine_window_begin_span(engine, now_s(engine), window->spent_j, false);
+		engine_window_begin_span(engine, engine_now_s(engine), window->spent_j, false);
 		begin_window(engine, window->spent_j);
 	} else {
 		engine->window_exhausted = false;
