@@ -13,11 +13,57 @@
 
 static const char ended[] = "the run has ended";
 static const char no_task[] = "there is no such task";
+static const char over[] = "it has ended";
 static const char no_node[] = "there is no such node";
 
 static double now_s(const struct engine *engine)
 {
 	return fmax(0, backend_now_s(engine->backend));
+}
+
+static const char coming[] = "it has not arrived yet";
+static const char not_running[] = "it does not run";
+static const char waiting[] = "it waits, and has no VMs yet";
+static const char starting[] = "it is starting or resuming; try again in a moment";
+static const char suspended[] = "it is suspended";
+static const char suspend_it[] = "it does not wait any more; suspend it instead";
+static const char resume_it[] = "it is suspended; resume it instead";
+static const char not_held[] = "it is not held; it does not wait any more";
+
+#define REFUSALS(cancel, hold, release, suspend, migrate)                                          \
+	{ cancel, hold, release, suspend, migrate }
+
+/* Why requests about a task in a state are refused; NULL: they are not. */
+static const char *const refusals[][ENGINE_REQUESTS] = {
+	[ENGINE_TASK_COMING] = REFUSALS(coming, coming, coming, not_running, waiting),
+	[ENGINE_TASK_WAITING] = REFUSALS(NULL, NULL, NULL, not_running, waiting),
+	[ENGINE_TASK_PLANNED] = REFUSALS(NULL, NULL, NULL, not_running, waiting),
+	[ENGINE_TASK_QUEUED] = REFUSALS(NULL, "it is in the queue of a cluster, which starts it",
+					NULL, not_running, waiting),
+	[ENGINE_TASK_STARTING] = REFUSALS(NULL, suspend_it, not_held, starting, starting),
+	[ENGINE_TASK_RUNNING] = REFUSALS(NULL, suspend_it, not_held, NULL, NULL),
+	[ENGINE_TASK_SUSPENDING] = REFUSALS(NULL, suspend_it, resume_it, NULL, suspended),
+	[ENGINE_TASK_SUSPENDED] = REFUSALS(NULL, "it is suspended; suspend it again to hold it",
+					   resume_it, NULL, suspended),
+	[ENGINE_TASK_RESUMING] = REFUSALS(NULL, suspend_it, not_held, starting, starting),
+	[ENGINE_TASK_MIGRATING] =
+		REFUSALS(NULL, suspend_it, not_held,
+			 "its VMs are on their way to other nodes; try again in a moment",
+			 "its VMs are on their way to other nodes already; try again in a moment"),
+	[ENGINE_TASK_QUARANTINED] =
+		REFUSALS(NULL, "it is quarantined, and does not start before it is released", NULL,
+			 over, over),
+};
+
+const char *engine_refusal(const struct engine *engine, enum engine_request request, uint32_t index)
+{
+	if (engine->ended)
+		return ended;
+	if (index >= engine_tasks_count(engine))
+		return no_task;
+	return engine_task_over(&engine->tasks[index])
+		       ? over
+		       : refusals[engine->tasks[index].state][request];
 }
 
 /* Has a policy that decides at changes decide now. */
@@ -100,6 +146,12 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 	ask_policy(engine);
 }
 
+/* Whether a task is on nodes, or suspended from them. */
+static bool is_under_way(const struct engine_task *task)
+{
+	return task->state >= ENGINE_TASK_STARTING && task->state <= ENGINE_TASK_MIGRATING;
+}
+
 static void cancel_under_way(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
@@ -119,31 +171,17 @@ static void cancel_under_way(struct engine *engine, uint32_t index)
 
 const char *engine_request_cancel(struct engine *engine, uint32_t index)
 {
-	if (engine->ended)
-		return ended;
-	if (index >= engine_tasks_count(engine))
-		return no_task;
-	switch (engine->tasks[index].state) {
-	case ENGINE_TASK_COMING:
-		return "it has not arrived yet";
-	case ENGINE_TASK_WAITING:
-	case ENGINE_TASK_PLANNED:
-	case ENGINE_TASK_QUEUED:
-	case ENGINE_TASK_QUARANTINED:
+	const char *problem = engine_refusal(engine, ENGINE_REQUEST_CANCEL, index);
+
+	if (problem)
+		return problem;
+	if (is_under_way(&engine->tasks[index])) {
+		cancel_under_way(engine, index);
+	} else {
 		engine_record_request(engine, ENGINE_EVENT_CANCEL, index);
 		cancel_waiting(engine, index);
-		return NULL;
-	case ENGINE_TASK_STARTING:
-	case ENGINE_TASK_RUNNING:
-	case ENGINE_TASK_SUSPENDING:
-	case ENGINE_TASK_SUSPENDED:
-	case ENGINE_TASK_RESUMING:
-	case ENGINE_TASK_MIGRATING:
-		cancel_under_way(engine, index);
-		return NULL;
-	default:
-		return "it has ended";
 	}
+	return NULL;
 }
 
 /* Holds a waiting task: it is not mappable. */
@@ -156,31 +194,10 @@ static void hold_waiting(struct engine *engine, uint32_t index)
 
 const char *engine_request_hold(struct engine *engine, uint32_t index)
 {
-	if (engine->ended)
-		return ended;
-	if (index >= engine_tasks_count(engine))
-		return no_task;
-	switch (engine->tasks[index].state) {
-	case ENGINE_TASK_WAITING:
-	case ENGINE_TASK_PLANNED:
-		break;
-	case ENGINE_TASK_COMING:
-		return "it has not arrived yet";
-	case ENGINE_TASK_QUEUED:
-		return "it is in the queue of a cluster, which starts it";
-	case ENGINE_TASK_SUSPENDED:
-		return "it is suspended; suspend it again to hold it";
-	case ENGINE_TASK_STARTING:
-	case ENGINE_TASK_RUNNING:
-	case ENGINE_TASK_SUSPENDING:
-	case ENGINE_TASK_RESUMING:
-	case ENGINE_TASK_MIGRATING:
-		return "it does not wait any more; suspend it instead";
-	case ENGINE_TASK_QUARANTINED:
-		return "it is quarantined, and does not start before it is released";
-	default:
-		return "it has ended";
-	}
+	const char *problem = engine_refusal(engine, ENGINE_REQUEST_HOLD, index);
+
+	if (problem)
+		return problem;
 	if (engine->tasks[index].held)
 		return NULL;
 	hold_waiting(engine, index);
@@ -214,30 +231,12 @@ static const char *release_quarantined(struct engine *engine, uint32_t index)
 
 const char *engine_request_release(struct engine *engine, uint32_t index)
 {
-	if (engine->ended)
-		return ended;
-	if (index >= engine_tasks_count(engine))
-		return no_task;
-	switch (engine->tasks[index].state) {
-	case ENGINE_TASK_QUARANTINED:
+	const char *problem = engine_refusal(engine, ENGINE_REQUEST_RELEASE, index);
+
+	if (problem)
+		return problem;
+	if (engine->tasks[index].state == ENGINE_TASK_QUARANTINED)
 		return release_quarantined(engine, index);
-	case ENGINE_TASK_COMING:
-		return "it has not arrived yet";
-	case ENGINE_TASK_WAITING:
-	case ENGINE_TASK_PLANNED:
-	case ENGINE_TASK_QUEUED:
-		break;
-	case ENGINE_TASK_SUSPENDING:
-	case ENGINE_TASK_SUSPENDED:
-		return "it is suspended; resume it instead";
-	case ENGINE_TASK_STARTING:
-	case ENGINE_TASK_RUNNING:
-	case ENGINE_TASK_RESUMING:
-	case ENGINE_TASK_MIGRATING:
-		return "it is not held; it does not wait any more";
-	default:
-		return "it has ended";
-	}
 	if (!engine->tasks[index].held)
 		return "it is not held; it waits to be started";
 	engine->tasks[index].held = false;
@@ -268,8 +267,7 @@ bool engine_restore_cancelled(struct engine *engine, uint32_t index)
 		return false;
 	if (engine->tasks[index].state == ENGINE_TASK_WAITING) {
 		cancel_waiting(engine, index); /* it was killed when the interrupted run was left */
-	} else if (engine->tasks[index].state >= ENGINE_TASK_STARTING &&
-		   engine->tasks[index].state <= ENGINE_TASK_MIGRATING) {
+	} else if (is_under_way(&engine->tasks[index])) {
 		engine->tasks[index].cancelled = true;
 		engine_set_preemptible(engine, index);
 	}
@@ -494,7 +492,7 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 		return NULL;
 	switch (engine->tasks[index].state) {
 	case ENGINE_TASK_COMING:
-		return "it has not arrived yet";
+		return coming;
 	case ENGINE_TASK_WAITING:
 		return why_waiting(engine, index);
 	case ENGINE_TASK_PLANNED:

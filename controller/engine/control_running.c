@@ -12,6 +12,8 @@
  * migrate. The steps are those of the policies' suspensions (suspension.c).
  */
 
+static const char shares[] = "it shares its hosts, and only the policy places tasks on them";
+
 /* Finds the first idle nodes of the task's cluster. Returns whether there are enough. */
 static bool find_idle(const struct engine *engine, const struct engine_task *task,
 		      uint32_t *ret_nodes)
@@ -94,41 +96,26 @@ void engine_hold_suspended(struct engine *engine, uint32_t index)
 
 const char *engine_request_suspend(struct engine *engine, uint32_t index)
 {
-	if (engine->ended)
-		return "the run has ended";
-	if (engine->shared_nodes)
-		return "it shares its hosts, and only the policy places tasks on them";
-	if (engine->queues)
+	const char *problem = engine_refusal(engine, ENGINE_REQUEST_SUSPEND, index);
+
+	if (!engine->ended && engine->shared_nodes)
+		return shares;
+	if (!engine->ended && engine->queues)
 		return "its cluster has a queue, and executes the next task only after it has "
 		       "ended";
-	if (index >= engine->setup.workload->tasks_count)
-		return "there is no such task";
-	switch (engine->tasks[index].state) {
-	case ENGINE_TASK_RUNNING:
-		engine_record_request(engine, ENGINE_EVENT_SUSPEND, index);
-		engine_begin_suspend(engine, index, true);
-		engine_record_task(engine, index);
-		engine_flush(engine);
-		if (!engine->ended)
-			engine_launch_suspend(engine, index);
-		return NULL;
-	case ENGINE_TASK_SUSPENDING:
-	case ENGINE_TASK_SUSPENDED:
-		engine_record_request(engine, ENGINE_EVENT_SUSPEND, index);
+	if (problem)
+		return problem;
+	engine_record_request(engine, ENGINE_EVENT_SUSPEND, index);
+	if (engine->tasks[index].state != ENGINE_TASK_RUNNING) {
 		engine_hold_suspended(engine, index);
 		return NULL;
-	case ENGINE_TASK_MIGRATING:
-		return "its VMs are on their way to other nodes; try again in a moment";
-	case ENGINE_TASK_STARTING:
-	case ENGINE_TASK_RESUMING:
-		return "it is starting or resuming; try again in a moment";
-	case ENGINE_TASK_COMING:
-	case ENGINE_TASK_WAITING:
-	case ENGINE_TASK_PLANNED:
-		return "it does not run";
-	default:
-		return "it has ended";
 	}
+	engine_begin_suspend(engine, index, true);
+	engine_record_task(engine, index);
+	engine_flush(engine);
+	if (!engine->ended)
+		engine_launch_suspend(engine, index);
+	return NULL;
 }
 
 const char *engine_request_resume(struct engine *engine, uint32_t index)
@@ -136,7 +123,7 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 	if (engine->ended)
 		return "the run has ended";
 	if (engine->shared_nodes)
-		return "it shares its hosts, and only the policy places tasks on them";
+		return shares;
 	if (index >= engine->setup.workload->tasks_count)
 		return "there is no such task";
 	if (engine->tasks[index].state == ENGINE_TASK_RESUMING)
@@ -162,33 +149,13 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 
 const char *engine_why_not_migrate(const struct engine *engine, uint32_t index)
 {
-	if (engine->ended)
-		return "the run has ended";
-	if (index >= engine->setup.workload->tasks_count)
-		return "there is no such task";
-	if (engine->queues)
+	const bool known = !engine->ended && index < engine_tasks_count(engine);
+
+	if (known && engine->queues)
 		return "in clusters with queues a task stays on its cluster";
-	if (!backend_migrates(engine->backend))
+	if (known && !backend_migrates(engine->backend))
 		return "this run cannot migrate tasks";
-	switch (engine->tasks[index].state) {
-	case ENGINE_TASK_RUNNING:
-		return NULL;
-	case ENGINE_TASK_MIGRATING:
-		return "its VMs are on their way to other nodes already; try again in a moment";
-	case ENGINE_TASK_STARTING:
-	case ENGINE_TASK_RESUMING:
-		return "it is starting or resuming; try again in a moment";
-	case ENGINE_TASK_COMING:
-	case ENGINE_TASK_WAITING:
-	case ENGINE_TASK_PLANNED:
-	case ENGINE_TASK_QUEUED:
-		return "it waits, and has no VMs yet";
-	case ENGINE_TASK_SUSPENDING:
-	case ENGINE_TASK_SUSPENDED:
-		return "it is suspended";
-	default:
-		return "it has ended";
-	}
+	return engine_refusal(engine, ENGINE_REQUEST_MIGRATE, index);
 }
 
 /*

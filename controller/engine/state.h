@@ -431,6 +431,22 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 /* Handles an event of the backend. */
 void engine_handle(struct engine *engine, const struct backend_event *event);
 
+/* control.c */
+
+/* What a user asks for about a task. */
+enum engine_request {
+	ENGINE_REQUEST_CANCEL,
+	ENGINE_REQUEST_HOLD,
+	ENGINE_REQUEST_RELEASE,
+	ENGINE_REQUEST_SUSPEND,
+	ENGINE_REQUEST_MIGRATE,
+	ENGINE_REQUESTS,
+};
+
+/* Why a request is refused: the run or the task has ended, or its state; NULL: it is not. */
+const char *engine_refusal(const struct engine *engine, enum engine_request request,
+			   uint32_t task);
+
 /* run_finish.c */
 
 /* Kills the running tasks; tasks that have not ended become UNFINISHED. */
