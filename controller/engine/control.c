@@ -392,9 +392,7 @@ static void count_tallies(struct engine *engine)
 		*tally = (struct engine_tally){ 0 };
 		for (uint32_t n = 0; n < engine->setup.system->clusters[c].nodes; n++) {
 			tally->up += !engine->down[c][n];
-			tally->idle += !engine->down[c][n] &&
-				       engine->allocated[c][n] == ENGINE_NO_TASK &&
-				       engine->departing[c][n] == ENGINE_NO_TASK;
+			tally->idle += engine_node_idle(engine, c, n);
 		}
 	}
 	engine->tallied = true;

@@ -22,9 +22,7 @@ static bool find_idle(const struct engine *engine, const struct engine_task *tas
 	uint32_t found = 0;
 
 	for (uint32_t node = 0; node < nodes && found < task->nodes_count; node++)
-		if (engine->allocated[task->cluster][node] == ENGINE_NO_TASK &&
-		    engine->departing[task->cluster][node] == ENGINE_NO_TASK &&
-		    !engine->down[task->cluster][node])
+		if (engine_node_idle(engine, task->cluster, node))
 			ret_nodes[found++] = node;
 	return found == task->nodes_count;
 }
@@ -201,15 +199,12 @@ static uint32_t find_idle_on(const struct engine *engine, const struct engine_ta
 {
 	for (uint32_t node = 0; node < engine->setup.system->clusters[task->cluster].nodes;
 	     node++) {
-		bool free = node_hosts[node] == host && !engine->down[task->cluster][node];
+		const bool free = engine->shared_nodes
+					  ? !engine->down[task->cluster][node]
+					  : engine_node_idle(engine, task->cluster, node) &&
+						    !engine_nodes_meet(chosen, count, &node, 1);
 
-		if (!engine->shared_nodes)
-			free = free &&
-			       engine->allocated[task->cluster][node] == ENGINE_NO_TASK &&
-			       engine->departing[task->cluster][node] == ENGINE_NO_TASK;
-		for (uint32_t i = 0; free && !engine->shared_nodes && i < count; i++)
-			free = chosen[i] != node;
-		if (free)
+		if (node_hosts[node] == host && free)
 			return node;
 	}
 	return UINT32_MAX;

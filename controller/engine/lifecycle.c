@@ -66,14 +66,9 @@ bool engine_place_free(const struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
 
-	for (uint32_t i = 0; i < task->nodes_count; i++) {
-		const uint32_t node = task->nodes[i];
-
-		if (engine->allocated[task->cluster][node] != ENGINE_NO_TASK ||
-		    engine->departing[task->cluster][node] != ENGINE_NO_TASK ||
-		    engine->down[task->cluster][node])
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		if (!engine_node_idle(engine, task->cluster, task->nodes[i]))
 			return false;
-	}
 	return true;
 }
 

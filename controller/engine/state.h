@@ -358,6 +358,13 @@ void engine_begin_claimed(struct engine *engine, uint32_t task);
 bool engine_nodes_meet(const uint32_t *nodes, uint32_t count, const uint32_t *others,
 		       uint32_t others_count);
 
+/* Whether a node is up, free, and not being left. */
+static inline bool engine_node_idle(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	return engine->allocated[cluster][node] == ENGINE_NO_TASK &&
+	       engine->departing[cluster][node] == ENGINE_NO_TASK && !engine->down[cluster][node];
+}
+
 /* Sorts the nodes of a task, which are ascending where tasks do not share them. */
 void engine_sort_nodes(uint32_t *nodes, uint32_t count);
 

@@ -28,13 +28,9 @@ bool engine_window_is_set(const struct engine *engine)
 
 static double reported_j(const struct engine *engine)
 {
-	const struct backend_ops *ops = engine->backend->ops;
-	const double energy_j =
-		ops->energy_at_j ? ops->energy_at_j(engine->backend,
-						    engine_window_watermark(engine).until_s)
-				 : backend_energy_j(engine->backend);
+	const double until_s = engine_window_watermark(engine).until_s;
 
-	return fmax(0, energy_j - engine->window_now.base_j);
+	return fmax(0, engine_window_energy_at_j(engine, until_s) - engine->window_now.base_j);
 }
 
 double engine_window_spent_j(const struct engine *engine)

@@ -16,18 +16,13 @@
 
 /* Resuming. */
 
-static bool is_suspended_for_budget(const struct engine *engine, uint32_t task)
+bool engine_window_suspended(const struct engine *engine, uint32_t task)
 {
 	const struct suspension *suspension = engine->suspensions[task];
 
 	return engine->tasks[task].held && suspension && !suspension->record.by_person &&
 	       (engine->tasks[task].state == ENGINE_TASK_SUSPENDED ||
 		engine->tasks[task].state == ENGINE_TASK_SUSPENDING);
-}
-
-bool engine_window_suspended(const struct engine *engine, uint32_t task)
-{
-	return is_suspended_for_budget(engine, task);
 }
 
 static void resume_from_budget(struct engine *engine, uint32_t index)
@@ -52,7 +47,7 @@ static void resume_all_from_budget(struct engine *engine)
 	task_list_settle(&engine->leaving);
 	for (size_t k = 0; k < G_N_ELEMENTS(lists); k++)
 		for (uint32_t i = 0; i < lists[k]->count; i++)
-			if (is_suspended_for_budget(engine, lists[k]->ids[i]))
+			if (engine_window_suspended(engine, lists[k]->ids[i]))
 				g_array_append_val(ids, lists[k]->ids[i]);
 	for (guint i = 0; i < ids->len; i++)
 		resume_from_budget(engine, g_array_index(ids, uint32_t, i));
