@@ -12,58 +12,11 @@
 #include "controller/engine/window.h"
 
 static const char ended[] = "the run has ended";
-static const char no_task[] = "there is no such task";
-static const char over[] = "it has ended";
 static const char no_node[] = "there is no such node";
 
 static double now_s(const struct engine *engine)
 {
 	return fmax(0, backend_now_s(engine->backend));
-}
-
-static const char coming[] = "it has not arrived yet";
-static const char not_running[] = "it does not run";
-static const char waiting[] = "it waits, and has no VMs yet";
-static const char starting[] = "it is starting or resuming; try again in a moment";
-static const char suspended[] = "it is suspended";
-static const char suspend_it[] = "it does not wait any more; suspend it instead";
-static const char resume_it[] = "it is suspended; resume it instead";
-static const char not_held[] = "it is not held; it does not wait any more";
-
-#define REFUSALS(cancel, hold, release, suspend, migrate)                                          \
-	{ cancel, hold, release, suspend, migrate }
-
-/* Why requests about a task in a state are refused; NULL: they are not. */
-static const char *const refusals[][ENGINE_REQUESTS] = {
-	[ENGINE_TASK_COMING] = REFUSALS(coming, coming, coming, not_running, waiting),
-	[ENGINE_TASK_WAITING] = REFUSALS(NULL, NULL, NULL, not_running, waiting),
-	[ENGINE_TASK_PLANNED] = REFUSALS(NULL, NULL, NULL, not_running, waiting),
-	[ENGINE_TASK_QUEUED] = REFUSALS(NULL, "it is in the queue of a cluster, which starts it",
-					NULL, not_running, waiting),
-	[ENGINE_TASK_STARTING] = REFUSALS(NULL, suspend_it, not_held, starting, starting),
-	[ENGINE_TASK_RUNNING] = REFUSALS(NULL, suspend_it, not_held, NULL, NULL),
-	[ENGINE_TASK_SUSPENDING] = REFUSALS(NULL, suspend_it, resume_it, NULL, suspended),
-	[ENGINE_TASK_SUSPENDED] = REFUSALS(NULL, "it is suspended; suspend it again to hold it",
-					   resume_it, NULL, suspended),
-	[ENGINE_TASK_RESUMING] = REFUSALS(NULL, suspend_it, not_held, starting, starting),
-	[ENGINE_TASK_MIGRATING] =
-		REFUSALS(NULL, suspend_it, not_held,
-			 "its VMs are on their way to other nodes; try again in a moment",
-			 "its VMs are on their way to other nodes already; try again in a moment"),
-	[ENGINE_TASK_QUARANTINED] =
-		REFUSALS(NULL, "it is quarantined, and does not start before it is released", NULL,
-			 over, over),
-};
-
-const char *engine_refusal(const struct engine *engine, enum engine_request request, uint32_t index)
-{
-	if (engine->ended)
-		return ended;
-	if (index >= engine_tasks_count(engine))
-		return no_task;
-	return engine_task_over(&engine->tasks[index])
-		       ? over
-		       : refusals[engine->tasks[index].state][request];
 }
 
 /* Has a policy that decides at changes decide now. */
@@ -490,7 +443,7 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 		return NULL;
 	switch (engine->tasks[index].state) {
 	case ENGINE_TASK_COMING:
-		return coming;
+		return "it has not arrived yet";
 	case ENGINE_TASK_WAITING:
 		return why_waiting(engine, index);
 	case ENGINE_TASK_PLANNED:

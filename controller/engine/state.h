@@ -438,7 +438,7 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 /* Handles an event of the backend. */
 void engine_handle(struct engine *engine, const struct backend_event *event);
 
-/* control.c */
+/* control_running.c */
 
 /* What a user asks for about a task. */
 enum engine_request {
