@@ -5,28 +5,14 @@
 #include <string.h>
 #include <time.h>
 
-/* A buffer that grows to the largest size that was needed. */
-struct room {
-	void *data;
-	size_t size;
-};
-
-/* A snapshot with copies of everything that it points to. */
-struct copy {
-	struct sched_snapshot snapshot;
-	struct room tasks; /* struct sched_task, the tasks of all lists */
-	struct room nodes; /* uint32_t, the nodes of all lists */
-	struct room waiting, suspended, running, reservations, placeholders, down, deferred;
-	size_t tasks_used, nodes_used;
-};
-
 struct async_decider {
 	gatomicrefcount count; /* one for the owner, and one for each pending call of `ready` */
 	void (*ready)(void *data); /* NULL: the owner has freed the decider */
 	async_decided_f decided;
 	void *data;
-	struct arena *arena;
-	struct copy copy;
+	struct arena *arena; /* of the plan */
+	struct arena *copies; /* of what `snapshot` points to */
+	struct sched_snapshot snapshot;
 	struct policy policy;
 	unsigned int flags;
 	struct sched_plan plan;
@@ -37,142 +23,69 @@ struct async_decider {
 	gint done;       /* atomic: the decision is finished */
 };
 
-/* A buffer of at least `size` bytes; never NULL, even for size 0. */
-static void *room_for(struct room *room, size_t size)
-{
-	if (!room->data || room->size < size) {
-		g_free(room->data);
-		room->size = size + size / 4 + 1;
-		room->data = g_malloc(room->size);
-	}
-	return room->data;
-}
-
-static void room_clear(struct room *room)
-{
-	g_free(room->data);
-}
-
 /* Copies. */
 
-static const struct sched_task *copy_task(struct copy *copy, const struct sched_task *task)
+static void *copy_list(struct arena *arena, const void *list, uint32_t count, size_t size)
 {
-	struct sched_task *own = (struct sched_task *)copy->tasks.data + copy->tasks_used++;
+	void *own = arena_array(arena, count, size);
 
-	*own = *task;
+	if (!own)
+		g_error("out of memory");
+	if (count > 0)
+		memcpy(own, list, count * size);
 	return own;
 }
 
-static const uint32_t *copy_nodes(struct copy *copy, const uint32_t *nodes, uint32_t count)
+static const struct sched_task *copy_task(struct arena *arena, const struct sched_task *task)
 {
-	uint32_t *own = (uint32_t *)copy->nodes.data + copy->nodes_used;
-
-	memcpy(own, nodes, count * sizeof(*nodes));
-	copy->nodes_used += count;
-	return own;
+	return copy_list(arena, task, 1, sizeof(*task));
 }
 
-static void copy_waiting(struct copy *copy, const struct sched_snapshot *from)
-{
-	const struct sched_task **own =
-		room_for(&copy->waiting, from->waiting_count * sizeof(const struct sched_task *));
-
-	for (uint32_t i = 0; i < from->waiting_count; i++)
-		own[i] = copy_task(copy, from->waiting[i]);
-	copy->snapshot.waiting = own;
-}
-
-static void copy_suspended(struct copy *copy, const struct sched_snapshot *from)
-{
-	struct sched_suspended *own =
-		room_for(&copy->suspended, from->suspended_count * sizeof(*own));
-
-	for (uint32_t i = 0; i < from->suspended_count; i++) {
-		own[i] = from->suspended[i];
-		own[i].task = copy_task(copy, own[i].task);
-	}
-	copy->snapshot.suspended = own;
-}
-
-static void copy_running(struct copy *copy, const struct sched_snapshot *from)
-{
-	struct sched_running *own = room_for(&copy->running, from->running_count * sizeof(*own));
-
-	for (uint32_t i = 0; i < from->running_count; i++) {
-		own[i] = from->running[i];
-		own[i].task = copy_task(copy, own[i].task);
-		own[i].nodes = copy_nodes(copy, own[i].nodes, own[i].nodes_count);
-	}
-	copy->snapshot.running = own;
-}
-
-static const struct sched_planned *copy_planned(struct copy *copy, struct room *room,
+static const struct sched_planned *copy_planned(struct arena *arena,
 						const struct sched_planned *from, uint32_t count)
 {
-	struct sched_planned *own = room_for(room, count * sizeof(*own));
+	struct sched_planned *own = copy_list(arena, from, count, sizeof(*own));
 
 	for (uint32_t i = 0; i < count; i++) {
-		own[i] = from[i];
-		own[i].task = copy_task(copy, own[i].task);
-		own[i].nodes = copy_nodes(copy, own[i].nodes, own[i].nodes_count);
+		own[i].task = copy_task(arena, own[i].task);
+		own[i].nodes = copy_list(arena, own[i].nodes, own[i].nodes_count, sizeof(uint32_t));
 	}
 	return own;
 }
 
-static void copy_deferred(struct copy *copy, const struct sched_snapshot *from)
+/* Copies a snapshot with everything that it points to. */
+static void copy_snapshot(struct arena *arena, const struct sched_snapshot *from,
+			  struct sched_snapshot *ret_copy)
 {
-	struct sched_deferred *own = room_for(&copy->deferred, from->deferred_count * sizeof(*own));
+	const struct sched_task **waiting;
+	struct sched_suspended *suspended;
+	struct sched_running *running;
+	struct sched_deferred *deferred;
 
-	for (uint32_t i = 0; i < from->deferred_count; i++) {
-		own[i] = from->deferred[i];
-		own[i].task = copy_task(copy, own[i].task);
+	arena_reset(arena);
+	waiting = copy_list(arena, from->waiting, from->waiting_count, sizeof(from->waiting[0]));
+	for (uint32_t i = 0; i < from->waiting_count; i++)
+		waiting[i] = copy_task(arena, waiting[i]);
+	suspended = copy_list(arena, from->suspended, from->suspended_count, sizeof(*suspended));
+	for (uint32_t i = 0; i < from->suspended_count; i++)
+		suspended[i].task = copy_task(arena, suspended[i].task);
+	running = copy_list(arena, from->running, from->running_count, sizeof(*running));
+	for (uint32_t i = 0; i < from->running_count; i++) {
+		running[i].task = copy_task(arena, running[i].task);
+		running[i].nodes = copy_list(arena, running[i].nodes, running[i].nodes_count,
+					     sizeof(uint32_t));
 	}
-	copy->snapshot.deferred = own;
-}
-
-static size_t count_nodes(const struct sched_snapshot *from)
-{
-	size_t count = 0;
-
-	for (uint32_t i = 0; i < from->running_count; i++)
-		count += from->running[i].nodes_count;
-	for (uint32_t i = 0; i < from->reservations_count; i++)
-		count += from->reservations[i].nodes_count;
-	for (uint32_t i = 0; i < from->placeholders_count; i++)
-		count += from->placeholders[i].nodes_count;
-	return count;
-}
-
-static void copy_snapshot(struct copy *copy, const struct sched_snapshot *from)
-{
-	const size_t tasks = (size_t)from->waiting_count + from->suspended_count +
-			     from->running_count + from->reservations_count +
-			     from->placeholders_count + from->deferred_count;
-
-	copy->snapshot = *from;
-	copy->tasks_used = copy->nodes_used = 0;
-	room_for(&copy->tasks, tasks * sizeof(struct sched_task));
-	room_for(&copy->nodes, count_nodes(from) * sizeof(uint32_t));
-	copy_waiting(copy, from);
-	copy_suspended(copy, from);
-	copy_running(copy, from);
-	copy->snapshot.reservations = copy_planned(copy, &copy->reservations, from->reservations,
-						   from->reservations_count);
-	copy->snapshot.placeholders = copy_planned(copy, &copy->placeholders, from->placeholders,
-						   from->placeholders_count);
-	copy->snapshot.down = memcpy(room_for(&copy->down, from->down_count * sizeof(*from->down)),
-				     from->down, from->down_count * sizeof(*from->down));
-	copy_deferred(copy, from);
-}
-
-static void copy_clear(struct copy *copy)
-{
-	struct room *const rooms[] = { &copy->tasks, &copy->nodes, &copy->waiting, &copy->suspended,
-				       &copy->running, &copy->reservations, &copy->placeholders,
-				       &copy->down, &copy->deferred };
-
-	for (gsize i = 0; i < G_N_ELEMENTS(rooms); i++)
-		room_clear(rooms[i]);
+	deferred = copy_list(arena, from->deferred, from->deferred_count, sizeof(*deferred));
+	for (uint32_t i = 0; i < from->deferred_count; i++)
+		deferred[i].task = copy_task(arena, deferred[i].task);
+	*ret_copy = *from;
+	ret_copy->waiting = waiting;
+	ret_copy->suspended = suspended;
+	ret_copy->running = running;
+	ret_copy->deferred = deferred;
+	ret_copy->reservations = copy_planned(arena, from->reservations, from->reservations_count);
+	ret_copy->placeholders = copy_planned(arena, from->placeholders, from->placeholders_count);
+	ret_copy->down = copy_list(arena, from->down, from->down_count, sizeof(*from->down));
 }
 
 /* Creating and freeing. */
@@ -184,7 +97,7 @@ static void unref(gpointer data)
 	if (!g_atomic_ref_count_dec(&decider->count))
 		return;
 	arena_free(decider->arena);
-	copy_clear(&decider->copy);
+	arena_free(decider->copies);
 	g_free(decider);
 }
 
@@ -198,7 +111,8 @@ struct async_decider *async_decider_new(void (*ready)(void *data), async_decided
 	decider->decided = decided;
 	decider->data = data;
 	decider->arena = arena_new();
-	if (!decider->arena)
+	decider->copies = arena_new();
+	if (!decider->arena || !decider->copies)
 		g_error("out of memory");
 	return decider;
 }
@@ -224,8 +138,7 @@ static gboolean call_ready(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Processor time of this thread: other programs share the processor. */
-static double thread_s(void)
+double async_decider_thread_s(void)
 {
 	struct timespec time;
 
@@ -237,12 +150,12 @@ static gpointer run_policy(gpointer data)
 {
 	struct async_decider *decider = data;
 	struct policy_context context = { .arena = decider->arena, .flags = decider->flags };
-	const double begun_s = thread_s();
+	const double begun_s = async_decider_thread_s();
 
-	if (policy_decide(&decider->policy, &decider->copy.snapshot, &context, &decider->plan) < 0)
+	if (policy_decide(&decider->policy, &decider->snapshot, &context, &decider->plan) < 0)
 		g_error("out of memory");
-	decider->decide_s = thread_s() - begun_s;
-	decider->decided(&decider->policy, &decider->copy.snapshot, &decider->plan, decider->data);
+	decider->decide_s = async_decider_thread_s() - begun_s;
+	decider->decided(&decider->policy, &decider->snapshot, &decider->plan, decider->data);
 	g_atomic_int_set(&decider->done, 1);
 	g_atomic_ref_count_inc(&decider->count);
 	g_idle_add_full(G_PRIORITY_DEFAULT, call_ready, decider, unref);
@@ -260,7 +173,7 @@ void async_decider_ask(struct async_decider *decider, const struct policy *polic
 	decider->flags = flags;
 	decider->done = 0;
 	decider->asked_s = (double)g_get_monotonic_time() * 1e-6;
-	copy_snapshot(&decider->copy, snapshot);
+	copy_snapshot(decider->copies, snapshot, &decider->snapshot);
 	decider->asked = true;
 	decider->thread = g_thread_try_new("policy", run_policy, decider, &error);
 	if (decider->thread)
@@ -286,7 +199,7 @@ bool async_decider_take(struct async_decider *decider, struct async_answer *ret_
 	decider->asked = false;
 	*ret_answer = (struct async_answer){
 		.policy = &decider->policy,
-		.snapshot = &decider->copy.snapshot,
+		.snapshot = &decider->snapshot,
 		.plan = &decider->plan,
 		.decide_s = decider->decide_s,
 		.asked_s = decider->asked_s,

@@ -51,5 +51,8 @@ void async_decider_ask(struct async_decider *decider, const struct policy *polic
 /* Whether a decision is pending or its answer was not taken yet. */
 bool async_decider_is_busy(const struct async_decider *decider);
 
+/* Processor time of this thread, in seconds: other programs and trials share the processor. */
+double async_decider_thread_s(void);
+
 /* Takes the answer. Returns false if there is none. */
 bool async_decider_take(struct async_decider *decider, struct async_answer *ret_answer);

@@ -165,39 +165,12 @@ static void handle_ended(struct engine *engine, const struct backend_event *even
 
 /* Nodes. */
 
-static bool needs_node(const struct sched_planned *planned, const struct sched_node *node)
-{
-	if (planned->cluster != node->cluster)
-		return false;
-	for (uint32_t i = 0; i < planned->nodes_count; i++)
-		if (planned->nodes[i] == node->node)
-			return true;
-	return false;
-}
-
-/* Cancels the entries of a list that need a node. */
-static void cancel_planned(struct engine *engine, struct sched_planned *list, uint32_t *count,
-			   const struct sched_node *node, double time_s, const char *reason)
-{
-	for (uint32_t i = 0; i < *count;) {
-		const uint32_t task = list[i].task->id;
-
-		if (!needs_node(&list[i], node)) {
-			i++;
-			continue;
-		}
-		engine_remove_reservation(list, count, task);
-		engine_cancel_planned(engine, task);
-		engine_note_node_lost(engine, task);
-		engine_record_event(engine, time_s, ENGINE_EVENT_CANCELLED, task, reason);
-		engine_record_task(engine, task);
-	}
-}
-
 void engine_set_down(struct engine *engine, const struct sched_node *node, double time_s,
 		     const char *reason)
 {
 	const struct engine_closure *closure = &engine->closures[node->cluster][node->node];
+	const struct sched_planned place = { .cluster = node->cluster, .nodes = &node->node,
+					     .nodes_count = 1, .end_s = INFINITY };
 	const bool down = closure->failed || closure->drained;
 
 	if (engine->down[node->cluster][node->node] == down)
@@ -209,10 +182,8 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 	if (down) {
 		engine->down_nodes[engine->down_count++] = *node;
 		engine_unclaim_node(engine, node->cluster, node->node);
-		cancel_planned(engine, engine->reservations, &engine->reservations_count, node,
-			       time_s, reason);
-		cancel_planned(engine, engine->placeholders, &engine->placeholders_count, node,
-			       time_s, reason);
+		engine_cancel_planned_on(engine, &engine->reservations, &place, time_s, reason);
+		engine_cancel_planned_on(engine, &engine->placeholders, &place, time_s, reason);
 		return;
 	}
 	for (uint32_t i = 0; i < engine->down_count; i++)

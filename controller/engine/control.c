@@ -12,7 +12,6 @@
 #include "controller/engine/window.h"
 
 static const char ended[] = "the run has ended";
-static const char no_task[] = "there is no such task";
 static const char no_node[] = "there is no such node";
 
 static double now_s(const struct engine *engine)
@@ -67,12 +66,7 @@ static void cancel_plans(struct engine *engine, uint32_t index)
 	if (task->state == ENGINE_TASK_PLANNED && engine->blocked[index] > 0) {
 		engine_unclaim(engine, index);
 	} else if (task->state == ENGINE_TASK_PLANNED) {
-		if (task->reservation)
-			engine_remove_reservation(engine->reservations, &engine->reservations_count,
-						  index);
-		else
-			engine_remove_reservation(engine->placeholders, &engine->placeholders_count,
-						  index);
+		engine_remove_planned(engine, index);
 		engine_cancel_planned(engine, index);
 	}
 	engine_dequeue_waiting(engine, index);
@@ -105,6 +99,12 @@ static void cancel_waiting(struct engine *engine, uint32_t index)
 	ask_policy(engine);
 }
 
+/* Whether a task is on nodes, or suspended from them. */
+static bool is_under_way(const struct engine_task *task)
+{
+	return task->state >= ENGINE_TASK_STARTING && task->state <= ENGINE_TASK_MIGRATING;
+}
+
 static void cancel_under_way(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
@@ -124,31 +124,17 @@ static void cancel_under_way(struct engine *engine, uint32_t index)
 
 const char *engine_request_cancel(struct engine *engine, uint32_t index)
 {
-	if (engine->ended)
-		return ended;
-	if (index >= engine_tasks_count(engine))
-		return no_task;
-	switch (engine->tasks[index].state) {
-	case ENGINE_TASK_COMING:
-		return "it has not arrived yet";
-	case ENGINE_TASK_WAITING:
-	case ENGINE_TASK_PLANNED:
-	case ENGINE_TASK_QUEUED:
-	case ENGINE_TASK_QUARANTINED:
+	const char *problem = engine_refusal(engine, ENGINE_REQUEST_CANCEL, index);
+
+	if (problem)
+		return problem;
+	if (is_under_way(&engine->tasks[index])) {
+		cancel_under_way(engine, index);
+	} else {
 		engine_record_request(engine, ENGINE_EVENT_CANCEL, index);
 		cancel_waiting(engine, index);
-		return NULL;
-	case ENGINE_TASK_STARTING:
-	case ENGINE_TASK_RUNNING:
-	case ENGINE_TASK_SUSPENDING:
-	case ENGINE_TASK_SUSPENDED:
-	case ENGINE_TASK_RESUMING:
-	case ENGINE_TASK_MIGRATING:
-		cancel_under_way(engine, index);
-		return NULL;
-	default:
-		return "it has ended";
 	}
+	return NULL;
 }
 
 /* Holds a waiting task: it is not mappable. */
@@ -161,31 +147,10 @@ static void hold_waiting(struct engine *engine, uint32_t index)
 
 const char *engine_request_hold(struct engine *engine, uint32_t index)
 {
-	if (engine->ended)
-		return ended;
-	if (index >= engine_tasks_count(engine))
-		return no_task;
-	switch (engine->tasks[index].state) {
-	case ENGINE_TASK_WAITING:
-	case ENGINE_TASK_PLANNED:
-		break;
-	case ENGINE_TASK_COMING:
-		return "it has not arrived yet";
-	case ENGINE_TASK_QUEUED:
-		return "it is in the queue of a cluster, which starts it";
-	case ENGINE_TASK_SUSPENDED:
-		return "it is suspended; suspend it again to hold it";
-	case ENGINE_TASK_STARTING:
-	case ENGINE_TASK_RUNNING:
-	case ENGINE_TASK_SUSPENDING:
-	case ENGINE_TASK_RESUMING:
-	case ENGINE_TASK_MIGRATING:
-		return "it does not wait any more; suspend it instead";
-	case ENGINE_TASK_QUARANTINED:
-		return "it is quarantined, and does not start before it is released";
-	default:
-		return "it has ended";
-	}
+	const char *problem = engine_refusal(engine, ENGINE_REQUEST_HOLD, index);
+
+	if (problem)
+		return problem;
 	if (engine->tasks[index].held)
 		return NULL;
 	hold_waiting(engine, index);
@@ -219,30 +184,12 @@ static const char *release_quarantined(struct engine *engine, uint32_t index)
 
 const char *engine_request_release(struct engine *engine, uint32_t index)
 {
-	if (engine->ended)
-		return ended;
-	if (index >= engine_tasks_count(engine))
-		return no_task;
-	switch (engine->tasks[index].state) {
-	case ENGINE_TASK_QUARANTINED:
+	const char *problem = engine_refusal(engine, ENGINE_REQUEST_RELEASE, index);
+
+	if (problem)
+		return problem;
+	if (engine->tasks[index].state == ENGINE_TASK_QUARANTINED)
 		return release_quarantined(engine, index);
-	case ENGINE_TASK_COMING:
-		return "it has not arrived yet";
-	case ENGINE_TASK_WAITING:
-	case ENGINE_TASK_PLANNED:
-	case ENGINE_TASK_QUEUED:
-		break;
-	case ENGINE_TASK_SUSPENDING:
-	case ENGINE_TASK_SUSPENDED:
-		return "it is suspended; resume it instead";
-	case ENGINE_TASK_STARTING:
-	case ENGINE_TASK_RUNNING:
-	case ENGINE_TASK_RESUMING:
-	case ENGINE_TASK_MIGRATING:
-		return "it is not held; it does not wait any more";
-	default:
-		return "it has ended";
-	}
 	if (!engine->tasks[index].held)
 		return "it is not held; it waits to be started";
 	engine->tasks[index].held = false;
@@ -273,8 +220,7 @@ bool engine_restore_cancelled(struct engine *engine, uint32_t index)
 		return false;
 	if (engine->tasks[index].state == ENGINE_TASK_WAITING) {
 		cancel_waiting(engine, index); /* it was killed when the interrupted run was left */
-	} else if (engine->tasks[index].state >= ENGINE_TASK_STARTING &&
-		   engine->tasks[index].state <= ENGINE_TASK_MIGRATING) {
+	} else if (is_under_way(&engine->tasks[index])) {
 		engine->tasks[index].cancelled = true;
 		engine_set_preemptible(engine, index);
 	}
@@ -399,9 +345,7 @@ static void count_tallies(struct engine *engine)
 		*tally = (struct engine_tally){ 0 };
 		for (uint32_t n = 0; n < engine->setup.system->clusters[c].nodes; n++) {
 			tally->up += !engine->down[c][n];
-			tally->idle += !engine->down[c][n] &&
-				       engine->allocated[c][n] == ENGINE_NO_TASK &&
-				       engine->departing[c][n] == ENGINE_NO_TASK;
+			tally->idle += engine_node_idle(engine, c, n);
 		}
 	}
 	engine->tallied = true;

@@ -12,6 +12,57 @@
  * migrate. The steps are those of the policies' suspensions (suspension.c).
  */
 
+static const char ended[] = "the run has ended";
+static const char no_task[] = "there is no such task";
+static const char over[] = "it has ended";
+
+static const char coming[] = "it has not arrived yet";
+static const char not_running[] = "it does not run";
+static const char waiting[] = "it waits, and has no VMs yet";
+static const char starting[] = "it is starting or resuming; try again in a moment";
+static const char suspended[] = "it is suspended";
+static const char suspend_it[] = "it does not wait any more; suspend it instead";
+static const char resume_it[] = "it is suspended; resume it instead";
+static const char not_held[] = "it is not held; it does not wait any more";
+
+#define REFUSALS(cancel, hold, release, suspend, migrate)                                          \
+	{ cancel, hold, release, suspend, migrate }
+
+/* Why requests about a task in a state are refused; NULL: they are not. */
+static const char *const refusals[][ENGINE_REQUESTS] = {
+	[ENGINE_TASK_COMING] = REFUSALS(coming, coming, coming, not_running, waiting),
+	[ENGINE_TASK_WAITING] = REFUSALS(NULL, NULL, NULL, not_running, waiting),
+	[ENGINE_TASK_PLANNED] = REFUSALS(NULL, NULL, NULL, not_running, waiting),
+	[ENGINE_TASK_QUEUED] = REFUSALS(NULL, "it is in the queue of a cluster, which starts it",
+					NULL, not_running, waiting),
+	[ENGINE_TASK_STARTING] = REFUSALS(NULL, suspend_it, not_held, starting, starting),
+	[ENGINE_TASK_RUNNING] = REFUSALS(NULL, suspend_it, not_held, NULL, NULL),
+	[ENGINE_TASK_SUSPENDING] = REFUSALS(NULL, suspend_it, resume_it, NULL, suspended),
+	[ENGINE_TASK_SUSPENDED] = REFUSALS(NULL, "it is suspended; suspend it again to hold it",
+					   resume_it, NULL, suspended),
+	[ENGINE_TASK_RESUMING] = REFUSALS(NULL, suspend_it, not_held, starting, starting),
+	[ENGINE_TASK_MIGRATING] =
+		REFUSALS(NULL, suspend_it, not_held,
+			 "its VMs are on their way to other nodes; try again in a moment",
+			 "its VMs are on their way to other nodes already; try again in a moment"),
+	[ENGINE_TASK_QUARANTINED] =
+		REFUSALS(NULL, "it is quarantined, and does not start before it is released", NULL,
+			 over, over),
+};
+
+const char *engine_refusal(const struct engine *engine, enum engine_request request, uint32_t index)
+{
+	if (engine->ended)
+		return ended;
+	if (index >= engine->setup.workload->tasks_count)
+		return no_task;
+	return engine_task_over(&engine->tasks[index])
+		       ? over
+		       : refusals[engine->tasks[index].state][request];
+}
+
+static const char shares[] = "it shares its hosts, and only the policy places tasks on them";
+
 /* Finds the first idle nodes of the task's cluster. Returns whether there are enough. */
 static bool find_idle(const struct engine *engine, const struct engine_task *task,
 		      uint32_t *ret_nodes)
@@ -20,9 +71,7 @@ static bool find_idle(const struct engine *engine, const struct engine_task *tas
 	uint32_t found = 0;
 
 	for (uint32_t node = 0; node < nodes && found < task->nodes_count; node++)
-		if (engine->allocated[task->cluster][node] == ENGINE_NO_TASK &&
-		    engine->departing[task->cluster][node] == ENGINE_NO_TASK &&
-		    !engine->down[task->cluster][node])
+		if (engine_node_idle(engine, task->cluster, node))
 			ret_nodes[found++] = node;
 	return found == task->nodes_count;
 }
@@ -94,41 +143,26 @@ void engine_hold_suspended(struct engine *engine, uint32_t index)
 
 const char *engine_request_suspend(struct engine *engine, uint32_t index)
 {
-	if (engine->ended)
-		return "the run has ended";
-	if (engine->shared_nodes)
-		return "it shares its hosts, and only the policy places tasks on them";
-	if (engine->queues)
+	const char *problem = engine_refusal(engine, ENGINE_REQUEST_SUSPEND, index);
+
+	if (!engine->ended && engine->shared_nodes)
+		return shares;
+	if (!engine->ended && engine->queues)
 		return "its cluster has a queue, and executes the next task only after it has "
 		       "ended";
-	if (index >= engine->setup.workload->tasks_count)
-		return "there is no such task";
-	switch (engine->tasks[index].state) {
-	case ENGINE_TASK_RUNNING:
-		engine_record_request(engine, ENGINE_EVENT_SUSPEND, index);
-		engine_begin_suspend(engine, index, true);
-		engine_record_task(engine, index);
-		engine_flush(engine);
-		if (!engine->ended)
-			engine_launch_suspend(engine, index);
-		return NULL;
-	case ENGINE_TASK_SUSPENDING:
-	case ENGINE_TASK_SUSPENDED:
-		engine_record_request(engine, ENGINE_EVENT_SUSPEND, index);
+	if (problem)
+		return problem;
+	engine_record_request(engine, ENGINE_EVENT_SUSPEND, index);
+	if (engine->tasks[index].state != ENGINE_TASK_RUNNING) {
 		engine_hold_suspended(engine, index);
 		return NULL;
-	case ENGINE_TASK_MIGRATING:
-		return "its VMs are on their way to other nodes; try again in a moment";
-	case ENGINE_TASK_STARTING:
-	case ENGINE_TASK_RESUMING:
-		return "it is starting or resuming; try again in a moment";
-	case ENGINE_TASK_COMING:
-	case ENGINE_TASK_WAITING:
-	case ENGINE_TASK_PLANNED:
-		return "it does not run";
-	default:
-		return "it has ended";
 	}
+	engine_begin_suspend(engine, index, true);
+	engine_record_task(engine, index);
+	engine_flush(engine);
+	if (!engine->ended)
+		engine_launch_suspend(engine, index);
+	return NULL;
 }
 
 const char *engine_request_resume(struct engine *engine, uint32_t index)
@@ -136,7 +170,7 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 	if (engine->ended)
 		return "the run has ended";
 	if (engine->shared_nodes)
-		return "it shares its hosts, and only the policy places tasks on them";
+		return shares;
 	if (index >= engine->setup.workload->tasks_count)
 		return "there is no such task";
 	if (engine->tasks[index].state == ENGINE_TASK_RESUMING)
@@ -162,33 +196,13 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 
 const char *engine_why_not_migrate(const struct engine *engine, uint32_t index)
 {
-	if (engine->ended)
-		return "the run has ended";
-	if (index >= engine->setup.workload->tasks_count)
-		return "there is no such task";
-	if (engine->queues)
+	const bool known = !engine->ended && index < engine->setup.workload->tasks_count;
+
+	if (known && engine->queues)
 		return "in clusters with queues a task stays on its cluster";
-	if (!backend_migrates(engine->backend))
+	if (known && !backend_migrates(engine->backend))
 		return "this run cannot migrate tasks";
-	switch (engine->tasks[index].state) {
-	case ENGINE_TASK_RUNNING:
-		return NULL;
-	case ENGINE_TASK_MIGRATING:
-		return "its VMs are on their way to other nodes already; try again in a moment";
-	case ENGINE_TASK_STARTING:
-	case ENGINE_TASK_RESUMING:
-		return "it is starting or resuming; try again in a moment";
-	case ENGINE_TASK_COMING:
-	case ENGINE_TASK_WAITING:
-	case ENGINE_TASK_PLANNED:
-	case ENGINE_TASK_QUEUED:
-		return "it waits, and has no VMs yet";
-	case ENGINE_TASK_SUSPENDING:
-	case ENGINE_TASK_SUSPENDED:
-		return "it is suspended";
-	default:
-		return "it has ended";
-	}
+	return engine_refusal(engine, ENGINE_REQUEST_MIGRATE, index);
 }
 
 /*
@@ -234,26 +248,15 @@ static uint32_t find_idle_on(const struct engine *engine, const struct engine_ta
 {
 	for (uint32_t node = 0; node < engine->setup.system->clusters[task->cluster].nodes;
 	     node++) {
-		bool free = node_hosts[node] == host && !engine->down[task->cluster][node];
+		const bool free = engine->shared_nodes
+					  ? !engine->down[task->cluster][node]
+					  : engine_node_idle(engine, task->cluster, node) &&
+						    !engine_nodes_meet(chosen, count, &node, 1);
 
-		if (!engine->shared_nodes)
-			free = free &&
-			       engine->allocated[task->cluster][node] == ENGINE_NO_TASK &&
-			       engine->departing[task->cluster][node] == ENGINE_NO_TASK;
-		for (uint32_t i = 0; free && !engine->shared_nodes && i < count; i++)
-			free = chosen[i] != node;
-		if (free)
+		if (node_hosts[node] == host && free)
 			return node;
 	}
 	return UINT32_MAX;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t one = *(const uint32_t *)a;
-	const uint32_t other = *(const uint32_t *)b;
-
-	return one < other ? -1 : one > other;
 }
 
 /*
@@ -303,7 +306,7 @@ const char *engine_request_migrate(struct engine *engine, uint32_t index, const 
 	if (memcmp(nodes, task->nodes, task->nodes_count * sizeof(*nodes)) == 0)
 		return "its VMs are there already";
 	if (!engine->shared_nodes)
-		qsort(nodes, task->nodes_count, sizeof(*nodes), by_number);
+		engine_sort_nodes(nodes, task->nodes_count);
 	engine_record_request(engine, ENGINE_EVENT_MIGRATE, index);
 	engine_begin_migrate(engine, index, nodes, true);
 	engine->disturbed = true; /* the nodes may be reserved for others */

@@ -290,8 +290,8 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	running_list_init(&engine->running, count);
 	engine->waiting_tasks = g_new(const struct sched_task *, count);
 	engine->suspended_tasks = g_new(struct sched_suspended, count);
-	engine->reservations = g_new(struct sched_planned, count);
-	engine->placeholders = g_new(struct sched_planned, count);
+	engine->reservations.entries = g_new(struct sched_planned, count);
+	engine->placeholders.entries = g_new(struct sched_planned, count);
 	engine->refused_j = g_new(double, count);
 	engine->utility_log = g_array_new(FALSE, FALSE, sizeof(struct engine_utility_change));
 	engine->window_tails = g_array_new(FALSE, FALSE, sizeof(struct window_tail));
@@ -442,8 +442,8 @@ void engine_free(struct engine *engine)
 	running_list_finish(&engine->running);
 	g_free(engine->waiting_tasks);
 	g_free(engine->suspended_tasks);
-	g_free(engine->reservations);
-	g_free(engine->placeholders);
+	g_free(engine->reservations.entries);
+	g_free(engine->placeholders.entries);
 	g_free(engine->refused_j);
 	g_array_unref(engine->utility_log);
 	g_array_unref(engine->window_tails);
@@ -534,7 +534,7 @@ static bool is_done(const struct engine *engine)
 	       engine->waiting.count == 0 && engine->parked_count == 0 &&
 		       engine->running.count == 0 &&
 	       engine->leaving.count == 0 && engine->suspended.count == 0 &&
-	       engine->held.count == 0 && engine->reservations_count == 0 &&
+	       engine->held.count == 0 && engine->reservations.count == 0 &&
 	       engine->queued_count == 0;
 }
 

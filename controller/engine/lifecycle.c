@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/engine/shared_nodes.h"
@@ -65,53 +66,75 @@ bool engine_place_free(const struct engine *engine, uint32_t index)
 {
 	const struct engine_task *task = &engine->tasks[index];
 
-	for (uint32_t i = 0; i < task->nodes_count; i++) {
-		const uint32_t node = task->nodes[i];
-
-		if (engine->allocated[task->cluster][node] != ENGINE_NO_TASK ||
-		    engine->departing[task->cluster][node] != ENGINE_NO_TASK ||
-		    engine->down[task->cluster][node])
+	for (uint32_t i = 0; i < task->nodes_count; i++)
+		if (!engine_node_idle(engine, task->cluster, task->nodes[i]))
 			return false;
-	}
 	return true;
 }
 
-static void set_occupant(struct engine *engine, uint32_t index, const uint32_t *nodes)
+bool engine_nodes_meet(const uint32_t *nodes, uint32_t count, const uint32_t *others,
+		       uint32_t others_count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < others_count; k++)
+			if (nodes[i] == others[k])
+				return true;
+	return false;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	const uint32_t a = *(const uint32_t *)left;
+	const uint32_t b = *(const uint32_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+void engine_sort_nodes(uint32_t *nodes, uint32_t count)
+{
+	qsort(nodes, count, sizeof(*nodes), by_number);
+}
+
+void engine_allocate_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
 	const struct engine_task *task = &engine->tasks[index];
 
+	if (engine->shared_nodes) {
+		engine_promise_memory(engine, index, nodes, true);
+		return;
+	}
 	engine->changes++;
 	engine->tallied = false;
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine->allocated[task->cluster][nodes[i]] = index;
 }
 
-/* Where clusters keep their queues themselves the next task may be on the nodes already. */
-static void clear_occupant(struct engine *engine, uint32_t index, const uint32_t *nodes)
+void engine_free_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
 	const struct engine_task *task = &engine->tasks[index];
 
+	if (engine->shared_nodes) {
+		engine_promise_memory(engine, index, nodes, false);
+		return;
+	}
 	engine->changes++;
 	engine->tallied = false;
+	/* Where clusters keep their queues the next task may be on the nodes already. */
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		if (engine->allocated[task->cluster][nodes[i]] == index)
 			engine->allocated[task->cluster][nodes[i]] = ENGINE_NO_TASK;
 }
 
-void engine_allocate_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes)
+void engine_set_departing(struct engine *engine, uint32_t task, uint32_t cluster,
+			  const uint32_t *nodes, uint32_t count, bool leaves)
 {
-	if (engine->shared_nodes)
-		engine_reserve_memory(engine, index, nodes);
-	else
-		set_occupant(engine, index, nodes);
-}
-
-void engine_free_nodes(struct engine *engine, uint32_t index, const uint32_t *nodes)
-{
-	if (engine->shared_nodes)
-		engine_free_memory(engine, index, nodes);
-	else
-		clear_occupant(engine, index, nodes);
+	if (engine->shared_nodes) {
+		engine_leave_shared_nodes(engine, task, nodes, count, leaves);
+		return;
+	}
+	engine->tallied = false;
+	for (uint32_t i = 0; i < count; i++)
+		engine->departing[cluster][nodes[i]] = leaves ? task : ENGINE_NO_TASK;
 }
 
 /* Running. */

@@ -75,21 +75,27 @@ void engine_list_suspended(struct engine *engine);
 
 /* reservations.c */
 
-/* Inserts a reservation or place-holder into a list ordered by start, then id. */
-void engine_insert_reservation(struct sched_planned *list, uint32_t *count,
-		    const struct sched_planned *planned);
+/*
+ * Inserts the planned start of a PLANNED task among the reservations or place-holders; and removes
+ * it.
+ */
+void engine_insert_planned(struct engine *engine, uint32_t task, double start_s, double end_s);
+void engine_remove_planned(struct engine *engine, uint32_t task);
 
-/* Removes the entry of `task` from such a list. Returns whether there was one. */
-bool engine_remove_reservation(struct sched_planned *list, uint32_t *count, uint32_t task);
+/*
+ * Cancels the entries of a list that need one of the nodes of `place` before it ends: their tasks
+ * are mappable again. `reason`: why a node of `place` went, which is recorded as of `time_s`; NULL:
+ * none went.
+ */
+void engine_cancel_planned_on(struct engine *engine, struct planned_list *list,
+			      const struct sched_planned *place, double time_s,
+			      const char *reason);
 
 /*
  * To be called when a task starts whose last planned start was start_s. Records an "overdue" event
  * with the reasons where a reservation had promised an earlier start.
  */
 void engine_settle_reservation(struct engine *engine, uint32_t task, double start_s);
-
-/* Notes that a reservation was cancelled because one of its nodes went down. */
-void engine_note_node_lost(struct engine *engine, uint32_t task);
 
 /* The earliest planned start after the last engine_start_due(); INFINITY: none. */
 double engine_next_reservation_s(const struct engine *engine);

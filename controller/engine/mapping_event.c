@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
-#include <time.h>
 
 #include "controller/engine/shared_nodes.h"
 #include "controller/engine/mapping.h"
@@ -10,15 +9,6 @@
 #include "controller/engine/window.h"
 
 /* Deciding. */
-
-/* Processor time of this thread: other trials may share the processor. */
-static double thread_s(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static double wall_s(void)
 {
@@ -132,7 +122,7 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 	};
 	struct sched_plan plan;
 	const double asked_s = wall_s();
-	const double begun_s = thread_s();
+	const double begun_s = async_decider_thread_s();
 
 	if (engine_window_is_set(engine) && snapshot.waiting_count + snapshot.suspended_count == 0)
 		return;
@@ -146,7 +136,7 @@ static void ask_policy(struct engine *engine, double now_s, bool between)
 	if (policy_decide(&engine->setup.policy, &snapshot, &context, &plan) < 0)
 		g_error("out of memory");
 	take_decision(engine, &(struct async_answer){ &engine->setup.policy, &snapshot, &plan,
-						    thread_s() - begun_s, asked_s });
+						    async_decider_thread_s() - begun_s, asked_s });
 }
 
 bool engine_is_deciding(const struct engine *engine)

@@ -13,11 +13,6 @@
 #include "controller/engine/state.h"
 #include "controller/engine/suspension.h"
 
-static double now_s(const struct engine *engine)
-{
-	return backend_now_s(engine->backend);
-}
-
 /* The migration record of a task, with room for its nodes; allocated if there is none. */
 static struct migration *migration_of(struct engine *engine, uint32_t index)
 {
@@ -35,14 +30,6 @@ static struct migration *migration_of(struct engine *engine, uint32_t index)
 	return migration;
 }
 
-static bool has_node(const uint32_t *nodes, uint32_t count, uint32_t node)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (nodes[i] == node)
-			return true;
-	return false;
-}
-
 /* Finds the nodes that are left; on shared hosts one entry for each VM that moves. */
 static void find_left(const struct engine *engine, struct migration *migration)
 {
@@ -51,23 +38,15 @@ static void find_left(const struct engine *engine, struct migration *migration)
 	migration->left_count = 0;
 	for (uint32_t v = 0; v < record->nodes_count; v++)
 		if (engine->shared_nodes ? record->nodes[v] != record->to_nodes[v]
-				  : !has_node(record->to_nodes, record->nodes_count,
-					      record->nodes[v]))
+					 : !engine_nodes_meet(record->to_nodes, record->nodes_count,
+							      &record->nodes[v], 1))
 			migration->left[migration->left_count++] = record->nodes[v];
 }
 
 static void set_departing(struct engine *engine, const struct migration *migration, bool leaves)
 {
-	const struct engine_migration *record = &migration->record;
-
-	if (engine->shared_nodes)
-		engine_leave_shared_nodes(engine, record->task, migration->left,
-					  migration->left_count,
-				   leaves);
-	engine->tallied = false;
-	for (uint32_t i = 0; !engine->shared_nodes && i < migration->left_count; i++)
-		engine->departing[record->cluster][migration->left[i]] =
-			leaves ? record->task : ENGINE_NO_TASK;
+	engine_set_departing(engine, migration->record.task, migration->record.cluster,
+			     migration->left, migration->left_count, leaves);
 }
 
 /* Sets the nodes that the VMs are taken to be on. */
@@ -111,7 +90,7 @@ void engine_begin_migrate(struct engine *engine, uint32_t index, const uint32_t 
 		.nodes = migration->from,
 		.to_nodes = migration->to,
 		.by_person = by_person,
-		.requested_s = now_s(engine),
+		.requested_s = engine_now_s(engine),
 		.ended_s = NAN,
 	};
 	find_left(engine, migration);
@@ -173,14 +152,6 @@ static void take_moves(const struct engine *engine, struct migration *migration,
 		migration->to[v] = good ? event->moves[v].to : record->nodes[v];
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t one = *(const uint32_t *)a;
-	const uint32_t other = *(const uint32_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
 /*
  * Sets the task's nodes after a migration. Claims to nodes that VMs did not leave after all are
  * cancelled.
@@ -191,9 +162,9 @@ static void settle_nodes(struct engine *engine, uint32_t index, bool failed)
 	const struct engine_migration *record = &migration->record;
 
 	if (!engine->shared_nodes) /* nodes of a task are ascending */
-		qsort(migration->to, record->nodes_count, sizeof(*migration->to), by_number);
+		engine_sort_nodes(migration->to, record->nodes_count);
 	for (uint32_t v = 0; failed && v < record->nodes_count; v++)
-		if (has_node(migration->left, migration->left_count, migration->to[v]))
+		if (engine_nodes_meet(migration->left, migration->left_count, &migration->to[v], 1))
 			engine_unclaim_node(engine, record->cluster, migration->to[v]);
 	set_nodes(engine, index, migration->to);
 }
@@ -201,7 +172,8 @@ static void settle_nodes(struct engine *engine, uint32_t index, bool failed)
 static bool has_left_a_node(const struct migration *migration)
 {
 	for (uint32_t i = 0; i < migration->left_count; i++)
-		if (!has_node(migration->to, migration->record.nodes_count, migration->left[i]))
+		if (!engine_nodes_meet(migration->to, migration->record.nodes_count,
+				       &migration->left[i], 1))
 			return true;
 	return false;
 }

@@ -43,27 +43,14 @@ static void drop_task(struct engine *engine, uint32_t index)
 static void plan_start(struct engine *engine, const struct sched_action *action)
 {
 	struct engine_task *task = &engine->tasks[action->task];
-	const struct sched_planned planned = {
-		.task = task->task,
-		.cluster = action->cluster,
-		.pstate = action->pstate,
-		.nodes_count = task->nodes_count,
-		.nodes = task->nodes,
-		.start_s = action->start_s,
-		.end_s = action->end_s,
-	};
 
 	task->state = ENGINE_TASK_PLANNED;
 	task->reservation = action->kind == SCHED_ACTION_RESERVE;
 	if (task->reservation) {
 		engine_dequeue_waiting(engine, action->task);
 		task->promised_s = fmin(task->promised_s, action->start_s);
-		engine_insert_reservation(engine->reservations, &engine->reservations_count,
-					  &planned);
-	} else {
-		engine_insert_reservation(engine->placeholders, &engine->placeholders_count,
-					  &planned);
 	}
+	engine_insert_planned(engine, action->task, action->start_s, action->end_s);
 }
 
 /* Counts the VMs that a pause or a migration takes off hosts. */
@@ -184,13 +171,9 @@ static const struct sched_option *option_of(const struct engine *engine,
 
 static bool takes_nodes(const struct sched_action *action, const struct engine_task *task)
 {
-	if (action->cluster != task->cluster)
-		return false;
-	for (uint32_t i = 0; i < action->nodes_count; i++)
-		for (uint32_t k = 0; k < task->nodes_count; k++)
-			if (action->nodes[i] == task->nodes[k])
-				return true;
-	return false;
+	return action->cluster == task->cluster &&
+	       engine_nodes_meet(action->nodes, action->nodes_count, task->nodes,
+				 task->nodes_count);
 }
 
 static bool starts_now(const struct sched_action *action)
@@ -312,9 +295,9 @@ static void launch_action(struct engine *engine, const struct sched_action *acti
 
 static void drop_placeholders(struct engine *engine)
 {
-	for (uint32_t i = 0; i < engine->placeholders_count; i++)
-		engine_cancel_planned(engine, engine->placeholders[i].task->id);
-	engine->placeholders_count = 0;
+	for (uint32_t i = 0; i < engine->placeholders.count; i++)
+		engine_cancel_planned(engine, engine->placeholders.entries[i].task->id);
+	engine->placeholders.count = 0;
 }
 
 void engine_apply_plan(struct engine *engine, const struct sched_plan *plan, bool is_further)

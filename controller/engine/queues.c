@@ -111,9 +111,7 @@ void engine_evict(struct engine *engine, uint32_t index)
 	struct engine_task *task = &engine->tasks[index];
 
 	engine_free_nodes(engine, index, task->nodes);
-	engine->tallied = false;
-	for (uint32_t i = 0; i < task->nodes_count; i++)
-		engine->departing[task->cluster][task->nodes[i]] = index;
+	engine_set_departing(engine, index, task->cluster, task->nodes, task->nodes_count, true);
 	running_list_remove(&engine->running, index);
 	task->exec_s = backend_now_s(engine->backend) - task->since_s;
 }

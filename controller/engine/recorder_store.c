@@ -92,7 +92,7 @@ static void describe(const struct engine_recorder *base, const struct policy *po
 {
 	const struct recorder_store *recorder = (const struct recorder_store *)base;
 	const bool whole = snapshot_tasks(snapshot) <= recorder->most;
-	g_autoptr(json_t) object = whole ? snapshot_json_write_brief(snapshot, policy,
+	g_autoptr(json_t) object = whole ? snapshot_json_write(snapshot, policy,
 								     recorder->pet)
 					 : brief_snapshot(policy, snapshot);
 

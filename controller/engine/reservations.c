@@ -17,63 +17,75 @@ static bool starts_before(const struct sched_planned *a, const struct sched_plan
 	return a->start_s != b->start_s ? a->start_s < b->start_s : a->task->id < b->task->id;
 }
 
-void engine_insert_reservation(struct sched_planned *list, uint32_t *count,
-		    const struct sched_planned *planned)
+static void insert_planned(struct planned_list *list, const struct sched_planned *planned)
 {
-	uint32_t i = (*count)++;
+	uint32_t i = list->count++;
 
-	for (; i > 0 && starts_before(planned, &list[i - 1]); i--)
-		list[i] = list[i - 1];
-	list[i] = *planned;
+	for (; i > 0 && starts_before(planned, &list->entries[i - 1]); i--)
+		list->entries[i] = list->entries[i - 1];
+	list->entries[i] = *planned;
 }
 
-bool engine_remove_reservation(struct sched_planned *list, uint32_t *count, uint32_t task)
+/* The list that has the planned start of a task. */
+static struct planned_list *list_of(struct engine *engine, const struct engine_task *task)
 {
-	for (uint32_t i = 0; i < *count; i++) {
-		if (list[i].task->id != task)
-			continue;
-		--*count;
-		memmove(list + i, list + i + 1, (*count - i) * sizeof(*list));
-		return true;
-	}
-	return false;
+	return task->reservation ? &engine->reservations : &engine->placeholders;
+}
+
+void engine_insert_planned(struct engine *engine, uint32_t index, double start_s, double end_s)
+{
+	const struct engine_task *task = &engine->tasks[index];
+	const struct sched_planned planned = {
+		.task = task->task,
+		.cluster = task->cluster,
+		.pstate = task->pstate,
+		.nodes_count = task->nodes_count,
+		.nodes = task->nodes,
+		.start_s = start_s,
+		.end_s = end_s,
+	};
+
+	insert_planned(list_of(engine, task), &planned);
+}
+
+void engine_remove_planned(struct engine *engine, uint32_t index)
+{
+	struct planned_list *list = list_of(engine, &engine->tasks[index]);
+	uint32_t i = 0;
+
+	while (list->entries[i].task->id != index)
+		i++;
+	list->count--;
+	memmove(list->entries + i, list->entries + i + 1,
+		(list->count - i) * sizeof(*list->entries));
 }
 
 /* The first start after `after_s` in a list ordered by start. */
-static double first_after(const struct sched_planned *list, uint32_t count, double after_s)
+static double first_after(const struct planned_list *list, double after_s)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (list[i].start_s > after_s)
-			return list[i].start_s;
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->entries[i].start_s > after_s)
+			return list->entries[i].start_s;
 	return INFINITY;
 }
 
 double engine_next_reservation_s(const struct engine *engine)
 {
-	const double reserved_s =
-		first_after(engine->reservations, engine->reservations_count, engine->due_s);
-	const double held_s =
-		first_after(engine->placeholders, engine->placeholders_count, engine->due_s);
-
-	return fmin(reserved_s, held_s);
+	return fmin(first_after(&engine->reservations, engine->due_s),
+		    first_after(&engine->placeholders, engine->due_s));
 }
 
 static bool share_nodes(const struct sched_planned *a, const struct sched_planned *b)
 {
-	if (a->cluster != b->cluster)
-		return false;
-	for (uint32_t i = 0; i < a->nodes_count; i++)
-		for (uint32_t j = 0; j < b->nodes_count; j++)
-			if (a->nodes[i] == b->nodes[j])
-				return true;
-	return false;
+	return a->cluster == b->cluster &&
+	       engine_nodes_meet(a->nodes, a->nodes_count, b->nodes, b->nodes_count);
 }
 
 /* Whether an earlier, late entry of the list needs one of the nodes of entry `i`. */
-static bool overtakes(const struct sched_planned *list, uint32_t i)
+static bool overtakes(const struct planned_list *list, uint32_t i)
 {
 	for (uint32_t j = 0; j < i; j++)
-		if (share_nodes(&list[j], &list[i]))
+		if (share_nodes(&list->entries[j], &list->entries[i]))
 			return true;
 	return false;
 }
@@ -112,9 +124,25 @@ static void record_slide(struct engine *engine, double time_s, uint32_t index, e
 	task->slid |= 1U << why;
 }
 
-void engine_note_node_lost(struct engine *engine, uint32_t index)
+void engine_cancel_planned_on(struct engine *engine, struct planned_list *list,
+			      const struct sched_planned *place, double time_s, const char *reason)
 {
-	engine->tasks[index].slid |= 1U << SLIDE_GONE;
+	for (uint32_t i = 0; i < list->count;) {
+		const uint32_t task = list->entries[i].task->id;
+
+		if (list->entries[i].start_s >= place->end_s ||
+		    !share_nodes(&list->entries[i], place)) {
+			i++;
+			continue;
+		}
+		engine_remove_planned(engine, task);
+		engine_cancel_planned(engine, task);
+		if (reason) {
+			engine->tasks[task].slid |= 1U << SLIDE_GONE;
+			engine_record_event(engine, time_s, ENGINE_EVENT_CANCELLED, task, reason);
+		}
+		engine_record_task(engine, task);
+	}
 }
 
 /*
@@ -157,21 +185,21 @@ void engine_settle_reservation(struct engine *engine, uint32_t index, double sta
 }
 
 /* Starts the entries of a list that are due by `due_s`, in its order. */
-static void start_due(struct engine *engine, struct sched_planned *list, uint32_t *count,
-		      double due_s, double now_s)
+static void start_due(struct engine *engine, struct planned_list *list, double due_s, double now_s)
 {
-	for (uint32_t i = 0; i < *count && list[i].start_s <= due_s && !engine->ended;) {
-		const uint32_t task = list[i].task->id;
-		const double planned_s = list[i].start_s;
+	for (uint32_t i = 0;
+	     i < list->count && list->entries[i].start_s <= due_s && !engine->ended;) {
+		const uint32_t task = list->entries[i].task->id;
+		const double planned_s = list->entries[i].start_s;
 
 		if (overtakes(list, i) || !engine_place_free(engine, task)) {
-			if (list[i].start_s > engine->due_s)
+			if (planned_s > engine->due_s)
 				record_slide(engine, now_s, task, SLIDE_BUSY);
 			engine->disturbed = true;
 			i++;
 			continue;
 		}
-		engine_remove_reservation(list, count, task);
+		engine_remove_planned(engine, task);
 		if (engine_window_refuses(engine, task)) {
 			engine->tasks[task].slid |= 1U << SLIDE_ENERGY;
 			engine_cancel_planned(engine, task);
@@ -191,9 +219,9 @@ static void start_due(struct engine *engine, struct sched_planned *list, uint32_
 
 static void start_due_lists(struct engine *engine, double due_s, double now_s)
 {
-	start_due(engine, engine->reservations, &engine->reservations_count, due_s, now_s);
+	start_due(engine, &engine->reservations, due_s, now_s);
 	if (now_s < engine_event_s(engine, engine->event_next))
-		start_due(engine, engine->placeholders, &engine->placeholders_count, due_s, now_s);
+		start_due(engine, &engine->placeholders, due_s, now_s);
 }
 
 void engine_start_due(struct engine *engine, double time_s)
@@ -248,11 +276,9 @@ void engine_clear_overrun(struct engine *engine, uint32_t index)
 	task->late = false;
 }
 
-/*
- * When the running tasks and the `count` entries before it will have left the nodes of `planned`.
- */
+/* When the running tasks and the entries before it will have left the nodes of `planned`. */
 static double free_s(const struct engine *engine, const struct sched_planned *planned,
-		     const struct sched_planned *before, uint32_t count)
+		     const struct planned_list *before)
 {
 	double time_s = 0;
 
@@ -262,27 +288,26 @@ static double free_s(const struct engine *engine, const struct sched_planned *pl
 		if (occupant != ENGINE_NO_TASK)
 			time_s = fmax(time_s, engine->tasks[occupant].expected_end_s);
 	}
-	for (uint32_t i = 0; i < count; i++)
-		if (share_nodes(&before[i], planned))
-			time_s = fmax(time_s, before[i].end_s);
+	for (uint32_t i = 0; i < before->count; i++)
+		if (share_nodes(&before->entries[i], planned))
+			time_s = fmax(time_s, before->entries[i].end_s);
 	return time_s;
 }
 
 void engine_slide_reservations(struct engine *engine, double now_s)
 {
-	const uint32_t count = engine->reservations_count;
+	struct planned_list *list = &engine->reservations;
+	const uint32_t count = list->count;
 	g_autofree struct sched_planned *old =
-		g_memdup2(engine->reservations, count * sizeof(*engine->reservations));
-	struct sched_planned *list = engine->reservations;
+		g_memdup2(list->entries, count * sizeof(*list->entries));
 	bool moved = false;
 
-	engine->reservations_count = 0;
+	list->count = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct sched_planned planned = old[i];
 		struct engine_task *task = &engine->tasks[planned.task->id];
 		const double start_s =
-			fmax(fmax(planned.start_s, now_s),
-			     free_s(engine, &planned, list, engine->reservations_count));
+			fmax(fmax(planned.start_s, now_s), free_s(engine, &planned, list));
 
 		if (start_s > planned.start_s) {
 			moved = true;
@@ -291,7 +316,7 @@ void engine_slide_reservations(struct engine *engine, double now_s)
 			record_slide(engine, now_s, planned.task->id, SLIDE_LATE);
 			engine_record_task(engine, planned.task->id);
 		}
-		engine_insert_reservation(list, &engine->reservations_count, &planned);
+		insert_planned(list, &planned);
 	}
 	engine->disturbed = moved;
 }
@@ -299,8 +324,9 @@ void engine_slide_reservations(struct engine *engine, double now_s)
 void engine_take_back_reservations(struct engine *engine, double now_s)
 {
 	engine->replan_due = false;
-	while (engine->reservations_count > 0) {
-		const uint32_t task = engine->reservations[--engine->reservations_count].task->id;
+	while (engine->reservations.count > 0) {
+		const uint32_t task =
+			engine->reservations.entries[--engine->reservations.count].task->id;
 
 		engine_cancel_planned(engine, task);
 		record_slide(engine, now_s, task, SLIDE_REPLANNED);

@@ -78,27 +78,15 @@ static bool restore_suspended(struct engine *engine, uint32_t index,
 static void restore_planned(struct engine *engine, uint32_t index, const struct engine_task *record)
 {
 	struct engine_task *task = &engine->tasks[index];
-	const struct sched_planned planned = {
-		.task = task->task,
-		.cluster = task->cluster,
-		.pstate = task->pstate,
-		.nodes_count = task->nodes_count,
-		.nodes = task->nodes,
-		.start_s = record->planned_start_s,
-		.end_s = record->planned_start_s + task->etc_s,
-	};
+	const double start_s = record->planned_start_s;
 
 	task->state = ENGINE_TASK_PLANNED;
 	task->reservation = record->reservation;
-	if (task->reservation) {
-		task->promised_s = record->planned_start_s;
-		engine_insert_reservation(engine->reservations, &engine->reservations_count,
-					  &planned);
-	} else {
+	if (task->reservation)
+		task->promised_s = start_s;
+	else
 		engine_enqueue_waiting(engine, index);
-		engine_insert_reservation(engine->placeholders, &engine->placeholders_count,
-					  &planned);
-	}
+	engine_insert_planned(engine, index, start_s, start_s + task->etc_s);
 }
 
 /* Restores an ended task and counts it. */
@@ -342,8 +330,8 @@ static void restore_step(struct engine *engine, const struct engine_suspension *
 	case ENGINE_TASK_SUSPENDING:
 		task_list_remove(&engine->suspended, index);
 		task_list_add(&engine->leaving, index);
-		for (uint32_t i = 0; i < record->nodes_count; i++)
-			engine->departing[task->cluster][record->nodes[i]] = index;
+		engine_set_departing(engine, index, task->cluster, record->nodes,
+				     record->nodes_count, true);
 		break;
 	case ENGINE_TASK_SUSPENDED:
 		engine_dequeue_suspended(engine, index);

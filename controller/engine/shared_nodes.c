@@ -38,7 +38,7 @@ static void change_memory(double *sum, uint32_t *vms, double memory, bool more)
 	*sum = *vms > 0 ? *sum + (more ? memory : -memory) : 0;
 }
 
-static void change_promised(struct engine *engine, uint32_t index, const uint32_t *nodes, bool more)
+void engine_promise_memory(struct engine *engine, uint32_t index, const uint32_t *nodes, bool more)
 {
 	const struct sched_demand *demand = &engine->known[index].demand;
 
@@ -47,16 +47,6 @@ static void change_promised(struct engine *engine, uint32_t index, const uint32_
 
 		change_memory(&host->promised, &host->promised_vms, demand->memory, more);
 	}
-}
-
-void engine_reserve_memory(struct engine *engine, uint32_t index, const uint32_t *nodes)
-{
-	change_promised(engine, index, nodes, true);
-}
-
-void engine_free_memory(struct engine *engine, uint32_t index, const uint32_t *nodes)
-{
-	change_promised(engine, index, nodes, false);
 }
 
 void engine_leave_shared_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes,
@@ -69,11 +59,6 @@ void engine_leave_shared_nodes(struct engine *engine, uint32_t task, const uint3
 
 		change_memory(&host->leaving, &host->leaving_vms, memory, leaves);
 	}
-}
-
-void engine_leave_memory(struct engine *engine, const struct engine_suspension *record, bool leaves)
-{
-	engine_leave_shared_nodes(engine, record->task, record->nodes, record->nodes_count, leaves);
 }
 
 uint32_t engine_find_full_node(const struct engine *engine, uint32_t index, const uint32_t *nodes)

@@ -16,13 +16,8 @@
 void engine_shared_nodes_init(struct engine *engine);
 void engine_shared_nodes_finish(struct engine *engine);
 
-/* Promise the memory of a task's VMs on these hosts, one per VM, and free it again. */
-void engine_reserve_memory(struct engine *engine, uint32_t task, const uint32_t *nodes);
-void engine_free_memory(struct engine *engine, uint32_t task, const uint32_t *nodes);
-
-/* Notes that the task of `record` begins to leave its hosts (`leaves`), or is off them. */
-void engine_leave_memory(struct engine *engine, const struct engine_suspension *record,
-			 bool leaves);
+/* Promises the memory of a task's VMs on these hosts, one per VM (`more`), or frees it again. */
+void engine_promise_memory(struct engine *engine, uint32_t task, const uint32_t *nodes, bool more);
 
 /*
  * Notes that VMs of the task, one per entry of the list, begin to leave these hosts (`leaves`), or

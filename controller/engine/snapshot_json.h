@@ -59,16 +59,13 @@ struct snapshot_json {
 	GPtrArray *lists;  /* arrays of pointers to tasks */
 };
 
-/* A snapshot as a JSON object; `policy` may be NULL. Returns a new reference. */
-json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy);
-
 /*
- * The same for a system with queues, with the name `pet` (NULL: none) in place of the matrix of
- * execution times, which is large and does not change. The result cannot be read without the
- * matrix.
+ * A snapshot as a JSON object; `policy` may be NULL. `pet`: the name that a system with queues has
+ * in place of the matrix of execution times, which is large and does not change; the result cannot
+ * be read without the matrix. NULL: the matrix itself. Returns a new reference.
  */
-json_t *snapshot_json_write_brief(const struct sched_snapshot *snapshot,
-				  const struct policy *policy, const char *pet);
+json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy,
+			    const char *pet);
 
 /* The matrix of execution times. Returns a new reference. */
 json_t *snapshot_json_pet(const struct sched_system *system);

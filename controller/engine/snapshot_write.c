@@ -66,13 +66,8 @@ static GArray *list_tasks(const struct sched_snapshot *snapshot)
 	return list;
 }
 
-json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy)
-{
-	return snapshot_json_write_brief(snapshot, policy, NULL);
-}
-
-json_t *snapshot_json_write_brief(const struct sched_snapshot *snapshot,
-				  const struct policy *policy, const char *pet)
+json_t *snapshot_json_write(const struct sched_snapshot *snapshot, const struct policy *policy,
+			    const char *pet)
 {
 	const struct sched_system *system = snapshot->system;
 	g_autoptr(GArray) tasks = list_tasks(snapshot);

@@ -120,6 +120,12 @@ struct engine_closure {
 	char *reason; /* why it was drained, or NULL */
 };
 
+/* Planned starts, by start, then id. */
+struct planned_list {
+	uint32_t count;
+	struct sched_planned *entries; /* room for all tasks */
+};
+
 /* How many nodes of a cluster take tasks, and how many of these are idle. */
 struct engine_tally {
 	uint32_t up;
@@ -178,10 +184,8 @@ struct engine {
 	/* Suspended tasks that a user, or the end of a window, holds. */
 	struct task_list held;
 	uint32_t wanted_count;
-	uint32_t reservations_count;   /* by start, then id */
-	struct sched_planned *reservations;
-	uint32_t placeholders_count;   /* by start, then id */
-	struct sched_planned *placeholders;
+	struct planned_list reservations;
+	struct planned_list placeholders;
 	struct engine_shared_node *shared_nodes; /* NULL: nodes are not shared */
 	struct sched_deferred *deferrals; /* shared hosts, per task; count 0: not deferred */
 	/* Shared hosts: the waiting entries of deferrals, for the snapshot. */
@@ -350,6 +354,24 @@ void engine_begin_queued(struct engine *engine, uint32_t task, double time_s);
 /* Prepares the start of a task whose claim has come due. */
 void engine_begin_claimed(struct engine *engine, uint32_t task);
 
+/* Whether two lists of nodes of a cluster have a node in common. */
+bool engine_nodes_meet(const uint32_t *nodes, uint32_t count, const uint32_t *others,
+		       uint32_t others_count);
+
+/* Whether a node is up, free, and not being left. */
+static inline bool engine_node_idle(const struct engine *engine, uint32_t cluster, uint32_t node)
+{
+	return engine->allocated[cluster][node] == ENGINE_NO_TASK &&
+	       engine->departing[cluster][node] == ENGINE_NO_TASK && !engine->down[cluster][node];
+}
+
+/* Sorts the nodes of a task, which are ascending where tasks do not share them. */
+void engine_sort_nodes(uint32_t *nodes, uint32_t count);
+
+/* Notes that the task begins to leave these nodes (`leaves`), or that it is off them. */
+void engine_set_departing(struct engine *engine, uint32_t task, uint32_t cluster,
+			  const uint32_t *nodes, uint32_t count, bool leaves);
+
 /* Allocates these nodes to the task, as many as its placement has. */
 void engine_allocate_nodes(struct engine *engine, uint32_t task, const uint32_t *nodes);
 
@@ -416,6 +438,22 @@ void engine_set_down(struct engine *engine, const struct sched_node *node, doubl
 /* Handles an event of the backend. */
 void engine_handle(struct engine *engine, const struct backend_event *event);
 
+/* control_running.c */
+
+/* What a user asks for about a task. */
+enum engine_request {
+	ENGINE_REQUEST_CANCEL,
+	ENGINE_REQUEST_HOLD,
+	ENGINE_REQUEST_RELEASE,
+	ENGINE_REQUEST_SUSPEND,
+	ENGINE_REQUEST_MIGRATE,
+	ENGINE_REQUESTS,
+};
+
+/* Why a request is refused: the run or the task has ended, or its state; NULL: it is not. */
+const char *engine_refusal(const struct engine *engine, enum engine_request request,
+			   uint32_t task);
+
 /* run_finish.c */
 
 /* Kills the running tasks; tasks that have not ended become UNFINISHED. */
@@ -425,6 +463,12 @@ void engine_finish_run(struct engine *engine);
 
 /* Of a run that was interrupted: asks the backend once more for the steps that were under way. */
 void engine_resend_steps(struct engine *engine);
+
+/* The present, in run time. */
+static inline double engine_now_s(const struct engine *engine)
+{
+	return backend_now_s(engine->backend);
+}
 
 /* The time of periodic mapping event number `event`, from 0. */
 static inline double engine_event_s(const struct engine *engine, uint64_t event)

@@ -14,12 +14,6 @@
  * has a claim (state.h) and follows when they are free.
  */
 
-/* The claims that one event has made due. */
-struct due {
-	uint32_t count;
-	uint32_t *tasks;
-};
-
 struct suspension *engine_suspension_of(struct engine *engine, uint32_t index)
 {
 	struct suspension *suspension = engine->suspensions[index];
@@ -36,11 +30,6 @@ struct suspension *engine_suspension_of(struct engine *engine, uint32_t index)
 	suspension->record.nodes = suspension->nodes;
 	suspension->record.to_nodes = suspension->to_nodes;
 	return suspension;
-}
-
-static double now_s(const struct engine *engine)
-{
-	return backend_now_s(engine->backend);
 }
 
 void engine_set_wanted(struct engine *engine, uint32_t index, bool wanted)
@@ -69,17 +58,11 @@ void engine_dequeue_suspended(struct engine *engine, uint32_t index)
 	task_list_remove(&engine->held, index);
 }
 
-static void set_departing(struct engine *engine, const struct suspension *suspension, uint32_t task)
+static void set_departing(struct engine *engine, const struct engine_suspension *record,
+			  bool leaves)
 {
-	const struct engine_suspension *record = &suspension->record;
-
-	if (engine->shared_nodes) {
-		engine_leave_memory(engine, record, task != ENGINE_NO_TASK);
-		return;
-	}
-	engine->tallied = false;
-	for (uint32_t i = 0; i < record->nodes_count; i++)
-		engine->departing[record->cluster][record->nodes[i]] = task;
+	engine_set_departing(engine, record->task, record->cluster, record->nodes,
+			     record->nodes_count, leaves);
 }
 
 uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t index, const uint32_t *nodes)
@@ -102,9 +85,9 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 	struct suspension *suspension = engine_suspension_of(engine, index);
 	struct engine_suspension *record = &suspension->record;
 
-	engine_window_note_end(engine, index, now_s(engine));
+	engine_window_note_end(engine, index, engine_now_s(engine));
 	running_list_remove(&engine->running, index);
-	engine_stop_sharing(engine, index, now_s(engine));
+	engine_stop_sharing(engine, index, engine_now_s(engine));
 	engine_free_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_SUSPENDING;
 	task->suspensions++;
@@ -118,7 +101,7 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 		.nodes = suspension->nodes,
 		.to_nodes = suspension->to_nodes,
 		.by_person = by_person,
-		.requested_s = now_s(engine),
+		.requested_s = engine_now_s(engine),
 		.suspended_s = NAN,
 		.exec_s = NAN,
 		.resume_requested_s = NAN,
@@ -127,7 +110,7 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 		.overhead = { NAN, NAN, NAN, NAN, NAN },
 	};
 	engine_set_held(engine, index, by_person);
-	set_departing(engine, suspension, index);
+	set_departing(engine, record, true);
 	task_list_add(&engine->leaving, index);
 	engine_touch(engine, index);
 	engine_record_suspension(engine, index);
@@ -153,11 +136,11 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 	suspension->claimed = false;
 	memcpy(engine->task_nodes[index], suspension->to_nodes,
 	       task->nodes_count * sizeof(*suspension->to_nodes));
-	suspension->record.resume_requested_s = now_s(engine);
-	task->expected_end_s = engine_expected_end_s(task, now_s(engine));
+	suspension->record.resume_requested_s = engine_now_s(engine);
+	task->expected_end_s = engine_expected_end_s(task, engine_now_s(engine));
 	task->late = false;
 	*running_list_find(&engine->running, index) =
-		engine_running(engine, index, task->nodes, now_s(engine));
+		engine_running(engine, index, task->nodes, engine_now_s(engine));
 	engine_set_preemptible(engine, index);
 	engine_touch(engine, index);
 	engine_record_suspension(engine, index);
@@ -175,11 +158,11 @@ void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *
 	engine_allocate_nodes(engine, index, nodes);
 	engine->blocked[index] = engine_leaving_nodes(engine, index, nodes) +
 				 (task->state == ENGINE_TASK_SUSPENDING);
-	running = engine_running(engine, index, suspension->to_nodes, now_s(engine));
+	running = engine_running(engine, index, suspension->to_nodes, engine_now_s(engine));
 	/* Its present interval is not yet in executed_s. */
 	if (task->state == ENGINE_TASK_SUSPENDING) {
-		running.executed_s += now_s(engine) - task->since_s;
-		running.end_s = now_s(engine) + fmax(0, task->etc_s - running.executed_s);
+		running.executed_s += engine_now_s(engine) - task->since_s;
+		running.end_s = engine_now_s(engine) + fmax(0, task->etc_s - running.executed_s);
 	}
 	running_list_add(&engine->running, &running);
 	task->expected_end_s = running.end_s;
@@ -263,26 +246,37 @@ static void carry_out_claim(struct engine *engine, uint32_t index)
 		engine_launch(engine, index);
 }
 
-/* Notes that the claim of a task waits for one node less. */
-static void unblock(struct engine *engine, uint32_t index, struct due *due)
+/*
+ * Carries out the claims to nodes of a cluster that VMs have left, and that of the task `leaver`
+ * (ENGINE_NO_TASK: none), which was leaving them. On shared hosts the list is not used.
+ */
+static void release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes,
+			   uint32_t count, uint32_t leaver)
 {
-	if (engine->blocked[index] > 0 && --engine->blocked[index] == 0)
-		due->tasks[due->count++] = index;
+	g_autofree uint32_t *due = g_new(uint32_t, MAX(count + 1, engine->running.count) + 1);
+	uint32_t due_count = 0;
+
+	if (engine->shared_nodes)
+		due_count = engine_unblock_shared_nodes(engine, due);
+	for (uint32_t i = 0; !engine->shared_nodes && i <= count; i++) {
+		const uint32_t next = i < count ? engine->allocated[cluster][nodes[i]] : leaver;
+
+		if (next != ENGINE_NO_TASK) {
+			if (engine->blocked[next] > 0 && --engine->blocked[next] == 0)
+				due[due_count++] = next;
+		} else if (i < count && engine->setup.open) {
+			/* until now the node could not be given to a task */
+			engine->change_pending = true;
+		}
+	}
+	for (uint32_t i = 0; i < due_count; i++)
+		carry_out_claim(engine, due[i]);
 }
 
 void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32_t *nodes,
 			   uint32_t count)
 {
-	g_autofree uint32_t *tasks = g_new(uint32_t, MAX(count, engine->running.count) + 1);
-	struct due due = { .tasks = tasks };
-
-	if (engine->shared_nodes)
-		due.count = engine_unblock_shared_nodes(engine, due.tasks);
-	for (uint32_t i = 0; !engine->shared_nodes && i < count; i++)
-		if (engine->allocated[cluster][nodes[i]] != ENGINE_NO_TASK)
-			unblock(engine, engine->allocated[cluster][nodes[i]], &due);
-	for (uint32_t i = 0; i < due.count; i++)
-		carry_out_claim(engine, due.tasks[i]);
+	release_claims(engine, cluster, nodes, count, ENGINE_NO_TASK);
 }
 
 /* To be called when a task is off the nodes that it was leaving: carries out the claims to them. */
@@ -290,27 +284,13 @@ static void leave_nodes(struct engine *engine, uint32_t index)
 {
 	const struct suspension *suspension = engine->suspensions[index];
 	const struct engine_suspension *record = &suspension->record;
-	g_autofree uint32_t *tasks =
-		g_new(uint32_t, MAX(record->nodes_count, engine->running.count) + 1);
-	struct due due = { .tasks = tasks };
+	const bool resumes =
+		suspension->claimed && engine->tasks[index].state == ENGINE_TASK_SUSPENDED;
 
 	task_list_remove(&engine->leaving, index);
-	set_departing(engine, suspension, ENGINE_NO_TASK);
-	if (engine->shared_nodes)
-		due.count = engine_unblock_shared_nodes(engine, due.tasks);
-	for (uint32_t i = 0; !engine->shared_nodes && i < record->nodes_count; i++) {
-		const uint32_t next = engine->allocated[record->cluster][record->nodes[i]];
-
-		if (next != ENGINE_NO_TASK)
-			unblock(engine, next, &due);
-		else if (engine->setup.open) /* until now the node could not be given to a task */
-			engine->change_pending = true;
-	}
-	if (!engine->shared_nodes && suspension->claimed &&
-	    engine->tasks[index].state == ENGINE_TASK_SUSPENDED)
-		unblock(engine, index, &due);
-	for (uint32_t i = 0; i < due.count; i++)
-		carry_out_claim(engine, due.tasks[i]);
+	set_departing(engine, record, false);
+	release_claims(engine, record->cluster, record->nodes, record->nodes_count,
+		       resumes ? index : ENGINE_NO_TASK);
 }
 
 /* Events of the backend. */
@@ -395,38 +375,6 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 	task->reason = NULL;
 }
 
-static bool needs_node(const struct sched_planned *planned, const struct engine_suspension *record)
-{
-	if (planned->cluster != record->cluster)
-		return false;
-	for (uint32_t i = 0; i < planned->nodes_count; i++)
-		for (uint32_t j = 0; j < record->nodes_count; j++)
-			if (planned->nodes[i] == record->nodes[j])
-				return true;
-	return false;
-}
-
-/*
- * Cancels the reservations, before `end_s`, of nodes that are not left after all. After a restart
- * claims are among them (restore.c), which would wait there while other nodes are idle.
- */
-static void cancel_reservations(struct engine *engine, const struct engine_suspension *record,
-				double end_s)
-{
-	for (uint32_t i = 0; i < engine->reservations_count;) {
-		const struct sched_planned *planned = &engine->reservations[i];
-		const uint32_t task = planned->task->id;
-
-		if (planned->start_s >= end_s || !needs_node(planned, record)) {
-			i++;
-			continue;
-		}
-		engine_remove_reservation(engine->reservations, &engine->reservations_count, task);
-		engine_cancel_planned(engine, task);
-		engine_record_task(engine, task);
-	}
-}
-
 /* After a failed suspension: the task keeps its nodes, and the claims to them are cancelled. */
 static void roll_back_suspend(struct engine *engine, uint32_t index)
 {
@@ -434,16 +382,22 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 	struct suspension *suspension = engine->suspensions[index];
 	struct sched_running running = engine_running(engine, index, task->nodes, task->since_s);
 
-	task->late = running.end_s <= now_s(engine);
+	task->late = running.end_s <= engine_now_s(engine);
 	if (task->late) /* a "late" event was recorded before */
 		running.end_s = engine_event_s(engine, engine->event_next);
 	task_list_remove(&engine->leaving, index);
-	set_departing(engine, suspension, ENGINE_NO_TASK);
+	set_departing(engine, &suspension->record, false);
 	if (suspension->claimed)
 		engine_unclaim(engine, index);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine_unclaim_node(engine, task->cluster, task->nodes[i]);
-	cancel_reservations(engine, &suspension->record, running.end_s);
+	/* After a restart claims are among the reservations (restore.c), which would wait here. */
+	engine_cancel_planned_on(engine, &engine->reservations,
+				 &(struct sched_planned){ .cluster = task->cluster,
+							  .nodes = task->nodes,
+							  .nodes_count = task->nodes_count,
+							  .end_s = running.end_s },
+				 engine_now_s(engine), NULL);
 	engine_allocate_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_RUNNING;
 	engine_begin_sharing(engine, index, 0);
@@ -465,7 +419,7 @@ static void roll_back_resume(struct engine *engine, uint32_t index)
 	struct suspension *suspension = engine->suspensions[index];
 
 	running_list_remove(&engine->running, index);
-	engine_stop_sharing(engine, index, now_s(engine));
+	engine_stop_sharing(engine, index, engine_now_s(engine));
 	engine_free_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_SUSPENDED;
 	suspension->record.resume_requested_s = NAN;

@@ -21,11 +21,6 @@
 #include "controller/engine/window.h"
 #include "controller/sched/rank_key.h"
 
-static double now_s(const struct engine *engine)
-{
-	return backend_now_s(engine->backend);
-}
-
 bool engine_window_is_set(const struct engine *engine)
 {
 	return engine->window.limit_j > 0;
@@ -33,13 +28,9 @@ bool engine_window_is_set(const struct engine *engine)
 
 static double reported_j(const struct engine *engine)
 {
-	const struct backend_ops *ops = engine->backend->ops;
-	const double energy_j =
-		ops->energy_at_j ? ops->energy_at_j(engine->backend,
-						    engine_window_watermark(engine).until_s)
-				 : backend_energy_j(engine->backend);
+	const double until_s = engine_window_watermark(engine).until_s;
 
-	return fmax(0, energy_j - engine->window_now.base_j);
+	return fmax(0, engine_window_energy_at_j(engine, until_s) - engine->window_now.base_j);
 }
 
 double engine_window_spent_j(const struct engine *engine)
@@ -170,7 +161,7 @@ static void record_refusals(struct engine *engine, uint32_t task, uint32_t count
 
 	if (engine->window_exhausted)
 		return;
-	engine_record_object(engine, now_s(engine), ENGINE_EVENT_REFUSED,
+	engine_record_object(engine, engine_now_s(engine), ENGINE_EVENT_REFUSED,
 			     json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
 				       (int)task, "tasks", (int)count, "estimate_j", estimate_j,
 				       "limit_j", engine->window.limit_j, "spent_j", spent_j,
@@ -318,7 +309,7 @@ const char *engine_window_because(const struct engine *engine, uint32_t task, ch
 {
 	const double limit_j = engine->window.limit_j;
 	const double needs_j = engine->refused_j[task];
-	const double in_s = engine->window_end_s - now_s(engine);
+	const double in_s = engine->window_end_s - engine_now_s(engine);
 	double spent_j;
 
 	if (!engine_window_is_set(engine) || (isnan(needs_j) && !engine->window_exhausted))

@@ -74,6 +74,9 @@ bool engine_window_suspended(const struct engine *engine, uint32_t task);
 
 /* window_measure.c */
 
+/* The dynamic energy used until time_s, by the samples received so far. */
+double engine_window_energy_at_j(const struct engine *engine, double time_s);
+
 /* What the samples of the meters cover; its until_s is now at the latest. */
 struct backend_watermark engine_window_watermark(const struct engine *engine);
 

@@ -39,7 +39,7 @@ struct backend_watermark engine_window_watermark(const struct engine *engine)
 	return watermark;
 }
 
-static double energy_at_j(const struct engine *engine, double time_s)
+double engine_window_energy_at_j(const struct engine *engine, double time_s)
 {
 	const struct backend_ops *ops = engine->backend->ops;
 
@@ -52,7 +52,7 @@ static double shift_j(const struct engine *engine, const struct window_span *spa
 {
 	if (isnan(span->begun_j) || span->from_s < engine_window_watermark(engine).from_s)
 		return 0;
-	return energy_at_j(engine, span->from_s) - span->begun_j;
+	return engine_window_energy_at_j(engine, span->from_s) - span->begun_j;
 }
 
 /*
@@ -71,12 +71,12 @@ double engine_window_reached_s(const struct engine *engine, const struct window_
 	double low_s = fmax(span->from_s, engine_window_watermark(engine).from_s);
 	double high_s = to_s;
 
-	if (!engine->backend->ops->energy_at_j || energy_at_j(engine, to_s) < limit_j)
+	if (!engine->backend->ops->energy_at_j || engine_window_energy_at_j(engine, to_s) < limit_j)
 		return to_s;
 	while (high_s - low_s > EXACT_S) {
 		const double middle_s = low_s + (high_s - low_s) / 2;
 
-		if (energy_at_j(engine, middle_s) < limit_j)
+		if (engine_window_energy_at_j(engine, middle_s) < limit_j)
 			low_s = middle_s;
 		else
 			high_s = middle_s;
@@ -98,7 +98,7 @@ static double overshoot_of(const struct engine *engine, const struct window_span
 	*ret_reached_s = span->exhausted_s;
 	if (span->judged || to_s < watermark.from_s)
 		return 0;
-	over_j = energy_at_j(engine, to_s) - level_j(engine, span);
+	over_j = engine_window_energy_at_j(engine, to_s) - level_j(engine, span);
 	if (over_j > 0)
 		*ret_reached_s =
 			fmin(engine_window_reached_s(engine, span, to_s), span->exhausted_s);
@@ -188,7 +188,7 @@ void engine_window_note_ran(struct engine *engine, uint32_t task, double until_s
 
 void engine_window_begin_span(struct engine *engine, double from_s, double spent_j, bool turned)
 {
-	const double energy_j = energy_at_j(engine, from_s);
+	const double energy_j = engine_window_energy_at_j(engine, from_s);
 
 	engine->window_now = (struct window_span){
 		.from_s = from_s,

@@ -14,25 +14,15 @@
 #include "controller/engine/suspension.h"
 #include "controller/engine/window.h"
 
-static double now_s(const struct engine *engine)
-{
-	return backend_now_s(engine->backend);
-}
-
 /* Resuming. */
 
-static bool is_suspended_for_budget(const struct engine *engine, uint32_t task)
+bool engine_window_suspended(const struct engine *engine, uint32_t task)
 {
 	const struct suspension *suspension = engine->suspensions[task];
 
 	return engine->tasks[task].held && suspension && !suspension->record.by_person &&
 	       (engine->tasks[task].state == ENGINE_TASK_SUSPENDED ||
 		engine->tasks[task].state == ENGINE_TASK_SUSPENDING);
-}
-
-bool engine_window_suspended(const struct engine *engine, uint32_t task)
-{
-	return is_suspended_for_budget(engine, task);
 }
 
 static void resume_from_budget(struct engine *engine, uint32_t index)
@@ -57,7 +47,7 @@ static void resume_all_from_budget(struct engine *engine)
 	task_list_settle(&engine->leaving);
 	for (size_t k = 0; k < G_N_ELEMENTS(lists); k++)
 		for (uint32_t i = 0; i < lists[k]->count; i++)
-			if (is_suspended_for_budget(engine, lists[k]->ids[i]))
+			if (engine_window_suspended(engine, lists[k]->ids[i]))
 				g_array_append_val(ids, lists[k]->ids[i]);
 	for (guint i = 0; i < ids->len; i++)
 		resume_from_budget(engine, g_array_index(ids, uint32_t, i));
@@ -195,7 +185,7 @@ static void begin_window(struct engine *engine, double spent_j)
 {
 	engine->window_exhausted = spent_j >= engine->window.limit_j;
 	if (engine->window_exhausted) {
-		exhaust_window(engine, now_s(engine));
+		exhaust_window(engine, engine_now_s(engine));
 	} else {
 		set_backend_limit(engine);
 		resume_all_from_budget(engine);
@@ -211,10 +201,10 @@ void engine_set_window(struct engine *engine, const struct engine_window *window
 	engine->window = *window;
 	engine_window_clear_refusals(engine);
 	if (engine_window_is_set(engine)) {
-		past = floor((now_s(engine) - window->begin_s) / window->length_s);
+		past = floor((engine_now_s(engine) - window->begin_s) / window->length_s);
 		engine->window_begin_s = window->begin_s + past * window->length_s;
 		engine->window_end_s = engine->window_begin_s + window->length_s;
-		engine_window_begin_span(engine, now_s(engine), window->spent_j, false);
+		engine_window_begin_span(engine, engine_now_s(engine), window->spent_j, false);
 		begin_window(engine, window->spent_j);
 	} else {
 		engine->window_exhausted = false;

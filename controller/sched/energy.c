@@ -55,28 +55,6 @@ static double energy_left(const struct sched_snapshot *snapshot)
 	return snapshot->budget_j - snapshot->consumed_j - committed_j;
 }
 
-/* A task's energy and resources at P-state 0, averaged over the clusters that can run it. */
-static void average_task(const struct sched_system *system, uint32_t row, double *ret_j,
-			 double *ret_resources)
-{
-	uint32_t count;
-	uint32_t fastest = 0;
-	const struct sched_option *options = sched_system_options(system, row, &count);
-
-	*ret_j = *ret_resources = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		if (options[i].pstate != 0)
-			continue;
-		fastest++;
-		*ret_j += options[i].eec_j;
-		*ret_resources += options[i].resources;
-	}
-	if (fastest > 0) {
-		*ret_j /= fastest;
-		*ret_resources /= fastest;
-	}
-}
-
 static void find_averages(struct energy *energy, const struct sched_task *const *tasks,
 			  uint32_t count)
 {
@@ -91,12 +69,8 @@ static void find_averages(struct energy *energy, const struct sched_task *const 
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		double energy_j;
-		double resources;
-
-		average_task(snapshot->system, tasks[i]->row, &energy_j, &resources);
-		sum_j += energy_j;
-		sum_resources += resources;
+		sum_j += snapshot->system->rows[tasks[i]->row].eec_mean_j;
+		sum_resources += snapshot->system->rows[tasks[i]->row].resources_mean;
 	}
 	if (count > 0) {
 		energy->average_j = sum_j / count;

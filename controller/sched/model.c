@@ -148,11 +148,6 @@ const char *sched_action_kind_name(enum sched_action_kind kind)
 	return NAME(sched_action_kind_names, kind);
 }
 
-const char *sched_reason_name(enum sched_reason reason)
-{
-	return NAME(sched_reason_names, reason);
-}
-
 const char *sched_reason_text(enum sched_reason reason)
 {
 	return NAME(reason_texts, reason);
@@ -275,11 +270,14 @@ static void find_span(struct sched_system *system, uint32_t row)
 		span->eec_max_j = fmax(span->eec_max_j, option->eec_j);
 		if (option->pstate == 0) {
 			span->resources_mean += option->resources;
+			span->eec_mean_j += option->eec_j;
 			clusters++;
 		}
 	}
-	if (clusters > 0)
+	if (clusters > 0) {
 		span->resources_mean /= clusters;
+		span->eec_mean_j /= clusters;
+	}
 	system->resources_max = fmax(system->resources_max, span->resources_mean);
 }
 

@@ -43,6 +43,7 @@ struct sched_option {
 struct sched_row {
 	double resources_mean; /* at P-state 0, averaged over its clusters (3.4.5), core-seconds */
 	double resources_min;  /* core-seconds */
+	double eec_mean_j;     /* as resources_mean */
 	double eec_min_j;
 	double eec_max_j;
 	uint32_t group; /* the group of its clusters */
@@ -521,8 +522,6 @@ extern const char *const sched_reason_names[];
 extern const char *const sched_refusal_names[];
 /* The name of a kind of action; NULL: unknown. */
 const char *sched_action_kind_name(enum sched_action_kind kind);
-/* The name of a reason; NULL: unknown. */
-const char *sched_reason_name(enum sched_reason reason);
 /* A text for users. */
 const char *sched_reason_text(enum sched_reason reason);
 /* A text for users. */

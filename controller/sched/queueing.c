@@ -18,15 +18,6 @@ struct queueing_memory *queueing_memory_new(void)
 	return calloc(1, sizeof(struct queueing_memory));
 }
 
-uint64_t queueing_memory_computed(const struct queueing_memory *memory)
-{
-	uint64_t computed = 0;
-
-	for (uint32_t m = 0; m < memory->machines_count; m++)
-		computed += memory->queues[m].computed;
-	return computed;
-}
-
 void queueing_memory_free(struct queueing_memory *memory)
 {
 	if (!memory)

@@ -47,9 +47,6 @@ struct queueing_memory;
 /* Returns an empty memory for one system, or NULL if memory is short. */
 struct queueing_memory *queueing_memory_new(void);
 
-/* The number of completion times that were computed so far. */
-uint64_t queueing_memory_computed(const struct queueing_memory *memory);
-
 /* NULL is allowed. */
 void queueing_memory_free(struct queueing_memory *memory);
 

@@ -54,14 +54,14 @@ static void decide_all(const struct snapshot_json *read)
 
 static void check_round_trip(const struct snapshot_json *read)
 {
-	g_autoptr(json_t) object = snapshot_json_write(&read->snapshot, NULL);
+	g_autoptr(json_t) object = snapshot_json_write(&read->snapshot, NULL, NULL);
 	g_autofree char *text = json_text(object);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(snapshot_json_t) again = read_snapshot(text, strlen(text), &error);
 
 	g_assert_no_error(error);
 
-	g_autoptr(json_t) object_again = snapshot_json_write(&again->snapshot, NULL);
+	g_autoptr(json_t) object_again = snapshot_json_write(&again->snapshot, NULL, NULL);
 	g_autofree char *text_again = json_text(object_again);
 
 	g_assert_cmpstr(text_again, ==, text);

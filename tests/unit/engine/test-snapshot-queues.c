@@ -36,7 +36,7 @@ static void test_round_trip(void)
 		g_assert_cmpint(policy_parse(names[seed % 6], &policy, message, sizeof(message)), ==,
 				0);
 
-		g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, &policy);
+		g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, &policy, NULL);
 		g_autofree char *text = json_text(object);
 		g_autoptr(json_t) parsed = json_parse(text, strlen(text), "text", &error);
 		g_autoptr(snapshot_json_t) read =
@@ -44,7 +44,7 @@ static void test_round_trip(void)
 
 		g_assert_no_error(error);
 
-		g_autoptr(json_t) again = snapshot_json_write(&read->snapshot, &policy);
+		g_autoptr(json_t) again = snapshot_json_write(&read->snapshot, &policy, NULL);
 		g_autofree char *again_text = json_text(again);
 		g_autofree char *first = decide(&policy, &random->snapshot);
 		g_autofree char *second = decide(&policy, &read->snapshot);

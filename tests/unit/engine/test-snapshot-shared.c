@@ -42,13 +42,13 @@ static void test_round_trip(void)
 			for (uint32_t i = 0; i < random->snapshot.running_count; i++)
 				random->running[i].busy = (seed + i) % 3 == 0;
 
-			g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, &policy);
+			g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, &policy, NULL);
 			g_autoptr(snapshot_json_t) read =
 				snapshot_json_read(object, "text", &error);
 
 			g_assert_no_error(error);
 
-			g_autoptr(json_t) again = snapshot_json_write(&read->snapshot, &policy);
+			g_autoptr(json_t) again = snapshot_json_write(&read->snapshot, &policy, NULL);
 			g_autofree char *text = json_text(object);
 			g_autofree char *again_text = json_text(again);
 			g_autofree char *first = decide(&policy, &random->snapshot);

@@ -29,7 +29,7 @@ static void test_round_trip(void)
 		policy_parse(list[seed % count]->name, &policy, message, sizeof(message));
 		g_assert_cmpint(policy_decide(&policy, &random->snapshot, &context, &plan), ==, 0);
 
-		g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, &policy);
+		g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, &policy, NULL);
 		g_autoptr(json_t) actions =
 			snapshot_json_actions(random->system, &plan, false);
 		g_autofree char *text = json_text(object);
@@ -42,7 +42,7 @@ static void test_round_trip(void)
 		g_assert_no_error(error);
 		g_assert_cmpstr(read->policy, ==, policy.name);
 
-		g_autoptr(json_t) again = snapshot_json_write(&read->snapshot, &policy);
+		g_autoptr(json_t) again = snapshot_json_write(&read->snapshot, &policy, NULL);
 		g_autofree char *again_text = json_text(again);
 
 		g_assert_cmpstr(again_text, ==, text);
@@ -227,7 +227,7 @@ static void test_preemption(void)
 		.executed_s = 1.5,
 	};
 	g_autoptr(GError) error = NULL;
-	g_autoptr(json_t) plain = snapshot_json_write(&random->snapshot, NULL);
+	g_autoptr(json_t) plain = snapshot_json_write(&random->snapshot, NULL, NULL);
 
 	g_assert_null(json_object_get(plain, "suspended"));
 	random->snapshot.waiting++;
@@ -240,7 +240,7 @@ static void test_preemption(void)
 		((struct sched_task *)random->snapshot.waiting[i])->may_preempt = i % 2;
 	((struct sched_task *)first)->preemptible = true;
 
-	g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, NULL);
+	g_autoptr(json_t) object = snapshot_json_write(&random->snapshot, NULL, NULL);
 	g_autofree char *text = json_text(object);
 	g_autoptr(snapshot_json_t) read = snapshot_json_read(object, "text", &error);
 
@@ -253,7 +253,7 @@ static void test_preemption(void)
 	g_assert_true(read->snapshot.suspended[0].task->preemptible);
 	g_assert_false(read->snapshot.suspended[0].task->may_preempt);
 
-	g_autoptr(json_t) again = snapshot_json_write(&read->snapshot, NULL);
+	g_autoptr(json_t) again = snapshot_json_write(&read->snapshot, NULL, NULL);
 	g_autofree char *again_text = json_text(again);
 
 	g_assert_cmpstr(again_text, ==, text);
@@ -267,14 +267,14 @@ static void test_priorities(void)
 	const struct sched_snapshot *snapshot = &random->snapshot;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GError) disorder = NULL;
-	g_autoptr(json_t) plain = snapshot_json_write(snapshot, NULL);
+	g_autoptr(json_t) plain = snapshot_json_write(snapshot, NULL, NULL);
 	g_autofree char *plain_text = json_text(plain);
 
 	g_assert_null(strstr(plain_text, "priority"));
 	g_assert_cmpuint(snapshot->waiting_count, >, 1);
 	((struct sched_task *)snapshot->waiting[0])->priority = 7;
 
-	g_autoptr(json_t) object = snapshot_json_write(snapshot, NULL);
+	g_autoptr(json_t) object = snapshot_json_write(snapshot, NULL, NULL);
 	g_autoptr(snapshot_json_t) read = snapshot_json_read(object, "text", &error);
 
 	g_assert_no_error(error);
@@ -282,7 +282,7 @@ static void test_priorities(void)
 	g_assert_cmpint(read->snapshot.waiting[1]->priority, ==, 0);
 	((struct sched_task *)snapshot->waiting[1])->priority = 8;
 
-	g_autoptr(json_t) wrong = snapshot_json_write(snapshot, NULL);
+	g_autoptr(json_t) wrong = snapshot_json_write(snapshot, NULL, NULL);
 
 	g_assert_null(snapshot_json_read(wrong, "text", &disorder));
 	g_assert_nonnull(strstr(disorder->message, "which has a higher priority"));

@@ -29,8 +29,8 @@ static void assert_plan(const struct sched_plan *plan, const struct queueing_pla
 		g_assert_cmpint(action->kind, ==, oracle->actions[i].kind);
 		g_assert_cmpuint(action->task, ==, oracle->actions[i].task);
 		g_assert_cmpuint(action->cluster, ==, oracle->actions[i].machine);
-		g_assert_cmpstr(sched_reason_name(action->reason), ==,
-				sched_reason_name(oracle->actions[i].reason));
+		g_assert_cmpstr(sched_reason_names[action->reason], ==,
+				sched_reason_names[oracle->actions[i].reason]);
 		g_assert_cmpfloat_with_epsilon(action->chance, oracle->actions[i].chance, 1e-9);
 		g_assert_cmpfloat_with_epsilon(action->threshold, oracle->actions[i].threshold,
 					       1e-8);
