@@ -194,35 +194,43 @@ static void restore_script(struct task *task, const json_t *request)
 		task->script_summary = json_text(object);
 }
 
-static bool node_is_new(const struct task *task, uint32_t node)
+static bool is_one_of(const uint32_t *nodes, uint32_t count, uint32_t node)
 {
-	for (uint32_t i = 0; i < task->nodes_count; i++)
-		if (task->nodes[i] == node)
-			return false;
-	return true;
+	for (uint32_t i = 0; i < count; i++)
+		if (nodes[i] == node)
+			return true;
+	return false;
 }
 
-static bool parse_nodes(struct task *task, const json_t *body, uint32_t nodes, GError **error)
+bool task_parse_nodes(const json_t *body, const char *what, uint32_t most, uint32_t **ret_nodes,
+		      uint32_t *ret_count, GError **error)
 {
+	g_autofree uint32_t *nodes = NULL;
+	const char *wrong = NULL;
+	uint32_t count = 0;
 	json_t *array;
-	size_t count;
 
-	if (!json_get_array(body, "nodes", WHAT, &array, error))
+	if (!json_get_array(body, "nodes", what, &array, error))
 		return false;
-	count = json_array_size(array);
-	if (count == 0 || count > nodes)
-		return bad_request(error, "nodes", "must name one to all nodes of the cluster");
-	task->nodes = g_new0(uint32_t, count);
-	for (size_t i = 0; i < count; i++) {
-		const json_t *item = json_array_get(array, i);
+	if (json_array_size(array) == 0 || json_array_size(array) > most)
+		wrong = "must name one to all nodes of the cluster";
+	nodes = g_new0(uint32_t, json_array_size(array) + 1);
+	for (; !wrong && count < json_array_size(array); count++) {
+		const json_t *item = json_array_get(array, count);
 		json_int_t value = json_is_integer(item) ? json_integer_value(item) : -1;
 
-		if (value < 0 || value >= (json_int_t)nodes)
-			return bad_request(error, "nodes", "no such node in the cluster");
-		if (!node_is_new(task, (uint32_t)value))
-			return bad_request(error, "nodes", "a node is named twice");
-		task->nodes[task->nodes_count++] = (uint32_t)value;
+		if (value < 0 || value >= (json_int_t)most)
+			wrong = "no such node in the cluster";
+		else if (is_one_of(nodes, count, (uint32_t)value))
+			wrong = "a node is named twice";
+		nodes[count] = (uint32_t)value;
 	}
+	if (wrong) {
+		g_set_error(error, TASK_ERROR, TASK_ERROR_REQUEST, "%s: nodes: %s", what, wrong);
+		return false;
+	}
+	*ret_nodes = g_steal_pointer(&nodes);
+	*ret_count = count;
 	return true;
 }
 
@@ -240,7 +248,7 @@ struct task *task_parse_request(const char *id, const json_t *body, uint32_t nod
 		return NULL;
 	}
 	if (!parse_kernel(task, body, error) || !parse_numbers(task, body, error) ||
-	    !parse_queue(task, body, error) || !parse_nodes(task, body, nodes, error) ||
+	    !parse_queue(task, body, error) || !task_parse_nodes(body, WHAT, nodes, &task->nodes, &task->nodes_count, error) ||
 	    !parse_user(task, body, error) || !parse_script(task, body, error))
 		return NULL;
 	if ((task->ranks + cores - 1) / cores != task->nodes_count) {
@@ -519,7 +527,8 @@ struct task *task_restore(const char *id, const char *request, const char *recor
 	if (!parse_kernel(task, request_json, error) ||
 	    !parse_numbers(task, request_json, error) ||
 	    !parse_queue(task, request_json, error) ||
-	    !parse_nodes(task, request_json, UINT32_MAX, error) ||
+	    !task_parse_nodes(request_json, WHAT, UINT32_MAX, &task->nodes, &task->nodes_count,
+			      error) ||
 	    !parse_user(task, request_json, error))
 		return NULL;
 	restore_script(task, request_json);

@@ -88,6 +88,13 @@ struct task *task_parse_request(const char *id, const json_t *body, uint32_t nod
 				GError **error);
 
 /*
+ * Reads "nodes" of a request about `what`: different nodes below `most`, as *ret_count numbers that
+ * the caller frees. False with `error` (TASK_ERROR, JSON_ERROR), and nothing is written.
+ */
+bool task_parse_nodes(const json_t *body, const char *what, uint32_t most, uint32_t **ret_nodes,
+		      uint32_t *ret_count, GError **error);
+
+/*
  * Reads the number in the path and the body of a PUT that gives a task a CPU share. False with
  * `error` (TASK_ERROR, JSON_ERROR), and nothing is written: an invalid request.
  */

@@ -80,38 +80,14 @@ bool task_suspend_request_parse(const char *n, const json_t *body,
 	return true;
 }
 
-static bool is_new(const uint32_t *nodes, uint32_t count, uint32_t node)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (nodes[i] == node)
-			return false;
-	return true;
-}
-
 bool task_resume_request_parse(const char *n, const json_t *body, uint32_t nodes,
 			       struct task_resume_request *ret_request, GError **error)
 {
 	struct task_resume_request request = {0};
-	g_autofree uint32_t *list = NULL;
-	json_t *array;
 
 	if (!parse_numbers(n, body, &request.n, &request.attempt, error) ||
-	    !json_get_array(body, "nodes", WHAT, &array, error))
+	    !task_parse_nodes(body, WHAT, nodes, &request.nodes, &request.count, error))
 		return false;
-	if (json_array_size(array) == 0 || json_array_size(array) > nodes)
-		return bad_request(error, "nodes", "must name one to all nodes of the cluster");
-	list = g_new0(uint32_t, json_array_size(array));
-	for (size_t i = 0; i < json_array_size(array); i++) {
-		const json_t *item = json_array_get(array, i);
-		json_int_t value = json_is_integer(item) ? json_integer_value(item) : -1;
-
-		if (value < 0 || value >= (json_int_t)nodes)
-			return bad_request(error, "nodes", "no such node in the cluster");
-		if (!is_new(list, request.count, (uint32_t)value))
-			return bad_request(error, "nodes", "a node is named twice");
-		list[request.count++] = (uint32_t)value;
-	}
-	request.nodes = g_steal_pointer(&list);
 	*ret_request = request;
 	return true;
 }
