@@ -354,7 +354,7 @@ measurements_of() {
 }
 
 @test "a pair that was lost, and the experiment needs, is tried once more when the profile is resumed" {
-	sed -i 's/task_deadline_s: 60/task_deadline_s: 3/; s/profile_repeats: 2/profile_repeats: 3/' "$config"
+	sed -i 's/task_deadline_s: 60/task_deadline_s: 3/; s/profile_repeats: 2/profile_repeats: 6/' "$config" # a busy machine looks late
 	write_cells "c1 IS.S.2 stalled" "c2 IS.S.2 lost" "c2 CG.S.2 deadline"
 	run_start run "$config" --profile --policy easy --limit 1 --out "$out"
 	run_wait
@@ -372,7 +372,7 @@ measurements_of() {
 	run_wait
 	[ "$run_status" -eq 0 ]
 	[ "$(run_query "$out" "SELECT * FROM measurement ORDER BY n LIMIT $(wc -l <<<"$before")")" = "$before" ]
-	[ "$(measurements_of IS.S.2 c2) $(measurements_of CG.S.2 c1)" = "3 3" ]
+	[ "$(measurements_of IS.S.2 c2) $(measurements_of CG.S.2 c1)" = "6 6" ]
 	[ "$(run_query "$out" "SELECT group_concat(type || ' ' || cluster) FROM unmeasured")" = "CG.S.2 c2,IS.S.2 c1" ]
 	[ "$(run_query "$out" "SELECT count(*) FROM run WHERE ended_by <> 'aborted'")" -eq 1 ]
 	# A run has ended without the rest: it stays given up, and the estimates stay what they are.
@@ -469,8 +469,8 @@ kill_all_of_run() {
 
 @test "what suspending takes is measured once, too, where the controller is killed meanwhile" {
 	sed -i 's/^    cores: 1/    cores: 1\n    preemption: {keep: memory}/' "$config"
-	run_start profile "$config" --repeat 1 --dir "$out"
-	run_wait_row "$out" "SELECT 1 FROM overhead WHERE n = 2"
+	run_start profile "$config" --repeat 2 --dir "$out"
+	run_wait_row "$out" "SELECT 1 FROM overhead WHERE n = 1"
 	local before
 	before=$(run_query "$out" "SELECT * FROM overhead ORDER BY n")
 	kill_all_of_run
@@ -478,8 +478,8 @@ kill_all_of_run() {
 	run_wait
 	[ "$run_status" -eq 0 ]
 	[ "$(run_query "$out" "SELECT * FROM overhead ORDER BY n LIMIT $(wc -l <<<"$before")")" = "$before" ]
-	[ "$(run_query "$out" "SELECT count(*) FROM overhead")" -eq 6 ]
-	[ "$(jq '.overheads | length' "$out/profile.json")" -eq 6 ]
+	[ "$(run_query "$out" "SELECT count(*) FROM overhead")" -eq 12 ]
+	[ "$(jq '.overheads | length' "$out/profile.json")" -eq 12 ]
 }
 
 @test "estimates with a hole for a type of share 0 are enough to simulate and to run" {
@@ -776,7 +776,7 @@ rows_of() {
 	kill -KILL "$(run_process virtbed-controller "$out")" "$run_pid"
 	wait "$run_pid" || true
 	within 30 run_assert_nobody "$out"
-	sqlite3 "$out/run.sqlite" "UPDATE run SET boot_id = 'another' WHERE run = 1"
+	sqlite3 -cmd '.timeout 60000' "$out/run.sqlite" "UPDATE run SET boot_id = 'another' WHERE run = 1"
 	run_start run "$config" --out "$out" --resume
 	run_wait
 	[ "$run_status" -eq 0 ]

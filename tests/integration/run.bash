@@ -131,7 +131,7 @@ run_has_row() {
 }
 
 run_query() {
-	sqlite3 -readonly "$1/run.sqlite" "$2"
+	sqlite3 -readonly -cmd '.timeout 60000' "$1/run.sqlite" "$2"
 }
 
 # No task of DIR was counted twice, and each run's counts are those of its tasks.
