@@ -20,15 +20,13 @@ enum {
 	KILL_AFTER_MS = 2000,
 };
 
-/*
- * A login that fails sooner was refused. ipmitool prints the same message when the BMC does not
- * answer.
- */
-#define REFUSED_WITHIN_S 1.0
+/* The first line that `ipmitool -v` prints, whatever follows. */
+#define REGISTRY_LINE "Loading IANA PEN Registry...\n"
 
 enum shell_state {
 	SHELL_STOPPED = 0, /* no child */
-	SHELL_LOGIN,       /* waiting for the first prompt, to send the command then */
+	SHELL_LOGIN,       /* waiting for the first prompt */
+	SHELL_QUIETING,    /* waiting for the prompt after "set verbose 0", to send the command then */
 	SHELL_IDLE,        /* at the prompt */
 	SHELL_BUSY,        /* waiting for the prompt after the command */
 };
@@ -133,21 +131,44 @@ static void give_up(struct ipmi_shell *shell, enum power_meter_error code, const
 	finish(shell, NULL, error);
 }
 
+/*
+ * Whether a BMC answered a login, and refused it. ipmitool names the answer (IPMI 2.0, sections 13.18
+ * to 13.23) in verbose output alone; its last line is the same where the BMC did not answer.
+ */
+static bool is_refusal(const char *output)
+{
+	static const char *const answers[] = {
+		"Get Channel Authentication Capabilities failed",
+		"Error in open session response",
+		"RAKP 2 HMAC is invalid",
+		"message indicates an error", /* RAKP 2, RAKP 4 */
+		"RAKP 4 message has invalid integrity check value",
+		"Set Session Privilege Level to",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(answers); i++)
+		if (strstr(output, answers[i]))
+			return true;
+	return false;
+}
+
 /* The child ended by itself: at login with a message, later by a failure of its own. */
 static void handle_end(struct ipmi_shell *shell)
 {
 	const double after_s = clock_elapsed_s(shell->started_ns, clock_now_ns());
-	g_autofree char *gist = meter_ipmi_parse_gist(shell->output->str);
+	const bool registry = g_str_has_prefix(shell->output->str, REGISTRY_LINE);
+	g_autofree char *gist = meter_ipmi_parse_gist(
+		shell->output->str + (registry ? strlen(REGISTRY_LINE) : 0));
 	g_autofree char *message = NULL;
 	enum power_meter_error code = POWER_METER_ERROR_NO_ANSWER;
 
 	if (shell->state != SHELL_LOGIN) {
 		message = g_strdup_printf("ipmitool ended unexpectedly: %s", gist);
-	} else if (strstr(gist, "Unable to establish") && after_s < REFUSED_WITHIN_S) {
+	} else if (is_refusal(shell->output->str)) {
 		code = POWER_METER_ERROR_LOGIN;
-		message = g_strdup_printf("login refused within %.2f s; check user, password, "
-					  "cipher_suite and privilege: %s",
-					  after_s, gist);
+		message = g_strdup_printf("login refused; check user, password, cipher_suite and "
+					  "privilege: %s",
+					  gist);
 	} else {
 		message = g_strdup_printf("no login after %.2f s: %s", after_s, gist);
 	}
@@ -184,6 +205,10 @@ static bool at_prompt(const GString *output)
 static void handle_prompt(struct ipmi_shell *shell)
 {
 	if (shell->state == SHELL_LOGIN) {
+		g_string_truncate(shell->output, 0);
+		shell->state = SHELL_QUIETING;
+		write_line(shell, "set verbose 0\n");
+	} else if (shell->state == SHELL_QUIETING) {
 		send_command(shell);
 	} else if (shell->state == SHELL_BUSY) {
 		g_autofree char *output = NULL;
@@ -237,12 +262,14 @@ static bool start_child(struct ipmi_shell *shell, GError **error)
 	variable = g_strconcat("IPMI_PASSWORD=", password, NULL);
 
 	/*
-	 * -C always: without it ipmitool asks for the suites first, which takes 10 s with BMCs that
-	 * do not answer that. -N 1 -R 1: a silent BMC fails a command in 1 s and a login in 2.
+	 * -v until the login: is_refusal() needs it. -C always: without it ipmitool asks for the
+	 * suites first, which takes 10 s with BMCs that do not answer that. -N 1 -R 1: a silent BMC
+	 * fails a command in 1 s and a login in 2.
 	 */
-	const char *const argv[] = { "ipmitool", "-I", "lanplus", "-H", config->address, "-p", port,
-				     "-U", config->user, "-E", "-C", suite, "-L", config->privilege,
-				     "-N", "1", "-R", "1", "shell", NULL };
+	const char *const argv[] = {
+		"ipmitool", "-v", "-I", "lanplus", "-H", config->address, "-p", port,
+		"-U", config->user, "-E", "-C", suite, "-L", config->privilege,
+		"-N", "1", "-R", "1", "shell", NULL };
 	/* The rest keeps its line editor from printing more than the prompt. */
 	const char *const environment[] = { variable, "LC_ALL=C", "TERM=dumb", "INPUTRC=/dev/null",
 					    NULL };
