@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 
+#include "common/error_fail.h"
 #include "common/sqlite/database_private.h"
 
 G_DEFINE_QUARK(virtbed - database, database_error)
@@ -179,9 +180,8 @@ bool database_check_begun(const struct database *database, GError **error)
 {
 	if (database_is_begun(database))
 		return true;
-	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL,
-		    "%s: an earlier failure undid the transaction", database->name);
-	return false;
+	return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_SQL,
+			  "%s: an earlier failure undid the transaction", database->name);
 }
 
 bool database_commit(struct database *database, GError **error)

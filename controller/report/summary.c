@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/config/config.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
@@ -305,12 +306,10 @@ struct summary *summary_load(const char *dir, GError **error)
 	all = store_runs(summary->store, error);
 	if (!all || !keep_runs(summary, all, error))
 		return NULL;
-	if (summary->runs->len == 0) {
-		g_set_error(error, SUMMARY_ERROR, SUMMARY_ERROR_EMPTY,
-			    "%s: no run in it has come to its end (%u begun)", dir,
-			    summary->left_out);
-		return NULL;
-	}
+	if (summary->runs->len == 0)
+		return error_null(error, SUMMARY_ERROR, SUMMARY_ERROR_EMPTY,
+				  "%s: no run in it has come to its end (%u begun)", dir,
+				  summary->left_out);
 	summary->measured = is_measured(summary);
 	summary->overdue.most_s = NAN;
 	read_config(summary);

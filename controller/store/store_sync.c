@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "common/handoff.h"
 #include "controller/store/store_private.h"
 
@@ -67,10 +68,10 @@ static bool fail_write(const struct store_sync *sync, const char *doing, GError 
 {
 	const int code = errno;
 
-	g_set_error(error, DATABASE_ERROR,
-		    code == ENOSPC || code == EDQUOT ? DATABASE_ERROR_FULL : DATABASE_ERROR_SQL,
-		    "%s: cannot %s: %s", sync->path, doing, g_strerror(code));
-	return false;
+	return error_fail(error, DATABASE_ERROR,
+			  code == ENOSPC || code == EDQUOT ? DATABASE_ERROR_FULL
+							   : DATABASE_ERROR_SQL,
+			  "%s: cannot %s: %s", sync->path, doing, g_strerror(code));
 }
 
 /* Opens the journal's file and syncs its directory, so that its name is on disk too. */
