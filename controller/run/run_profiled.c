@@ -231,12 +231,10 @@ static bool store_measured(struct run_profiled *profiled, const struct store_mea
 {
 	struct store *store = profiled->session->store;
 
-	if (!store_begin(store, error))
-		return false;
-	if (store_add_measurement(store, row, error) && put_sums(profiled, error))
-		return store_commit(store, error);
-	store_rollback(store);
-	return false;
+	return store_begin(store, error) &&
+	       store_end(store,
+			 store_add_measurement(store, row, error) && put_sums(profiled, error),
+			 error);
 }
 
 bool run_profiled_add(struct run_profiled *profiled, const struct run_measurement *measurement,

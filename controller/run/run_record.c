@@ -270,16 +270,12 @@ bool run_record_begin(struct run_session *session, struct store_run *row,
 	row->boot_id = clock_boot_id();
 	row->started_utc = clock_utc();
 	row->idle_w = baseline.sum_w;
-	good = store_begin(session->store, error);
-	if (good) {
-		good = store_add_run(session->store, row, error) &&
-		       record_baseline(session, row->run, &baseline, ret_before, error) &&
-		       (!also || also(data, error));
-		if (good)
-			good = store_commit(session->store, error);
-		else
-			store_rollback(session->store);
-	}
+	good = store_begin(session->store, error) &&
+	       store_end(session->store,
+			 store_add_run(session->store, row, error) &&
+				 record_baseline(session, row->run, &baseline, ret_before, error) &&
+				 (!also || also(data, error)),
+			 error);
 	remote_baseline_clear(&baseline);
 	session->run = good ? row->run : 0;
 	if (good) {

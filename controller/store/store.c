@@ -130,3 +130,11 @@ void store_rollback(struct store *store)
 {
 	database_rollback(store->database);
 }
+
+bool store_end(struct store *store, bool good, GError **error)
+{
+	if (good)
+		return store_commit(store, error);
+	store_rollback(store);
+	return false;
+}

@@ -399,3 +399,5 @@ bool store_commit(struct store *store, GError **error);
 bool store_check_begun(const struct store *store, GError **error);
 /* Undoes everything since store_begin(); no effect outside a transaction. */
 void store_rollback(struct store *store);
+/* Ends the transaction: commits it, or undoes it where `good` is false. Whether it was committed. */
+bool store_end(struct store *store, bool good, GError **error);

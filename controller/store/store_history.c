@@ -15,11 +15,7 @@ bool store_add_event(struct store *store, int64_t run, double time_s, const char
 	return true;
 }
 
-GPtrArray *store_events(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_event_record, "WHERE run = ? ORDER BY id",
-			     DATABASE_ARGS(run), "read the events", error);
-}
+STORE_DEFINE_LIST(store_events, store_event, "WHERE run = ? ORDER BY id", "read the events")
 
 GPtrArray *store_events_after(struct store *store, int64_t run, int64_t after, uint32_t most,
 			      GError **error)
@@ -123,9 +119,5 @@ bool store_add_sample(struct store *store, int64_t run, const char *host, int64_
 			       "store a power sample", error);
 }
 
-GPtrArray *store_samples(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_sample_record,
-			     "WHERE run = ? ORDER BY host, time_s, seq", DATABASE_ARGS(run),
-			     "read the power samples", error);
-}
+STORE_DEFINE_LIST(store_samples, store_sample,
+		  "WHERE run = ? ORDER BY host, time_s, seq", "read the power samples")

@@ -87,12 +87,7 @@ bool store_drop_measurement(struct store *store, int64_t n, GError **error)
 			   "forget a measurement", error);
 }
 
-bool store_put_unmeasured(struct store *store, const struct store_unmeasured *unmeasured,
-			  GError **error)
-{
-	return database_put(store->database, &store_unmeasured_record, unmeasured,
-			    "store what cannot be measured", error);
-}
+STORE_DEFINE_PUT(store_put_unmeasured, store_unmeasured, "store what cannot be measured")
 
 GPtrArray *store_unmeasured(struct store *store, GError **error)
 {
