@@ -150,8 +150,7 @@ static bool find(struct http_request *request, const struct run_session *session
 		return false;
 	if (engine_task(session->engine, *ret_task)->attempts > 0)
 		return true;
-	http_request_fail(request, 404, "task %u has not been started", *ret_task);
-	return false;
+	return http_request_fail(request, 404, "task %u has not been started", *ret_task);
 }
 
 /* Requests `below` the task from the clusters. */

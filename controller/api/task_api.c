@@ -57,8 +57,8 @@ static bool read_states(struct http_request *request, struct filter *filter)
 	g_auto(GStrv) names = text ? g_strsplit(text, ",", -1) : NULL;
 
 	if (text && !*text) { /* an empty text is split into an empty list */
-		http_request_fail(request, 400, "query: state: it is empty; leave it out for tasks of any");
-		return false;
+		return http_request_fail(
+			request, 400, "query: state: it is empty; leave it out for tasks of any");
 	}
 	filter->states = names ? 0 : ~UINT32_C(0);
 	for (char **name = names; name && *name; name++) {
@@ -67,8 +67,8 @@ static bool read_states(struct http_request *request, struct filter *filter)
 		if (state < ENGINE_TASK_WAITING) {
 			g_autofree char *known = known_states();
 
-			http_request_fail(request, 400, "state: '%.32s' is not one of %s", *name, known);
-			return false;
+			return http_request_fail(request, 400, "state: '%.32s' is not one of %s",
+						 *name, known);
 		}
 		filter->states |= UINT32_C(1) << state;
 	}
@@ -82,10 +82,10 @@ static bool check_lately(struct http_request *request)
 	static const char *const others[] = {"after", "limit"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
-		if (http_request_query(request, others[i])) {
-			http_request_fail(request, 400, "query: ended: it says how many; leave out %s, or it", others[i]);
-			return false;
-		}
+		if (http_request_query(request, others[i]))
+			return http_request_fail(
+				request, 400, "query: ended: it says how many; leave out %s, or it",
+				others[i]);
 	return true;
 }
 
@@ -98,10 +98,9 @@ static bool read_filter(struct http_request *request, struct filter *filter)
 
 	filter->user = http_request_query(request, "user");
 	filter->lately = http_request_query(request, "ended") != NULL;
-	if (filter->user && !*filter->user) {
-		http_request_fail(request, 400, "query: user: it is empty; leave it out for tasks of all");
-		return false;
-	}
+	if (filter->user && !*filter->user)
+		return http_request_fail(request, 400,
+					 "query: user: it is empty; leave it out for tasks of all");
 	if (!read_states(request, filter) || (filter->lately && !check_lately(request)) ||
 	    !http_request_query_integer(request, "after", 0, UINT32_MAX - 1, 0, &from) ||
 	    !http_request_query_integer(request, "ended", 1, LATELY_MAX, 1, &ended) ||
@@ -223,8 +222,8 @@ bool task_api_find(struct http_request *request, const struct run_session *sessi
 		*ret_index = (uint32_t)index;
 		return true;
 	}
-	http_request_fail(request, 404, "there is no task '%.32s' in the run under way", number);
-	return false;
+	return http_request_fail(request, 404, "there is no task '%.32s' in the run under way",
+				 number);
 }
 
 void task_api_get(struct http_request *request, const char *const *arguments, json_t *body,

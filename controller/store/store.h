@@ -356,11 +356,6 @@ void store_watch_events(struct store *store, void (*added)(void *data), void *da
  */
 bool store_add_decision(struct store *store, int64_t run, double time_s, const char *snapshot,
 			const char *actions, GError **error);
-/* Calls `row` for each decision of a run in order, until it returns false. */
-bool store_each_decision(struct store *store, int64_t run,
-			 bool (*row)(double time_s, const char *snapshot, const char *actions,
-				     void *data),
-			 void *data, GError **error);
 
 /*
  * Adds a power sample as published by a local scheduler. A sample of the same host with the same

@@ -130,8 +130,8 @@ static bool move_journal(struct store_sync *sync, bool *ret_all, GError **error)
 	*ret_all = code == SQLITE_OK && moved == pages;
 	if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY)
 		return bring_file_to_disk(sync, error);
-	database_fail(sync->journal->database, code, "move the journal into the file", error);
-	return false;
+	return database_fail(sync->journal->database, code, "move the journal into the file",
+			     error);
 }
 
 static bool is_due(const struct store_sync *sync, gint pages)

@@ -139,18 +139,14 @@ struct study_store *study_store_open(const char *dir, const char *identity, cons
 	GError *reason = NULL;
 
 	store->path = g_build_filename(dir, STUDY_FILE, NULL);
-	if (identity) {
-		if (g_mkdir_with_parents(dir, 0755) != 0)
-			return error_null(error, STUDY_ERROR, STUDY_ERROR_OPEN,
-					  "%s: cannot be made: %s", dir, g_strerror(errno));
-	}
-	if (identity ? !read_file_check_if_there(store->path, READ_FILE_ANY_SIZE, &reason)
-		     : !read_file_check(store->path, READ_FILE_ANY_SIZE, &reason)) {
-		fail(STUDY_ERROR_OPEN, reason, error);
-		return NULL;
-	}
-	store->database = database_open(&kind, store->path, identity ? DATABASE_CREATE : DATABASE_WRITE,
-					BUSY_TIMEOUT_MS, &reason);
+	if (identity && g_mkdir_with_parents(dir, 0755) != 0)
+		return error_null(error, STUDY_ERROR, STUDY_ERROR_OPEN, "%s: cannot be made: %s",
+				  dir, g_strerror(errno));
+	if (identity ? read_file_check_if_there(store->path, READ_FILE_ANY_SIZE, &reason)
+		     : read_file_check(store->path, READ_FILE_ANY_SIZE, &reason))
+		store->database = database_open(&kind, store->path,
+						identity ? DATABASE_CREATE : DATABASE_WRITE,
+						BUSY_TIMEOUT_MS, &reason);
 	if (!store->database) {
 		fail(STUDY_ERROR_OPEN, reason, error);
 		return NULL;
