@@ -114,6 +114,20 @@ bool summary_each_run(const struct summary *summary, summary_run_f each, void *d
 	return true;
 }
 
+GHashTable *summary_task_types(const struct summary *summary, const struct store_run *run,
+			       GError **error)
+{
+	g_autoptr(GPtrArray) tasks = store_tasks(summary->store, run->run, error);
+	GHashTable *types = tasks ? g_hash_table_new_full(NULL, NULL, NULL, g_free) : NULL;
+
+	for (guint i = 0; tasks && i < tasks->len; i++) {
+		const struct store_task *task = tasks->pdata[i];
+
+		g_hash_table_insert(types, GUINT_TO_POINTER(task->task), g_strdup(task->type));
+	}
+	return types;
+}
+
 static void add_run(struct summary_cell *cell, const struct store_run *run)
 {
 	cell->limit_j = run->limit_j;

@@ -97,6 +97,13 @@ typedef bool (*summary_run_f)(const struct summary *summary, const struct summar
 bool summary_each_run(const struct summary *summary, summary_run_f each, void *data,
 		      GError **error);
 
+/*
+ * The types of a run's tasks by their numbers (GUINT_TO_POINTER()); NULL as a type: not recorded.
+ * The caller frees. NULL with `error`.
+ */
+GHashTable *summary_task_types(const struct summary *summary, const struct store_run *run,
+			       GError **error);
+
 /* Adds a name, borrowed, or a fraction of the budget, unless the list has it. */
 void summary_note_name(GPtrArray *names, const char *name);
 void summary_note_limit(GArray *limits, double limit);
