@@ -88,7 +88,7 @@ static void add_cluster(GString *text, const char *cluster, const json_t *capabi
 
 static void add_capabilities(GString *text, const struct summary *summary)
 {
-	g_autoptr(json_t) document = summary_document(summary->store, "capabilities");
+	g_autoptr(json_t) document = store_get_document(summary->store, "capabilities");
 	const char *cluster;
 	json_t *one;
 

@@ -249,13 +249,6 @@ struct config *summary_config(const struct summary *summary, GError **error)
 	return config_controller_load(path, error);
 }
 
-json_t *summary_document(struct store *store, const char *key)
-{
-	g_autofree char *text = store_get_meta(store, key);
-
-	return text ? json_parse(text, strlen(text), key, NULL) : NULL;
-}
-
 double summary_speed(const json_t *capabilities, const char *cluster)
 {
 	const json_t *speed = json_object_get(json_object_get(capabilities, cluster), "speed");

@@ -118,9 +118,6 @@ struct config *summary_config(const struct summary *summary, GError **error);
  */
 double summary_speed(const json_t *capabilities, const char *cluster);
 
-/* A fact of a store that is a JSON document; a new reference. NULL: there is none. */
-json_t *summary_document(struct store *store, const char *key);
-
 /*
  * The mean bounded stretch of a run of the summary (stretch.h); NAN where hosts are not shared, or
  * it is unknown.

@@ -163,8 +163,7 @@ static bool recall_holes(struct run_profiled *profiled, GError **error)
 
 static void recall_sums(struct run_profiled *profiled)
 {
-	g_autofree char *text = store_get_meta(profiled->session->store, SUMS_KEY);
-	g_autoptr(json_t) sums = text ? json_parse(text, strlen(text), SUMS_KEY, NULL) : NULL;
+	g_autoptr(json_t) sums = store_get_document(profiled->session->store, SUMS_KEY);
 
 	if (sums) {
 		record_init(&sums_record, &profiled->before);

@@ -34,9 +34,8 @@ static char *baseline_key(int64_t run)
 json_t *run_record_find_baseline(struct store *store, int64_t run)
 {
 	g_autofree char *key = baseline_key(run);
-	g_autofree char *text = store_get_meta(store, key);
 
-	return text ? json_parse(text, strlen(text), key, NULL) : NULL;
+	return store_get_document(store, key);
 }
 
 double run_record_idle_w(const json_t *baseline, const char *host)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -233,6 +234,8 @@ char *store_policy_now(struct store *store, const char *name, GError **error);
 bool store_set_meta(struct store *store, const char *key, const char *value, GError **error);
 /* The value, which the caller frees, or NULL where there is none. */
 char *store_get_meta(struct store *store, const char *key);
+/* A fact that is a JSON document, a new reference. NULL: there is none, or it is no JSON. */
+json_t *store_get_document(struct store *store, const char *key);
 
 /* Adds a run and sets run->run, for store_update_run(), which also marks it as ended. */
 bool store_add_run(struct store *store, struct store_run *run, GError **error);

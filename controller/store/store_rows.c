@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Meta facts, and the rows of an experiment that have natural keys. */
+#include <string.h>
+
+#include "common/json.h"
 #include "controller/store/store_private.h"
 
 /* Meta. */
@@ -19,6 +22,13 @@ char *store_get_meta(struct store *store, const char *key)
 {
 	return database_find_text(store->database, "SELECT value FROM meta WHERE key = ?",
 				  DATABASE_ARGS(key), "read a fact", NULL);
+}
+
+json_t *store_get_document(struct store *store, const char *key)
+{
+	g_autofree char *text = store_get_meta(store, key);
+
+	return text ? json_parse(text, strlen(text), key, NULL) : NULL;
 }
 
 char *store_policy_now(struct store *store, const char *name, GError **error)
