@@ -26,9 +26,10 @@
 
 static bool is_under_way(struct http_request *request, const struct run_session *session)
 {
-	if (!session->engine)
-		http_request_fail(request, 503, "no run is under way; `virtbed top` shows what the controller does");
-	return session->engine != NULL;
+	return session->engine ||
+	       http_request_fail(
+		       request, 503,
+		       "no run is under way; `virtbed top` shows what the controller does");
 }
 
 /* The tasks that a list contains. */
@@ -277,17 +278,14 @@ void task_api_decisions(struct http_request *request, const char *const *argumen
 			   json_pack("{s:i, s:o}", "task", (int)task, "decisions", list));
 }
 
-/* The hosts named in `body` without duplicates, or NULL after the request was answered. */
-static GArray *read_hosts(struct http_request *request, const struct config_cluster *cluster,
-			  const json_t *body)
+/* Adds the hosts named in `body`. False after it refused what is no list without duplicates. */
+static bool read_hosts(struct http_request *request, const struct config_cluster *cluster,
+		       const json_t *body, GArray *hosts)
 {
-	g_autoptr(GArray) hosts = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	const json_t *list = json_object_get(body, "to");
 
-	if (json_object_size(body) > 1) {
-		http_request_fail(request, 400, "give {\"to\": [...]}, and nothing else");
-		return NULL;
-	}
+	if (json_object_size(body) > 1)
+		return http_request_fail(request, 400, "give {\"to\": [...]}, and nothing else");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *name = json_string_value(json_array_get(list, i)) ?: "";
 		uint32_t host = 0;
@@ -295,23 +293,19 @@ static GArray *read_hosts(struct http_request *request, const struct config_clus
 		while (host < cluster->hosts_count &&
 		       !g_str_equal(cluster->hosts[host].name, name))
 			host++;
-		if (host == cluster->hosts_count) {
-			http_request_fail(request, 400,
-					  "there is no host '%.64s' in cluster '%s', where the task is",
-					  name, cluster->name);
-			return NULL;
-		}
+		if (host == cluster->hosts_count)
+			return http_request_fail(
+				request, 400,
+				"there is no host '%.64s' in cluster '%s', where the task is", name,
+				cluster->name);
 		for (guint j = 0; j < hosts->len; j++)
-			if (g_array_index(hosts, uint32_t, j) == host) {
-				http_request_fail(request, 400, "host '%.64s' is named twice", name);
-				return NULL;
-			}
+			if (g_array_index(hosts, uint32_t, j) == host)
+				return http_request_fail(request, 400,
+							 "host '%.64s' is named twice", name);
 		g_array_append_val(hosts, host);
 	}
-	if (hosts->len > 0)
-		return g_steal_pointer(&hosts);
-	http_request_fail(request, 400, "to: name the hosts that its VMs are to go to");
-	return NULL;
+	return hosts->len > 0 ||
+	       http_request_fail(request, 400, "to: name the hosts that its VMs are to go to");
 }
 
 /* Records the client as the origin of the next request to the engine. */
@@ -328,7 +322,7 @@ void task_api_migrate(struct http_request *request, const char *const *arguments
 	const struct run_session *session = api_session(data);
 	const struct config_cluster *cluster;
 	g_autofree uint32_t *node_hosts = NULL;
-	g_autoptr(GArray) hosts = NULL;
+	g_autoptr(GArray) hosts = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	const char *why_not;
 	uint32_t index;
 	uint32_t full;
@@ -343,8 +337,7 @@ void task_api_migrate(struct http_request *request, const char *const *arguments
 	}
 	note_asker(request, session);
 	cluster = &session->config->clusters[engine_task(session->engine, index)->cluster];
-	hosts = read_hosts(request, cluster, body);
-	if (!hosts)
+	if (!read_hosts(request, cluster, body, hosts))
 		return;
 	node_hosts = g_new(uint32_t, cluster->nodes);
 	for (uint32_t i = 0; i < cluster->nodes; i++)
