@@ -10,3 +10,6 @@
  */
 bool error_fail(GError **error, GQuark domain, int code, const char *format, ...)
 	G_GNUC_PRINTF(4, 5);
+
+/* As error_fail(), for a function which returns a pointer: NULL. */
+#define error_null(...) ((void)error_fail(__VA_ARGS__), NULL)

@@ -142,8 +142,7 @@ static json_t *read_answer(const struct transfer *transfer, int status, GError *
 		return g_steal_pointer(&body);
 	g_autofree char *why = visible_start(reason->message, REASON_MAX);
 
-	g_set_error(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: %s", transfer->title, why);
-	return NULL;
+	return error_null(error, HTTP_ERROR, HTTP_ERROR_BODY, "%s: %s", transfer->title, why);
 }
 
 /* The beginning of an answer of another API, which the caller frees. */

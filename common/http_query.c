@@ -65,13 +65,11 @@ bool http_request_query_integer(struct http_request *request, const char *key, u
 	const char *text = http_request_query(request, key);
 	uint64_t value = otherwise;
 
-	if (text && !read_number_unsigned(text, least, most, &value)) {
-		http_request_fail(request, 400,
-				  "query: %s: '%.32s' is not a whole number from %" PRIu64
-				  " to %" PRIu64,
-				  key, text, least, most);
-		return false;
-	}
+	if (text && !read_number_unsigned(text, least, most, &value))
+		return http_request_fail(request, 400,
+					 "query: %s: '%.32s' is not a whole number from %" PRIu64
+					 " to %" PRIu64,
+					 key, text, least, most);
 	*ret_value = value;
 	return true;
 }
@@ -82,11 +80,10 @@ bool http_request_query_real(struct http_request *request, const char *key, doub
 	const char *text = http_request_query(request, key);
 	double value = otherwise;
 
-	if (text && !read_number(text, least, most, &value)) {
-		http_request_fail(request, 400, "query: %s: '%.32s' is not a number from %g to %g",
-				  key, text, least, most);
-		return false;
-	}
+	if (text && !read_number(text, least, most, &value))
+		return http_request_fail(request, 400,
+					 "query: %s: '%.32s' is not a number from %g to %g", key,
+					 text, least, most);
 	*ret_value = value;
 	return true;
 }

@@ -168,7 +168,7 @@ void http_request_reply_bytes(struct http_request *request, int status, const ch
 	request_finish(request);
 }
 
-void http_request_fail(struct http_request *request, int status, const char *format, ...)
+bool http_request_fail(struct http_request *request, int status, const char *format, ...)
 {
 	g_autofree char *reason = NULL;
 	va_list arguments;
@@ -179,4 +179,5 @@ void http_request_fail(struct http_request *request, int status, const char *for
 	if (!request->paused || http_guard_still_knows(request->server, request->message))
 		http_message_fail(request->message, status, reason);
 	request_finish(request);
+	return false;
 }

@@ -191,8 +191,11 @@ void http_request_reply(struct http_request *request, int status, json_t *body);
 void http_request_reply_bytes(struct http_request *request, int status, const char *type,
 			      GBytes *body);
 
-/* Answers {"error": message} and ends the request. */
-void http_request_fail(struct http_request *request, int status, const char *format, ...)
+/*
+ * Answers {"error": message} and ends the request. Returns false, so that a function which refuses
+ * a request is one statement.
+ */
+bool http_request_fail(struct http_request *request, int status, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);
 
 /*

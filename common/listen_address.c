@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "common/error_fail.h"
 #include "common/http_client.h"
 
 #define UNIX "unix:"
@@ -15,9 +16,9 @@ static GSocketAddress *parse_unix(const char *address, GError **error)
 
 	if (strlen(path) < sizeof(((struct sockaddr_un *)NULL)->sun_path))
 		return g_unix_socket_address_new(path);
-	g_set_error(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
-		    "cannot listen on \"%s\": the path of a Unix socket may have 107 bytes", path);
-	return NULL;
+	return error_null(error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
+			  "cannot listen on \"%s\": the path of a Unix socket may have 107 bytes",
+			  path);
 }
 
 /* Whether `address` is exactly the URI of these parts. */
@@ -45,12 +46,11 @@ GSocketAddress *listen_address_parse(const char *address, bool secure, GError **
 		host = g_inet_address_new_from_string(g_uri_get_host(uri));
 	if (host && (secure || g_inet_address_get_is_loopback(host)))
 		return g_inet_socket_address_new(host, (guint16)g_uri_get_port(uri));
-	g_set_error(
+	return error_null(
 		error, HTTP_ERROR, HTTP_ERROR_ADDRESS,
 		secure ? "cannot listen on \"%s\": expected https://ADDRESS:PORT, with the address "
 			 "in digits"
 		       : "cannot listen on \"%s\": expected unix:/PATH or "
 			 "http://127.0.0.1:PORT, or https with a certificate and a key",
 		address);
-	return NULL;
 }

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_file.h"
 
@@ -24,9 +25,8 @@ static bool G_GNUC_PRINTF(3, 4)
 	va_start(arguments, format);
 	text = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	g_set_error(error, MACHINE_PROBE_ERROR, MACHINE_PROBE_ERROR_DOCUMENT,
-		    "%s: %s; `virtbed lab probe --json` prints a document", what, text);
-	return false;
+	return error_fail(error, MACHINE_PROBE_ERROR, MACHINE_PROBE_ERROR_DOCUMENT,
+			  "%s: %s; `virtbed lab probe --json` prints a document", what, text);
 }
 
 static bool check_keys(const json_t *document, const char *what, GError **error)
@@ -99,11 +99,9 @@ struct machine_probe *machine_probe_parse(const char *text, gsize length, const 
 	g_autoptr(GError) cause = NULL;
 	g_autoptr(json_t) document = json_parse(text, length, what, &cause);
 
-	if (!document) {
-		g_set_error_literal(error, MACHINE_PROBE_ERROR, MACHINE_PROBE_ERROR_DOCUMENT,
-				    cause->message);
-		return NULL;
-	}
+	if (!document)
+		return error_null(error, MACHINE_PROBE_ERROR, MACHINE_PROBE_ERROR_DOCUMENT, "%s",
+				  cause->message);
 	return take(document, what, probe, error) ? g_steal_pointer(&probe) : NULL;
 }
 
@@ -115,9 +113,8 @@ struct machine_probe *machine_probe_load(const char *path, GError **error)
 
 	if (text)
 		return machine_probe_parse(text, length, path, error);
-	g_set_error(error, MACHINE_PROBE_ERROR, MACHINE_PROBE_ERROR_READ,
-		    "the probe cannot be read: %s", cause->message);
-	return NULL;
+	return error_null(error, MACHINE_PROBE_ERROR, MACHINE_PROBE_ERROR_READ,
+			  "the probe cannot be read: %s", cause->message);
 }
 
 char *machine_probe_text(const struct machine_probe *probe)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/number_option.h"
 
+#include "common/error_fail.h"
 #include "common/read_number.h"
 
 /* The beginning of a text, for quoting in a message. */
@@ -19,9 +20,8 @@ bool number_option(const char *option, const char *text, double min, double max,
 	if (!text || read_number(text, min, max, ret_value))
 		return true;
 	quoted = quote(text);
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "%s: \"%s\" is no number from %.10g to %.10g", option, quoted, min, max);
-	return false;
+	return error_fail(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			  "%s: \"%s\" is no number from %.10g to %.10g", option, quoted, min, max);
 }
 
 bool number_option_integer(const char *option, const char *text, int64_t min, int64_t max,
@@ -32,10 +32,10 @@ bool number_option_integer(const char *option, const char *text, int64_t min, in
 	if (!text || read_number_integer(text, min, max, ret_value))
 		return true;
 	quoted = quote(text);
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "%s: \"%s\" is no whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
-		    option, quoted, min, max);
-	return false;
+	return error_fail(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			  "%s: \"%s\" is no whole number from %" G_GINT64_FORMAT
+			  " to %" G_GINT64_FORMAT,
+			  option, quoted, min, max);
 }
 
 bool number_option_unsigned(const char *option, const char *text, uint32_t min, uint32_t max,

@@ -11,21 +11,21 @@
 
 #define PIECE ((size_t)64 << 10)
 
-static void set_errno(const char *path, int number, GError **error)
+static bool fail_errno(const char *path, int number, GError **error)
 {
-	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(number), "'%s' cannot be read: %s",
-		    path, g_strerror(number));
+	return error_fail(error, G_FILE_ERROR, g_file_error_from_errno(number),
+			  "'%s' cannot be read: %s", path, g_strerror(number));
 }
 
-static void set_too_large(const char *name, size_t max, GError **error)
+static bool fail_too_large(const char *name, size_t max, GError **error)
 {
 	const int shift = max >= (size_t)1 << 20 ? 20 : max >= (size_t)1 << 10 ? 10 : 0;
 
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
-		    "'%s' cannot be read: it has more than %zu %s", name, max >> shift,
-		    shift == 20   ? "MiB"
-		    : shift == 10 ? "KiB"
-				  : "bytes");
+	return error_fail(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+			  "'%s' cannot be read: it has more than %zu %s", name, max >> shift,
+			  shift == 20   ? "MiB"
+			  : shift == 10 ? "KiB"
+					: "bytes");
 }
 
 static bool is_too_large(const struct stat *about, size_t max)
@@ -68,14 +68,14 @@ int read_file_open(const char *path, GError **error)
 	int fd;
 
 	if (stat(path, &about) < 0) {
-		set_errno(path, errno, error);
+		fail_errno(path, errno, error);
 		return -1;
 	}
 	if (!check_kind(path, &about, error))
 		return -1;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &about) < 0)
-		set_errno(path, errno, error);
+		fail_errno(path, errno, error);
 	else if (check_kind(path, &about, error))
 		return fd;
 	if (fd >= 0)
@@ -91,13 +91,13 @@ char *read_file_from(int fd, const char *name, size_t max, size_t *ret_length, G
 
 	while ((got = TEMP_FAILURE_RETRY(read(fd, piece, PIECE))) > 0) {
 		if ((size_t)got > max - text->len) {
-			set_too_large(name, max, error);
+			fail_too_large(name, max, error);
 			return NULL;
 		}
 		g_string_append_len(text, piece, got);
 	}
 	if (got < 0) {
-		set_errno(name, errno, error);
+		fail_errno(name, errno, error);
 		return NULL;
 	}
 	if (ret_length)
@@ -114,7 +114,7 @@ char *read_file(const char *path, size_t max, size_t *ret_length, GError **error
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &about) == 0 && is_too_large(&about, max)) {
-		set_too_large(path, max, error);
+		fail_too_large(path, max, error);
 		text = NULL;
 	} else {
 		text = read_file_from(fd, path, max, ret_length, error);
@@ -131,20 +131,13 @@ bool read_file_check(const char *path, size_t max, GError **error)
 {
 	struct stat about;
 
-	if (stat(path, &about) < 0) {
-		set_errno(path, errno, error);
-		return false;
-	}
+	if (stat(path, &about) < 0)
+		return fail_errno(path, errno, error);
 	if (!check_kind(path, &about, error))
 		return false;
-	if (is_too_large(&about, max)) {
-		set_too_large(path, max, error);
-		return false;
-	}
-	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0)
-		return true;
-	set_errno(path, errno, error);
-	return false;
+	if (is_too_large(&about, max))
+		return fail_too_large(path, max, error);
+	return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 || fail_errno(path, errno, error);
 }
 
 bool read_file_check_if_there(const char *path, size_t max, GError **error)

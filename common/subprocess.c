@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 
 enum {
 	OUTPUT_MAX = 16 << 20,
@@ -42,19 +43,16 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-static void fail_errno(GError **error, const char *program, const char *doing, int code)
+static bool fail_errno(GError **error, const char *program, const char *doing, int code)
 {
-	g_set_error(error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_START, "cannot start \"%s\": %s: %s",
-		    program, doing, g_strerror(code));
+	return error_fail(error, SUBPROCESS_ERROR, SUBPROCESS_ERROR_START,
+			  "cannot start \"%s\": %s: %s", program, doing, g_strerror(code));
 }
 
 /* Opens a close-on-exec pipe, [0] to read from. */
 static bool open_pipe(int ret_fds[2], const char *program, GError **error)
 {
-	if (pipe2(ret_fds, O_CLOEXEC) == 0)
-		return true;
-	fail_errno(error, program, "pipe", errno);
-	return false;
+	return pipe2(ret_fds, O_CLOEXEC) == 0 || fail_errno(error, program, "pipe", errno);
 }
 
 static char **merge_environment(const char *const *additions)

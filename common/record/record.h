@@ -161,6 +161,13 @@ struct record {
 		record_free(&(record_), data);                                                     \
 	}
 
+/* Defines a function for the .free of a record that only its own file frees. */
+#define RECORD_DEFINE_FREE_OF(name_, record_)                                                      \
+	static void name_(void *data)                                                              \
+	{                                                                                          \
+		record_free(&(record_), data);                                                     \
+	}
+
 /* The index of `name` in NULL-terminated `words`, or -1. `name` may be NULL. */
 int record_word_find(const char *const *words, const char *name);
 

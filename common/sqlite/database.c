@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 
+#include "common/error_fail.h"
 #include "common/sqlite/database_private.h"
 
 G_DEFINE_QUARK(virtbed - database, database_error)
@@ -30,24 +31,25 @@ static enum database_error translate(sqlite3 *handle, int code)
 	}
 }
 
-void database_fail(struct database *database, int code, const char *doing, GError **error)
+bool database_fail(struct database *database, int code, const char *doing, GError **error)
 {
 	const enum database_error translated = translate(database->handle, code);
 	const char *text =
 		database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code);
 
 	if (translated == DATABASE_ERROR_FULL)
-		g_set_error(error, DATABASE_ERROR, translated,
-			    "%s: cannot %s: the disk is full; make room", database->name, doing);
-	else if (translated == DATABASE_ERROR_CORRUPT)
-		g_set_error(error, DATABASE_ERROR, translated, "%s: damaged or truncated: %s%s",
-			    database->name, text, database->kind->cure);
-	else if ((code & 0xff) == SQLITE_NOTADB)
-		g_set_error(error, DATABASE_ERROR, translated, "%s: not %s", database->name,
-			    database->kind->what);
-	else
-		g_set_error(error, DATABASE_ERROR, translated, "%s: cannot %s: %s", database->name,
-			    doing, text);
+		return error_fail(error, DATABASE_ERROR, translated,
+				  "%s: cannot %s: the disk is full; make room", database->name,
+				  doing);
+	if (translated == DATABASE_ERROR_CORRUPT)
+		return error_fail(error, DATABASE_ERROR, translated,
+				  "%s: damaged or truncated: %s%s", database->name, text,
+				  database->kind->cure);
+	if ((code & 0xff) == SQLITE_NOTADB)
+		return error_fail(error, DATABASE_ERROR, translated, "%s: not %s", database->name,
+				  database->kind->what);
+	return error_fail(error, DATABASE_ERROR, translated, "%s: cannot %s: %s", database->name,
+			  doing, text);
 }
 
 /* Opening. */
@@ -161,8 +163,7 @@ bool database_exec(struct database *database, const char *sql, const char *doing
 {
 	if (sqlite3_exec(database->handle, sql, NULL, NULL, NULL) == SQLITE_OK)
 		return true;
-	database_fail(database, sqlite3_extended_errcode(database->handle), doing, error);
-	return false;
+	return database_fail(database, sqlite3_extended_errcode(database->handle), doing, error);
 }
 
 bool database_begin(struct database *database, GError **error)
@@ -179,9 +180,8 @@ bool database_check_begun(const struct database *database, GError **error)
 {
 	if (database_is_begun(database))
 		return true;
-	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_SQL,
-		    "%s: an earlier failure undid the transaction", database->name);
-	return false;
+	return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_SQL,
+			  "%s: an earlier failure undid the transaction", database->name);
 }
 
 bool database_commit(struct database *database, GError **error)
@@ -236,10 +236,7 @@ bool database_prepare(struct database *database, const char *sql, sqlite3_stmt *
 	const int code = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
 					    ret_statement, NULL);
 
-	if (code == SQLITE_OK)
-		return true;
-	database_fail(database, code, "use the tables", error);
-	return false;
+	return code == SQLITE_OK || database_fail(database, code, "use the tables", error);
 }
 
 sqlite3_stmt *database_query(struct database *database, const char *sql,

@@ -96,8 +96,11 @@ void database_set_busy(struct database *database, int busy_ms);
 /* SQLite's check by `sql` (NULL: of the whole file); false with `error`: damaged, or the check failed. */
 bool database_check(struct database *database, const char *sql, GError **error);
 
-/* Sets `error` from the result code `code` of the last call; `doing` is what was attempted, as "store a task". */
-void database_fail(struct database *database, int code, const char *doing, GError **error);
+/*
+ * Sets `error` from the result code `code` of the last call; `doing` is what was attempted, as
+ * "store a task". Returns false.
+ */
+bool database_fail(struct database *database, int code, const char *doing, GError **error);
 
 /* Executes SQL text without rows. */
 bool database_exec(struct database *database, const char *sql, const char *doing, GError **error);

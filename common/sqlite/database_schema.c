@@ -152,10 +152,8 @@ bool database_identify(struct database *database, bool create, GError **error)
 		code = read_integer(database, "PRAGMA user_version", &version);
 	if (code == SQLITE_OK)
 		code = read_integer(database, "SELECT count(*) FROM sqlite_master", &tables);
-	if (code != SQLITE_OK) {
-		database_fail(database, code, "read the file", error);
-		return false;
-	}
+	if (code != SQLITE_OK)
+		return database_fail(database, code, "read the file", error);
 	if (create && application == 0 && version == 0 && tables == 0)
 		return true;
 	if (application != kind->application_id)

@@ -94,12 +94,11 @@ static struct token *new_token(enum http_role role, const char *user, double lif
 	const struct passwd *account = getpwnam(user);
 	g_autoptr(token_t) token = NULL;
 
-	if (!account) {
-		g_set_error(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
-			    "this machine has no user '%s'; a token acts for a "
-			    "user of this machine, and tasks submitted with it are theirs", user);
-		return NULL;
-	}
+	if (!account)
+		return error_null(error, TOKEN_ERROR, TOKEN_ERROR_INPUT,
+				  "this machine has no user '%s'; a token acts for a "
+				  "user of this machine, and tasks submitted with it are theirs",
+				  user);
 	token = g_new0(struct token, 1);
 	token->id = draw_id(error);
 	token->role = role;

@@ -8,6 +8,7 @@
 #include "controller/backend/remote_fleet.h"
 #include "controller/engine/engine.h"
 #include "controller/report/provenance.h"
+#include "controller/report/summary.h"
 
 static const char *const state_names[FLEET_NODE_STATES] = {
 	[FLEET_NODE_IDLE] = "idle",       [FLEET_NODE_BUSY] = "busy",
@@ -159,11 +160,8 @@ static json_t *notes_json(struct store *store)
 {
 	g_autoptr(provenance_t) origin = provenance_of_store(store);
 	g_autoptr(GPtrArray) notes = provenance_notes(origin, true, false);
-	json_t *list = json_array();
 
-	for (guint i = 0; i < notes->len; i++)
-		json_array_append_new(list, json_string(g_ptr_array_index(notes, i)));
-	return list;
+	return summary_texts_json(notes);
 }
 
 /* The last text of a cluster, and the data that it was made of. */

@@ -146,12 +146,9 @@ static void done(int status, json_t *body, const GError *error, void *data)
 static bool find(struct http_request *request, const struct run_session *session,
 		 const char *number, uint32_t *ret_task)
 {
-	if (!task_api_find(request, session, number, ret_task))
-		return false;
-	if (engine_task(session->engine, *ret_task)->attempts > 0)
-		return true;
-	http_request_fail(request, 404, "task %u has not been started", *ret_task);
-	return false;
+	return task_api_find(request, session, number, ret_task) &&
+	       (engine_task(session->engine, *ret_task)->attempts > 0 ||
+		http_request_fail(request, 404, "task %u has not been started", *ret_task));
 }
 
 /* Requests `below` the task from the clusters. */

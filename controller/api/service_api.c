@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/benchmark.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_number.h"
 #include "controller/api/fleet_api.h"
@@ -15,19 +16,14 @@
 
 static void send_error(struct http_request *request, const GError *error)
 {
-	switch ((enum run_service_error)error->code) {
-	case RUN_SERVICE_ERROR_REFUSED:
-		http_request_fail(request, 409, "%s", error->message);
-		break;
-	case RUN_SERVICE_ERROR_FORBIDDEN:
-		http_request_fail(request, 403, "%s", error->message);
-		break;
-	case RUN_SERVICE_ERROR_STORE:
-		http_request_fail(request, 503, "%s", error->message);
-		break;
-	default:
-		http_request_fail(request, 400, "%s", error->message);
-	}
+	static const int statuses[] = {
+		[RUN_SERVICE_ERROR_INPUT] = 400,
+		[RUN_SERVICE_ERROR_REFUSED] = 409,
+		[RUN_SERVICE_ERROR_STORE] = 503,
+		[RUN_SERVICE_ERROR_FORBIDDEN] = 403,
+	};
+
+	http_request_fail(request, statuses[error->code], "%s", error->message);
 }
 
 /* Submitting. */
@@ -36,18 +32,8 @@ static const char *const order_keys[] = {"type", "count", "name", "key", "held",
 					 "constant_s", "zero_s", "deadline_s", "script", "cores",
 					 "nodes", "time_s", "priority", NULL};
 
-static bool G_GNUC_PRINTF(2, 3) wrong(GError **error, const char *format, ...)
-{
-	va_list arguments;
-
-	if (error) {
-		va_start(arguments, format);
-		*error = g_error_new_valist(RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT, format,
-					    arguments);
-		va_end(arguments);
-	}
-	return false;
-}
+#define wrong(error_, ...)                                                                         \
+	error_fail(error_, RUN_SERVICE_ERROR, RUN_SERVICE_ERROR_INPUT, __VA_ARGS__)
 
 /* Refuses unknown keys, so that a mistyped key is not ignored. */
 static bool check_keys(const json_t *body, const char *const *keys, GError **error)
@@ -286,17 +272,13 @@ static bool find_node(struct http_request *request, const struct config *config,
 	const struct config_cluster *cluster = config_cluster_find(config, arguments[0]);
 	guint64 node;
 
-	if (!cluster) {
-		http_request_fail(request, 404,
-				  "there is no cluster '%.64s'; `virtbed clusters` lists them",
-				  arguments[0]);
-		return false;
-	}
-	if (!read_number_unsigned(arguments[1], 0, cluster->nodes - 1, &node)) {
-		http_request_fail(request, 404, "cluster '%s' has no node '%.32s'", arguments[0],
-				  arguments[1]);
-		return false;
-	}
+	if (!cluster)
+		return http_request_fail(
+			request, 404, "there is no cluster '%.64s'; `virtbed clusters` lists them",
+			arguments[0]);
+	if (!read_number_unsigned(arguments[1], 0, cluster->nodes - 1, &node))
+		return http_request_fail(request, 404, "cluster '%s' has no node '%.32s'",
+					 arguments[0], arguments[1]);
 	*ret_cluster = (uint32_t)(cluster - config->clusters);
 	*ret_node = (uint32_t)node;
 	return true;

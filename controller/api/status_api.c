@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/visible.h"
 #include "controller/api/access.h"
@@ -192,9 +193,8 @@ static bool share(struct status_api *api, GError **error)
 	group = getgrnam(service.group);
 	if (group)
 		return http_server_share(api->server, group->gr_gid, error);
-	g_set_error(error, RUN_ERROR, RUN_ERROR_INPUT,
-		    "service.group: this machine has no group '%s'", service.group);
-	return false;
+	return error_fail(error, RUN_ERROR, RUN_ERROR_INPUT,
+			  "service.group: this machine has no group '%s'", service.group);
 }
 
 const struct http_route *status_api_routes(void)

@@ -26,9 +26,10 @@
 
 static bool is_under_way(struct http_request *request, const struct run_session *session)
 {
-	if (!session->engine)
-		http_request_fail(request, 503, "no run is under way; `virtbed top` shows what the controller does");
-	return session->engine != NULL;
+	return session->engine ||
+	       http_request_fail(
+		       request, 503,
+		       "no run is under way; `virtbed top` shows what the controller does");
 }
 
 /* The tasks that a list contains. */
@@ -57,8 +58,8 @@ static bool read_states(struct http_request *request, struct filter *filter)
 	g_auto(GStrv) names = text ? g_strsplit(text, ",", -1) : NULL;
 
 	if (text && !*text) { /* an empty text is split into an empty list */
-		http_request_fail(request, 400, "query: state: it is empty; leave it out for tasks of any");
-		return false;
+		return http_request_fail(
+			request, 400, "query: state: it is empty; leave it out for tasks of any");
 	}
 	filter->states = names ? 0 : ~UINT32_C(0);
 	for (char **name = names; name && *name; name++) {
@@ -67,8 +68,8 @@ static bool read_states(struct http_request *request, struct filter *filter)
 		if (state < ENGINE_TASK_WAITING) {
 			g_autofree char *known = known_states();
 
-			http_request_fail(request, 400, "state: '%.32s' is not one of %s", *name, known);
-			return false;
+			return http_request_fail(request, 400, "state: '%.32s' is not one of %s",
+						 *name, known);
 		}
 		filter->states |= UINT32_C(1) << state;
 	}
@@ -82,10 +83,10 @@ static bool check_lately(struct http_request *request)
 	static const char *const others[] = {"after", "limit"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
-		if (http_request_query(request, others[i])) {
-			http_request_fail(request, 400, "query: ended: it says how many; leave out %s, or it", others[i]);
-			return false;
-		}
+		if (http_request_query(request, others[i]))
+			return http_request_fail(
+				request, 400, "query: ended: it says how many; leave out %s, or it",
+				others[i]);
 	return true;
 }
 
@@ -98,10 +99,9 @@ static bool read_filter(struct http_request *request, struct filter *filter)
 
 	filter->user = http_request_query(request, "user");
 	filter->lately = http_request_query(request, "ended") != NULL;
-	if (filter->user && !*filter->user) {
-		http_request_fail(request, 400, "query: user: it is empty; leave it out for tasks of all");
-		return false;
-	}
+	if (filter->user && !*filter->user)
+		return http_request_fail(request, 400,
+					 "query: user: it is empty; leave it out for tasks of all");
 	if (!read_states(request, filter) || (filter->lately && !check_lately(request)) ||
 	    !http_request_query_integer(request, "after", 0, UINT32_MAX - 1, 0, &from) ||
 	    !http_request_query_integer(request, "ended", 1, LATELY_MAX, 1, &ended) ||
@@ -223,8 +223,8 @@ bool task_api_find(struct http_request *request, const struct run_session *sessi
 		*ret_index = (uint32_t)index;
 		return true;
 	}
-	http_request_fail(request, 404, "there is no task '%.32s' in the run under way", number);
-	return false;
+	return http_request_fail(request, 404, "there is no task '%.32s' in the run under way",
+				 number);
 }
 
 void task_api_get(struct http_request *request, const char *const *arguments, json_t *body,
@@ -278,17 +278,14 @@ void task_api_decisions(struct http_request *request, const char *const *argumen
 			   json_pack("{s:i, s:o}", "task", (int)task, "decisions", list));
 }
 
-/* The hosts named in `body` without duplicates, or NULL after the request was answered. */
-static GArray *read_hosts(struct http_request *request, const struct config_cluster *cluster,
-			  const json_t *body)
+/* Adds the hosts named in `body`. False after it refused what is no list without duplicates. */
+static bool read_hosts(struct http_request *request, const struct config_cluster *cluster,
+		       const json_t *body, GArray *hosts)
 {
-	g_autoptr(GArray) hosts = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	const json_t *list = json_object_get(body, "to");
 
-	if (json_object_size(body) > 1) {
-		http_request_fail(request, 400, "give {\"to\": [...]}, and nothing else");
-		return NULL;
-	}
+	if (json_object_size(body) > 1)
+		return http_request_fail(request, 400, "give {\"to\": [...]}, and nothing else");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *name = json_string_value(json_array_get(list, i)) ?: "";
 		uint32_t host = 0;
@@ -296,23 +293,19 @@ static GArray *read_hosts(struct http_request *request, const struct config_clus
 		while (host < cluster->hosts_count &&
 		       !g_str_equal(cluster->hosts[host].name, name))
 			host++;
-		if (host == cluster->hosts_count) {
-			http_request_fail(request, 400,
-					  "there is no host '%.64s' in cluster '%s', where the task is",
-					  name, cluster->name);
-			return NULL;
-		}
+		if (host == cluster->hosts_count)
+			return http_request_fail(
+				request, 400,
+				"there is no host '%.64s' in cluster '%s', where the task is", name,
+				cluster->name);
 		for (guint j = 0; j < hosts->len; j++)
-			if (g_array_index(hosts, uint32_t, j) == host) {
-				http_request_fail(request, 400, "host '%.64s' is named twice", name);
-				return NULL;
-			}
+			if (g_array_index(hosts, uint32_t, j) == host)
+				return http_request_fail(request, 400,
+							 "host '%.64s' is named twice", name);
 		g_array_append_val(hosts, host);
 	}
-	if (hosts->len > 0)
-		return g_steal_pointer(&hosts);
-	http_request_fail(request, 400, "to: name the hosts that its VMs are to go to");
-	return NULL;
+	return hosts->len > 0 ||
+	       http_request_fail(request, 400, "to: name the hosts that its VMs are to go to");
 }
 
 /* Records the client as the origin of the next request to the engine. */
@@ -329,7 +322,7 @@ void task_api_migrate(struct http_request *request, const char *const *arguments
 	const struct run_session *session = api_session(data);
 	const struct config_cluster *cluster;
 	g_autofree uint32_t *node_hosts = NULL;
-	g_autoptr(GArray) hosts = NULL;
+	g_autoptr(GArray) hosts = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	const char *why_not;
 	uint32_t index;
 	uint32_t full;
@@ -344,8 +337,7 @@ void task_api_migrate(struct http_request *request, const char *const *arguments
 	}
 	note_asker(request, session);
 	cluster = &session->config->clusters[engine_task(session->engine, index)->cluster];
-	hosts = read_hosts(request, cluster, body);
-	if (!hosts)
+	if (!read_hosts(request, cluster, body, hosts))
 		return;
 	node_hosts = g_new(uint32_t, cluster->nodes);
 	for (uint32_t i = 0; i < cluster->nodes; i++)

@@ -97,10 +97,8 @@ bool client_open(struct client *client)
 	g_autoptr(GError) error = NULL;
 
 	client->status = COMMAND_BAD;
-	if (client->uri && client->dir) {
-		command_fail(COMMAND_BAD, client->name, "give --uri or --run, not both");
-		return false;
-	}
+	if (client->uri && client->dir)
+		return client_refuse(client, "give --uri or --run, not both");
 	client->address = run_address_find(client->uri, client->dir, &error);
 	if (client->address && http_client_timeout(ASK_TIMEOUT_S, &client->timeout_s, &error))
 		client->http = http_client_new(client->address, &error);
@@ -108,8 +106,7 @@ bool client_open(struct client *client)
 		http_client_expect(client->http, run_api);
 		return true;
 	}
-	command_fail(COMMAND_BAD, client->name, "%s", error->message);
-	return false;
+	return client_refuse(client, "%s", error->message);
 }
 
 /* Requests. */
@@ -281,16 +278,14 @@ static bool add_numbers(struct client *client, const char *word, GHashTable *kno
 	for (char **part = parts; *part; part++) {
 		guint64 first, last;
 
-		if (!client_read_range(*part, G_MAXUINT32, &first, &last)) {
-			command_fail(COMMAND_BAD, client->name,
-				     "\"%s\" names no task: give a number, as `virtbed queue` lists "
-				     "them, or several such as 3,5-7", word);
-			return false;
-		}
-		if (last - first >= TASKS_NAMED_MAX - numbers->len) {
-			command_fail(COMMAND_BAD, client->name, "\"%s\" names too many tasks", word);
-			return false;
-		}
+		if (!client_read_range(*part, G_MAXUINT32, &first, &last))
+			return client_refuse(
+				client,
+				"\"%s\" names no task: give a number, as `virtbed queue` "
+				"lists them, or several such as 3,5-7",
+				word);
+		if (last - first >= TASKS_NAMED_MAX - numbers->len)
+			return client_refuse(client, "\"%s\" names too many tasks", word);
 		for (; first <= last; first++)
 			if (g_hash_table_add(known, GSIZE_TO_POINTER((gsize)first)))
 				g_array_append_val(numbers, first);
@@ -320,10 +315,8 @@ bool client_open_for_task(struct client *client, char *const *words, guint64 *re
 
 	if (!numbers)
 		return false;
-	if (numbers->len > 1) {
-		client->status = command_fail(COMMAND_BAD, client->name, "give one TASK");
-		return false;
-	}
+	if (numbers->len > 1)
+		return client_refuse(client, "give one TASK");
 	*ret_number = g_array_index(numbers, guint64, 0);
 	return client_open(client);
 }

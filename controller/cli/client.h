@@ -31,6 +31,13 @@ void client_clear(struct client *client);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(client_t, client_clear)
 
 /*
+ * Prints why the input is refused, as command_fail(), and sets `status` to COMMAND_BAD. False, so
+ * that a function which refuses is one statement.
+ */
+#define client_refuse(client_, ...)                                                                \
+	((client_)->status = command_fail(COMMAND_BAD, (client_)->name, __VA_ARGS__), false)
+
+/*
  * As command_parse(), with --uri, --run and --json after `options` (NULL: these alone).
  */
 bool client_parse(struct client *client, int *argc, char ***argv, const char *usage,

@@ -7,19 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
+
 /* More than any token and the newline after it. */
 #define FILE_MAX 256
 
-static bool G_GNUC_PRINTF(2, 3) fail_token(GError **error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	if (error)
-		*error = g_error_new_valist(G_FILE_ERROR, G_FILE_ERROR_FAILED, format, arguments);
-	va_end(arguments);
-	return false;
-}
+#define fail_token(error_, ...) error_fail(error_, G_FILE_ERROR, G_FILE_ERROR_FAILED, __VA_ARGS__)
 
 /* Reads at most `size` - 1 bytes; false with `error`: the file is not private, or too long. */
 static bool read_private(int fd, const char *path, char *buffer, size_t size, GError **error)

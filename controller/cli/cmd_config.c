@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/config/config.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/number_option.h"
 #include "controller/cli/commands.h"
@@ -47,9 +48,8 @@ static struct config *load(const char *path, GError **error)
 		place = "experiment.policies: ";
 	if (!reason)
 		return g_steal_pointer(&config);
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s%s", path, place,
-		    reason->message);
-	return NULL;
+	return error_null(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "%s: %s%s", path, place,
+			  reason->message);
 }
 
 /* One table, then what to do about each row that needs it. */

@@ -11,10 +11,10 @@
 
 /* `virtbed drain` and `undrain`: take nodes out of use, and back. */
 
-/* The argument CLUSTER/FIRST-LAST. */
+/* A node that the command line names. */
 struct place {
 	char *cluster;
-	guint64 first, last;
+	guint64 node;
 };
 
 static void place_clear(gpointer data)
@@ -22,15 +22,19 @@ static void place_clear(gpointer data)
 	g_free(((struct place *)data)->cluster);
 }
 
-/* Reads "c1/0" or "c1/0-3". */
-static bool read_place(const char *word, struct place *ret_place)
+/* Adds the nodes of "c1/0" or "c1/0-3". */
+static bool add_places(GArray *places, const char *word)
 {
 	const char *slash = strrchr(word, '/');
-	guint64 first, last;
+	guint64 node, last;
 
-	if (!slash || slash == word || !client_read_range(slash + 1, G_MAXUINT16, &first, &last))
+	if (!slash || slash == word || !client_read_range(slash + 1, G_MAXUINT16, &node, &last))
 		return false;
-	*ret_place = (struct place){g_strndup(word, (gsize)(slash - word)), first, last};
+	for (; node <= last; node++) {
+		const struct place place = {g_strndup(word, (gsize)(slash - word)), node};
+
+		g_array_append_val(places, place);
+	}
 	return true;
 }
 
@@ -41,15 +45,13 @@ static GArray *read_places(const char *name, char **words)
 
 	g_array_set_clear_func(places, place_clear);
 	for (; *words; words++) {
-		struct place place;
-
-		if (!read_place(*words, &place)) {
-			command_fail(COMMAND_BAD, name,
-				     "\"%s\" names no node: write CLUSTER/NODE, such as c1/0 or "
-				     "c1/0-3, as `virtbed nodes` lists them", *words);
-			return NULL;
-		}
-		g_array_append_val(places, place);
+		if (add_places(places, *words))
+			continue;
+		command_fail(COMMAND_BAD, name,
+			     "\"%s\" names no node: write CLUSTER/NODE, such as c1/0 or "
+			     "c1/0-3, as `virtbed nodes` lists them",
+			     *words);
+		return NULL;
 	}
 	if (places->len > 0)
 		return g_steal_pointer(&places);
@@ -92,15 +94,10 @@ static int check_places(struct client *client, const GArray *places)
 		return client->status;
 	for (guint i = 0; i < places->len; i++) {
 		const struct place *place = &g_array_index(places, struct place, i);
+		g_autofree char *name = g_strdup_printf("%s/%" PRIu64, place->cluster, place->node);
 
-		for (guint64 node = place->first; node <= place->last; node++) {
-			g_autofree char *name = g_strdup_printf("%s/%" PRIu64, place->cluster, node);
-
-			if (g_hash_table_contains(nodes, name))
-				continue;
-			if (count++ < MISSING_TOLD)
-				g_string_append_printf(missing, "%s%s", count > 1 ? ", " : "", name);
-		}
+		if (!g_hash_table_contains(nodes, name) && count++ < MISSING_TOLD)
+			g_string_append_printf(missing, "%s%s", count > 1 ? ", " : "", name);
 	}
 	if (count == 0)
 		return COMMAND_DONE;
@@ -110,11 +107,11 @@ static int check_places(struct client *client, const GArray *places)
 			    "there is no node %s: nothing was done; `virtbed nodes` lists them", missing->str);
 }
 
-static int change_node(struct client *client, const struct place *place, guint64 node, json_t *body,
-	       json_t *answers)
+static int change_node(struct client *client, const struct place *place, json_t *body,
+		       json_t *answers)
 {
 	g_autofree char *cluster = g_uri_escape_string(place->cluster, NULL, FALSE);
-	g_autofree char *path = g_strdup_printf("/v1/nodes/%s/%" PRIu64 "/%s", cluster, node,
+	g_autofree char *path = g_strdup_printf("/v1/nodes/%s/%" PRIu64 "/%s", cluster, place->node,
 						body ? "drain" : "undrain");
 	g_autoptr(json_t) answer = client_post(client, path, body);
 	g_autofree char *state = NULL;
@@ -125,7 +122,7 @@ static int change_node(struct client *client, const struct place *place, guint64
 	if (client->json)
 		return COMMAND_DONE;
 	state = field_line(answer, "state");
-	printf("%s/%" PRIu64 " is %s", place->cluster, node, state);
+	printf("%s/%" PRIu64 " is %s", place->cluster, place->node, state);
 	if (g_str_equal(state, "draining") && json_is_integer(json_object_get(answer, "task")))
 		printf(": task %" JSON_INTEGER_FORMAT " still runs there", field_integer(answer,
 											 "task"));
@@ -142,14 +139,11 @@ static int change_all(struct client *client, const GArray *places, json_t *body)
 	g_autoptr(json_t) answers = json_array();
 	int status = COMMAND_DONE;
 
-	for (guint i = 0; i < places->len; i++) {
-		const struct place *place = &g_array_index(places, struct place, i);
+	for (guint i = 0; i < places->len && !client->lost; i++) {
+		const int outcome =
+			change_node(client, &g_array_index(places, struct place, i), body, answers);
 
-		for (guint64 node = place->first; node <= place->last && !client->lost; node++) {
-			const int outcome = change_node(client, place, node, body, answers);
-
-			status = MAX(status, outcome);
-		}
+		status = MAX(status, outcome);
 	}
 	client_print_list(client, "nodes", answers);
 	return status;

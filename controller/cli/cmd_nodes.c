@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "common/config/config.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/peer_tls.h"
 #include "controller/cli/client.h"
@@ -73,9 +74,11 @@ static char **addresses_of(const struct config *config, const char *path, GError
 	list = g_strv_builder_end(addresses);
 	if (*list)
 		return g_steal_pointer(&list);
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "%s: no cluster has a local_scheduler; give the address of a local scheduler with --at", path);
-	return NULL;
+	return error_null(
+		error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+		"%s: no cluster has a local_scheduler; give the address of a local "
+		"scheduler with --at",
+		path);
 }
 
 static int list_of_schedulers(const char *name, const struct config_tls *tls,

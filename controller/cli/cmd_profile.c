@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "common/config/config.h"
+#include "common/error_fail.h"
 #include "common/number_option.h"
 #include "common/read_file.h"
 #include "controller/cli/commands.h"
@@ -59,10 +60,9 @@ static bool find_target(const char *path, const struct arguments *arguments,
 	*ret_target = (struct run_results_target){.target_s = arguments->target_s};
 	if (arguments->target_s == 0 && !arguments->on)
 		return true;
-	if (arguments->target_s == 0) {
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING, "--on is for --target-s");
-		return false;
-	}
+	if (arguments->target_s == 0)
+		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+				  "--on is for --target-s");
 	config = config_controller_load(path, error);
 	for (uint32_t i = 0; config && i < config->clusters_count; i++)
 		if (!arguments->on || g_str_equal(arguments->on, config->clusters[i].name)) {

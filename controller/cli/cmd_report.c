@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_number.h"
 #include "common/visible.h"
@@ -78,11 +79,9 @@ static bool write_file(const char *dir, const char *file, const char *text, GErr
 {
 	g_autofree char *path = g_build_filename(dir, file, NULL);
 
-	if (g_mkdir_with_parents(dir, 0755) != 0) {
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
-			    "cannot make the directory \"%s\": %s", dir, g_strerror(errno));
-		return false;
-	}
+	if (g_mkdir_with_parents(dir, 0755) != 0)
+		return error_fail(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+				  "cannot make the directory \"%s\": %s", dir, g_strerror(errno));
 	if (!g_file_set_contents(path, text, -1, error))
 		return false;
 	puts(path);
@@ -169,11 +168,10 @@ static bool parse_runs(const char *text, GArray *runs)
 static bool choose(const struct arguments *arguments, GPtrArray *summaries, GStrv kinds, GArray *runs,
 		   struct charts_choice *ret_choice, GError **error)
 {
-	if (arguments->runs && !parse_runs(arguments->runs, runs)) {
-		g_set_error(error, CHARTS_ERROR, CHARTS_ERROR_RUN,
-			    "--run: \"%s\" is no list of run numbers such as 1,4", arguments->runs);
-		return false;
-	}
+	if (arguments->runs && !parse_runs(arguments->runs, runs))
+		return error_fail(error, CHARTS_ERROR, CHARTS_ERROR_RUN,
+				  "--run: \"%s\" is no list of run numbers such as 1,4",
+				  arguments->runs);
 	*ret_choice = (struct charts_choice){
 		.kinds = kinds,
 		.runs = (const gint64 *)(const void *)runs->data,

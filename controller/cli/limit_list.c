@@ -2,6 +2,7 @@
 #include "controller/cli/limit_list.h"
 
 #include "common/config/config.h"
+#include "common/error_fail.h"
 #include "common/read_number.h"
 #include "common/duplicates.h"
 
@@ -13,23 +14,20 @@ GArray *limit_list_parse(const char *text, GError **error)
 	for (char **part = parts; *part; part++) {
 		double limit;
 
-		if (!read_number(*part, 0, 1, &limit) || limit == 0) {
-			g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-				    "--limit: '%s' is not a fraction above 0 and at most 1; write "
-				    "e.g. 1,0.85,0.7",
-				    *part);
-			return NULL;
-		}
+		if (!read_number(*part, 0, 1, &limit) || limit == 0)
+			return error_null(
+				error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+				"--limit: '%s' is not a fraction above 0 and at most 1; write "
+				"e.g. 1,0.85,0.7",
+				*part);
 		g_array_append_val(limits, limit);
-		if (duplicate_fraction((const double *)limits->data, limits->len) < limits->len) {
-			g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-				    "--limit: %s is given twice; name each limit once", *part);
-			return NULL;
-		}
+		if (duplicate_fraction((const double *)limits->data, limits->len) < limits->len)
+			return error_null(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+					  "--limit: %s is given twice; name each limit once",
+					  *part);
 	}
 	if (limits->len > 0)
 		return g_steal_pointer(&limits);
-	g_set_error_literal(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			    "--limit: none given; write e.g. 1,0.85,0.7");
-	return NULL;
+	return error_null(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			  "--limit: none given; write e.g. 1,0.85,0.7");
 }

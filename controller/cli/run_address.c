@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "controller/run/run_paths.h"
 #include "controller/run/run_plan.h"
 
@@ -23,10 +24,11 @@ static char *address_of(const char *dir, GError **error)
 		return NULL;
 	if (g_str_has_prefix(plan->api, "unix:"))
 		return g_strdup(plan->api);
-	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-		    "%s/plan.json: api: \"%s\" is no socket, as a run's controller has; if you trust it, give "
-		    "that address with --uri", dir, plan->api);
-	return NULL;
+	return error_null(
+		error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+		"%s/plan.json: api: \"%s\" is no socket, as a run's controller has; if you trust "
+		"it, give that address with --uri",
+		dir, plan->api);
 }
 
 /* The run directory under runs/ with the latest plan of this user, or NULL. */
@@ -72,22 +74,22 @@ static char *latest_address(GError **error)
 	g_autofree char *dir = latest_dir();
 	g_autofree char *address = NULL;
 
-	if (!dir) {
-		g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-			    "which controller? there is no run of yours under runs/ and no service on this "
-			    "machine (`virtbed serve` is one); name its directory with --run, or its "
-			    "address with --uri");
-		return NULL;
-	}
+	if (!dir)
+		return error_null(
+			error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+			"which controller? there is no run of yours under runs/ and no service on "
+			"this machine (`virtbed serve` is one); name its directory with --run, or "
+			"its address with --uri");
 	address = address_of(dir, error);
 	if (!address)
 		return NULL;
 	if (is_there(address, NULL))
 		return g_steal_pointer(&address);
-	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-		    "the latest run, %s, is not under way, and there is no service on this machine; "
-		    "name a directory with --run, or an address with --uri", dir);
-	return NULL;
+	return error_null(
+		error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+		"the latest run, %s, is not under way, and there is no service on this machine; "
+		"name a directory with --run, or an address with --uri",
+		dir);
 }
 
 /*

@@ -4,21 +4,15 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "common/error_fail.h"
 #include "common/file_names.h"
 #include "common/json.h"
 #include "common/read_file.h"
 #include "common/task_script.h"
 #include "controller/cli/fields.h"
 
-static bool G_GNUC_PRINTF(2, 3) refuse(GError **error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	*error = g_error_new_valist(TASK_SCRIPT_ERROR, TASK_SCRIPT_ERROR_INPUT, format, arguments);
-	va_end(arguments);
-	return false;
-}
+#define refuse(error_, ...)                                                                        \
+	error_fail(error_, TASK_SCRIPT_ERROR, TASK_SCRIPT_ERROR_INPUT, __VA_ARGS__)
 
 /* A name or argument as JSON; NULL with `error` where it is not UTF-8, as JSON requires. */
 static json_t *text_json(const char *text, GError **error)

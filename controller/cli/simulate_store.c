@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/version/build_version.h"
 #include "controller/config/config_environment.h"
 #include "controller/engine/recorder_store.h"
@@ -209,9 +210,8 @@ static bool refuse_used(const char *dir, GError **error)
 
 	if (!g_file_test(path, G_FILE_TEST_EXISTS))
 		return true;
-	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
-		    "%s: there is a run in it already; name another directory", dir);
-	return false;
+	return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
+			  "%s: there is a run in it already; name another directory", dir);
 }
 
 /* The nearest existing directory above a path. */
@@ -237,10 +237,9 @@ bool simulate_store_check(const char *dir, GError **error)
 	errno = ENOTDIR;
 	if (g_file_test(at, G_FILE_TEST_IS_DIR) && g_access(at, W_OK | X_OK) == 0)
 		return true;
-	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
-		    "cannot make the run directory \"%s\": %s: %s; name another one", dir, at,
-		    g_strerror(errno));
-	return false;
+	return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
+			  "cannot make the run directory \"%s\": %s: %s; name another one", dir, at,
+			  g_strerror(errno));
 }
 
 bool simulate_store_write(const char *dir, const struct trials *trials, const double *limits,

@@ -2,6 +2,7 @@
 #include "controller/cli/submission.h"
 
 #include "common/duration.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/number_option.h"
 #include "common/read_number.h"
@@ -12,8 +13,7 @@ G_DEFINE_QUARK(virtbed-submission, submission_error)
 
 static bool fail_option(GError **error, const char *words)
 {
-	g_set_error_literal(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION, words);
-	return false;
+	return error_fail(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION, "%s", words);
 }
 
 /* Sets `key` to an option's duration in seconds, if the option was given. */
@@ -24,12 +24,10 @@ static bool set_duration(json_t *body, const char *key, const char *option, cons
 
 	if (!text)
 		return true;
-	if (!duration_parse(text, &seconds) || !(seconds > 0)) {
-		g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
-			    "%s: \"%s\" is no time span above 0; write 90s, 10m or 1h30m", option,
-			    text);
-		return false;
-	}
+	if (!duration_parse(text, &seconds) || !(seconds > 0))
+		return error_fail(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
+				  "%s: \"%s\" is no time span above 0; write 90s, 10m or 1h30m",
+				  option, text);
 	json_object_set_new(body, key, json_real(seconds));
 	return true;
 }
@@ -40,12 +38,10 @@ static bool set_utility(json_t *body, const struct submission *submission, GErro
 
 	if (!submission->utility)
 		return true;
-	if (!read_number(submission->utility, 0, RUN_SERVICE_UTILITY_MAX, &utility) || utility == 0) {
-		g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
-			    "--utility: \"%s\" is no number above 0 and at most %.0f", submission->utility,
-			    RUN_SERVICE_UTILITY_MAX);
-		return false;
-	}
+	if (!read_number(submission->utility, 0, RUN_SERVICE_UTILITY_MAX, &utility) || utility == 0)
+		return error_fail(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
+				  "--utility: \"%s\" is no number above 0 and at most %.0f",
+				  submission->utility, RUN_SERVICE_UTILITY_MAX);
 	json_object_set_new(body, "utility_max", json_real(utility));
 	return true;
 }
@@ -103,8 +99,8 @@ static bool set_type(json_t *body, const char *type, GError **error)
 	if (!type || json_object_set_new(body, "type", json_string(type)) == 0)
 		return true;
 	shown = g_utf8_make_valid(type, -1);
-	g_set_error(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION, "'%s' is not UTF-8, and no task type", shown);
-	return false;
+	return error_fail(error, SUBMISSION_ERROR, SUBMISSION_ERROR_OPTION,
+			  "'%s' is not UTF-8, and no task type", shown);
 }
 
 /* Sets the type, or the script, which has a type or is given one by its size. */

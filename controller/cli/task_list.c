@@ -136,10 +136,8 @@ static bool all_there(struct client *client, const json_t *tasks, const GArray *
 	for (guint n = 0; n < numbers->len; n++) {
 		if (!g_hash_table_contains(missing, &g_array_index(numbers, guint64, n)))
 			continue;
-		client->status = command_fail(COMMAND_BAD, client->name,
-					      "there is no task %" PRIu64,
-					      g_array_index(numbers, guint64, n));
-		return false;
+		return client_refuse(client, "there is no task %" PRIu64,
+				     g_array_index(numbers, guint64, n));
 	}
 	return true;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "common/error_fail.h"
 #include "common/read_file.h"
 #include "controller/replay/swf.h"
 
@@ -37,11 +38,9 @@ static bool fill_raw(struct swf_input *input, GError **error)
 	do
 		got = read(input->fd, input->raw, RAW_SIZE);
 	while (got < 0 && errno == EINTR);
-	if (got < 0) {
-		g_set_error(error, SWF_ERROR, SWF_ERROR_READ, "%s: cannot be read: %s",
-			    input->path, g_strerror(errno));
-		return false;
-	}
+	if (got < 0)
+		return error_fail(error, SWF_ERROR, SWF_ERROR_READ, "%s: cannot be read: %s",
+				  input->path, g_strerror(errno));
 	input->raw_ended = got == 0;
 	input->stream.next_in = input->raw;
 	input->stream.avail_in = (uInt)got;
@@ -88,9 +87,8 @@ void swf_input_close(struct swf_input *input)
 
 static bool fail_zip(const struct swf_input *input, const char *what, GError **error)
 {
-	g_set_error(error, SWF_ERROR, SWF_ERROR_READ, "%s: the gzip stream %s; get the file again",
-		    input->path, what);
-	return false;
+	return error_fail(error, SWF_ERROR, SWF_ERROR_READ,
+			  "%s: the gzip stream %s; get the file again", input->path, what);
 }
 
 /* Unzips what there is into the free part of the text. Returns false with `error` set. */
@@ -132,12 +130,10 @@ static bool fill_text(struct swf_input *input, GError **error)
 	memmove(input->text, input->text + input->begin, input->end - input->begin);
 	input->end -= input->begin;
 	input->begin = 0;
-	if (input->end == TEXT_SIZE) {
-		g_set_error(error, SWF_ERROR, SWF_ERROR_READ,
-			    "%s: a line is longer than %u bytes; this is not a trace", input->path,
-			    TEXT_SIZE);
-		return false;
-	}
+	if (input->end == TEXT_SIZE)
+		return error_fail(error, SWF_ERROR, SWF_ERROR_READ,
+				  "%s: a line is longer than %u bytes; this is not a trace",
+				  input->path, TEXT_SIZE);
 	if (!fill_raw(input, error))
 		return false;
 	if (input->zipped)

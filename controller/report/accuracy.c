@@ -116,7 +116,7 @@ GArray *accuracy_measure(const struct summary *measured, GError **error)
 	g_autoptr(GPtrArray) clusters = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(struct outcome));
 	g_autoptr(GArray) accuracies = g_array_new(FALSE, FALSE, sizeof(struct accuracy));
-	g_autoptr(json_t) speeds = summary_document(measured->store, "capabilities");
+	g_autoptr(json_t) speeds = store_get_document(measured->store, "capabilities");
 	struct outcomes outcomes = {clusters, list, speeds};
 	g_autofree char *order = store_get_meta(measured->store, "cluster_order");
 	g_auto(GStrv) names = g_strsplit(order ? order : "", ",", -1);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "common/subprocess.h"
 #include "common/visible.h"
 #include "controller/report/programs.h"
@@ -241,9 +242,8 @@ static bool write_file(const char *dir, const char *name, const char *ending, co
 
 	if (g_file_set_contents(path, content, -1, &why))
 		return true;
-	g_set_error(error, CHART_ERROR, CHART_ERROR_WRITE, "cannot write \"%s\": %s", path,
-		    why->message);
-	return false;
+	return error_fail(error, CHART_ERROR, CHART_ERROR_WRITE, "cannot write \"%s\": %s", path,
+			  why->message);
 }
 
 bool chart_write(const struct chart *chart, const char *dir, GError **error)
@@ -254,11 +254,9 @@ bool chart_write(const struct chart *chart, const char *dir, GError **error)
 	append_head(program, chart);
 	g_string_append_printf(program, "%s\n%s\n%s", chart->variables->str, shared,
 			       chart->program);
-	if (g_mkdir_with_parents(dir, 0755) != 0) {
-		g_set_error(error, CHART_ERROR, CHART_ERROR_WRITE,
-			    "cannot make the directory \"%s\": %s", dir, g_strerror(errno));
-		return false;
-	}
+	if (g_mkdir_with_parents(dir, 0755) != 0)
+		return error_fail(error, CHART_ERROR, CHART_ERROR_WRITE,
+				  "cannot make the directory \"%s\": %s", dir, g_strerror(errno));
 	return write_file(dir, chart->name, ".csv", chart->csv, error) &&
 	       write_file(dir, chart->name, ".gp", program->str, error);
 }
@@ -279,9 +277,8 @@ static char *draw(const struct chart *chart, const char *dir, enum chart_format 
 	argv[2] = g_strdelimit(variables->str, "\n", ';');
 	if (subprocess_run(argv, NULL, GNUPLOT_TIMEOUT_S, NULL, &why))
 		return g_build_filename(dir, image, NULL);
-	g_set_error(error, CHART_ERROR, CHART_ERROR_GNUPLOT, "cannot draw \"%s\": %s", program,
-		    why->message);
-	return NULL;
+	return error_null(error, CHART_ERROR, CHART_ERROR_GNUPLOT, "cannot draw \"%s\": %s",
+			  program, why->message);
 }
 
 char *chart_draw(const struct chart *chart, const char *dir, enum chart_format format,

@@ -187,7 +187,7 @@ struct chart *chart_estimates(const struct summary *summary, GPtrArray *traces,
 
 	if (!matrix.estimates)
 		return NULL;
-	matrix.speeds = summary_document(summary->store, "capabilities");
+	matrix.speeds = store_get_document(summary->store, "capabilities");
 	matrix.types = g_ptr_array_new();
 	matrix.clusters = g_ptr_array_new();
 	for (guint i = 0; i < matrix.estimates->len; i++) {

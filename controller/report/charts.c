@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/report/charts.h"
 
+#include "common/error_fail.h"
+
 G_DEFINE_QUARK(virtbed-charts, charts_error)
 
 const char *const chart_kinds[] = {"utility", "estimates", "utility-time", "energy-time",
@@ -94,9 +96,8 @@ bool charts_choice_check(const struct charts_choice *choice, struct summary *con
 
 		if (g_strv_contains(chart_kinds, *kind))
 			continue;
-		g_set_error(error, CHARTS_ERROR, CHARTS_ERROR_KIND,
-			    "unknown chart \"%s\"; known: %s", *kind, known);
-		return false;
+		return error_fail(error, CHARTS_ERROR, CHARTS_ERROR_KIND,
+				  "unknown chart \"%s\"; known: %s", *kind, known);
 	}
 	for (guint i = 0; i < choice->runs_count; i++) {
 		g_autofree char *known = NULL;
@@ -104,10 +105,10 @@ bool charts_choice_check(const struct charts_choice *choice, struct summary *con
 		if (has_run(summaries, count, choice->runs[i]))
 			continue;
 		known = runs_known(summaries, count);
-		g_set_error(error, CHARTS_ERROR, CHARTS_ERROR_RUN,
-			    "--run: there is no run %" G_GINT64_FORMAT " that ended; known:%s",
-			    choice->runs[i], known);
-		return false;
+		return error_fail(error, CHARTS_ERROR, CHARTS_ERROR_RUN,
+				  "--run: there is no run %" G_GINT64_FORMAT
+				  " that ended; known:%s",
+				  choice->runs[i], known);
 	}
 	return true;
 }

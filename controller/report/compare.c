@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "common/error_fail.h"
 #include "controller/report/accuracy.h"
 #include "controller/report/arrivals.h"
 #include "controller/report/stretch.h"
@@ -404,16 +405,12 @@ static void note_missing(struct compare *compare, const struct summary *there,
 static bool check_kinds(const struct summary *measured, const struct summary *simulated,
 			GError **error)
 {
-	if (!measured->measured) {
-		g_set_error(error, COMPARE_ERROR, COMPARE_ERROR_KIND,
-			    "%s: is simulated; give the measured run first", measured->dir);
-		return false;
-	}
-	if (simulated->measured) {
-		g_set_error(error, COMPARE_ERROR, COMPARE_ERROR_KIND,
-			    "%s: is measured; give the simulated run second", simulated->dir);
-		return false;
-	}
+	if (!measured->measured)
+		return error_fail(error, COMPARE_ERROR, COMPARE_ERROR_KIND,
+				  "%s: is simulated; give the measured run first", measured->dir);
+	if (simulated->measured)
+		return error_fail(error, COMPARE_ERROR, COMPARE_ERROR_KIND,
+				  "%s: is measured; give the simulated run second", simulated->dir);
 	return true;
 }
 
@@ -457,12 +454,10 @@ struct compare *compare_new(const struct summary *measured, const struct summary
 	compare->accuracies = accuracy_measure(measured, error);
 	if (!compare->accuracies)
 		return NULL;
-	if (compare->pairs->len == 0) {
-		g_set_error(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING,
-			    "%s and %s have no limit at which both ran the same two policies",
-			    measured->dir, simulated->dir);
-		return NULL;
-	}
+	if (compare->pairs->len == 0)
+		return error_null(error, COMPARE_ERROR, COMPARE_ERROR_NOTHING,
+				  "%s and %s have no limit at which both ran the same two policies",
+				  measured->dir, simulated->dir);
 	note_missing(compare, measured, simulated);
 	note_missing(compare, simulated, measured);
 	compare->verdict = compare->opposite ? COMPARE_DIFFER

@@ -67,7 +67,7 @@ static guint count_types(const struct summary *summary)
 /* The number of blades or other hosts, as the local schedulers reported. */
 static guint count_hosts(struct store *store)
 {
-	g_autoptr(json_t) all = summary_document(store, "capabilities");
+	g_autoptr(json_t) all = store_get_document(store, "capabilities");
 	const char *cluster;
 	json_t *one;
 	guint count = 0;

@@ -173,12 +173,12 @@ static void put_difference(struct table *table, const struct compare *compare,
 
 static void append_pairs(GString *text, const struct compare *compare)
 {
-	g_autoptr(table_t) table = table_new();
+	g_autoptr(table_t) table =
+		table_with("limit %", "<pair", "measured", "95 % interval", "<from", "simulated",
+			   "95 % interval", "<from", "<order", NULL);
 	g_autofree char *title = NULL;
 	double limit = NAN;
 
-	table_columns(table, "limit %", "<pair", "measured", "95 % interval", "<from", "simulated",
-		      "95 % interval", "<from", "<order", NULL);
 	if (compare->same_arrivals)
 		table_columns(table, "sim trials", "95 % interval", NULL);
 	for (guint i = 0; i < compare->pairs->len; i++) {

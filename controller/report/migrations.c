@@ -109,30 +109,18 @@ static void add_downtimes(struct migrations_one *one, const struct store_migrati
 	}
 }
 
-/* The type of a task; NULL: not recorded. */
-static const char *type_of(const GPtrArray *tasks, uint32_t number)
-{
-	for (guint i = 0; i < tasks->len; i++) {
-		const struct store_task *task = tasks->pdata[i];
-
-		if (task->task == number)
-			return task->type;
-	}
-	return NULL;
-}
-
 static bool add_run(const struct summary *summary, const struct summary_cell *cell,
 		    const struct store_run *run, void *data, GError **error)
 {
 	g_autoptr(GPtrArray) found = store_migrations(summary->store, run->run, error);
 	g_autoptr(GPtrArray) vms = NULL;
-	g_autoptr(GPtrArray) tasks = NULL;
+	g_autoptr(GHashTable) types = NULL;
 
 	if (!found || found->len == 0)
 		return found != NULL;
 	vms = store_migration_vms(summary->store, run->run, error);
-	tasks = vms ? store_tasks(summary->store, run->run, error) : NULL;
-	for (guint i = 0; tasks && i < found->len; i++) {
+	types = vms ? summary_task_types(summary, run, error) : NULL;
+	for (guint i = 0; types && i < found->len; i++) {
 		const struct store_migration *migration = found->pdata[i];
 		struct migrations_one one = {
 			.policy = cell->policy,
@@ -140,7 +128,8 @@ static bool add_run(const struct summary *summary, const struct summary_cell *ce
 			.repeat = run->repeat,
 			.task = migration->task,
 			.attempt = migration->attempt,
-			.type = g_strdup(type_of(tasks, migration->task)),
+			.type = g_strdup(
+				g_hash_table_lookup(types, GUINT_TO_POINTER(migration->task))),
 			.by = migration->by_person ? MIGRATIONS_BY_PERSON : MIGRATIONS_BY_POLICY,
 			.cluster = g_strdup(migration->cluster),
 			.nodes = g_strdup(migration->nodes),
@@ -153,7 +142,7 @@ static bool add_run(const struct summary *summary, const struct summary_cell *ce
 		add_downtimes(&one, migration, vms);
 		g_array_append_val(((GArray **)data)[1], one);
 	}
-	return tasks != NULL;
+	return types != NULL;
 }
 
 /* The sums of the migrations from `*first` on that have its policy and limit; moves `first` on. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "common/visible.h"
 #include "controller/report/compare.h"
 #include "controller/report/listing.h"
@@ -54,12 +55,10 @@ static bool put_chart(struct page *page, const struct chart *chart, GError **err
 	if (!drawing)
 		return false;
 	svg = page_svg(drawing, chart->name, chart->title);
-	if (!svg) {
-		g_set_error(error, CHART_ERROR, CHART_ERROR_GNUPLOT,
-			    "gnuplot's drawing of \"%s\" is no SVG; is it gnuplot 5?",
-			    chart->name);
-		return false;
-	}
+	if (!svg)
+		return error_fail(error, CHART_ERROR, CHART_ERROR_GNUPLOT,
+				  "gnuplot's drawing of \"%s\" is no SVG; is it gnuplot 5?",
+				  chart->name);
 	g_string_append_printf(page->text, "<figure id=\"%s\">\n<div class=\"wide\">%s</div>\n"
 					   "<figcaption>", chart->name, svg);
 	put_element(page->text, "b", chart->title);

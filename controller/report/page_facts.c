@@ -48,9 +48,8 @@ static void add_fact(struct table *table, const char *title, const char *value)
 
 static char *facts_table(const struct summary *summary)
 {
-	g_autoptr(table_t) table = table_new();
+	g_autoptr(table_t) table = table_with("<fact", "<value", NULL);
 
-	table_columns(table, "<fact", "<value", NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(facts); i++) {
 		g_autofree char *value = store_get_meta(summary->store, facts[i].key);
 
@@ -71,14 +70,13 @@ static char *value_text(const json_t *value)
 
 static void add_cluster(GString *text, const char *cluster, const json_t *capabilities)
 {
-	g_autoptr(table_t) table = table_new();
+	g_autoptr(table_t) table = table_with("<capability", "<value", NULL);
 	g_autofree char *caption =
 		g_strdup_printf("Cluster %s, in its local scheduler's own words.", cluster);
 	g_autofree char *html = NULL;
 	const char *key;
 	json_t *value;
 
-	table_columns(table, "<capability", "<value", NULL);
 	json_object_foreach((json_t *)capabilities, key, value) {
 		g_autofree char *words = value_text(value);
 
@@ -90,7 +88,7 @@ static void add_cluster(GString *text, const char *cluster, const json_t *capabi
 
 static void add_capabilities(GString *text, const struct summary *summary)
 {
-	g_autoptr(json_t) document = summary_document(summary->store, "capabilities");
+	g_autoptr(json_t) document = store_get_document(summary->store, "capabilities");
 	const char *cluster;
 	json_t *one;
 

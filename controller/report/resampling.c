@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/record/record.h"
 #include "controller/backend/sim.h"
@@ -173,13 +174,12 @@ static bool collect(struct resampling *noise, GArray *all, GError **error)
 	for (guint i = 0; i < runs; i++)
 		if (!observe_run(noise, i, observations, error))
 			return false;
-	if (observations->len < RESAMPLING_RATIOS_MIN) {
-		g_set_error(error, RESAMPLING_ERROR, RESAMPLING_ERROR_RATIOS,
-			    "%s: too few completed tasks tell how execution times deviate, %u; %d "
-			    "are needed",
-			    noise->measured->dir, observations->len, RESAMPLING_RATIOS_MIN);
-		return false;
-	}
+	if (observations->len < RESAMPLING_RATIOS_MIN)
+		return error_fail(
+			error, RESAMPLING_ERROR, RESAMPLING_ERROR_RATIOS,
+			"%s: too few completed tasks tell how execution times deviate, %u; %d "
+			"are needed",
+			noise->measured->dir, observations->len, RESAMPLING_RATIOS_MIN);
 	keep_paces(noise, observations, paces);
 	keep_ratios(noise, observations, paces, all);
 	return true;
@@ -391,11 +391,10 @@ static bool prepare_experiment(struct resampling *noise, GError **error)
 	noise->config = summary_config(noise->measured, error);
 	if (!noise->config)
 		return false;
-	if (!policies[0]) {
-		g_set_error(error, RESAMPLING_ERROR, RESAMPLING_ERROR_POLICIES,
-			    "%s: this build knows none of its policies", noise->measured->dir);
-		return false;
-	}
+	if (!policies[0])
+		return error_fail(error, RESAMPLING_ERROR, RESAMPLING_ERROR_POLICIES,
+				  "%s: this build knows none of its policies",
+				  noise->measured->dir);
 	noise->experiment = experiment_new(noise->config, policies, error);
 	return noise->experiment &&
 	       experiment_trial_init(noise->experiment, run->seed, 1, &noise->trial, error);

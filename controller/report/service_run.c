@@ -2,7 +2,6 @@
 #include "controller/report/service_run.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "common/json.h"
 #include "controller/store/store_account.h"
@@ -11,9 +10,7 @@
 /* The last recorded time of a service, seconds of its run. NAN: the store is not a service's. */
 static double until_s_of(struct store *store)
 {
-	g_autofree char *text = store_get_meta(store, STORE_SERVICE_ACCOUNT);
-	g_autoptr(json_t) account =
-		text ? json_parse(text, strlen(text), STORE_SERVICE_ACCOUNT, NULL) : NULL;
+	g_autoptr(json_t) account = store_get_document(store, STORE_SERVICE_ACCOUNT);
 
 	return account ? json_number_value(json_object_get(account, "time_s")) : (double)NAN;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/config/config.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_environment.h"
@@ -111,6 +112,20 @@ bool summary_each_run(const struct summary *summary, summary_run_f each, void *d
 				return false;
 	}
 	return true;
+}
+
+GHashTable *summary_task_types(const struct summary *summary, const struct store_run *run,
+			       GError **error)
+{
+	g_autoptr(GPtrArray) tasks = store_tasks(summary->store, run->run, error);
+	GHashTable *types = tasks ? g_hash_table_new_full(NULL, NULL, NULL, g_free) : NULL;
+
+	for (guint i = 0; tasks && i < tasks->len; i++) {
+		const struct store_task *task = tasks->pdata[i];
+
+		g_hash_table_insert(types, GUINT_TO_POINTER(task->task), g_strdup(task->type));
+	}
+	return types;
 }
 
 static void add_run(struct summary_cell *cell, const struct store_run *run)
@@ -234,13 +249,6 @@ struct config *summary_config(const struct summary *summary, GError **error)
 	return config_controller_load(path, error);
 }
 
-json_t *summary_document(struct store *store, const char *key)
-{
-	g_autofree char *text = store_get_meta(store, key);
-
-	return text ? json_parse(text, strlen(text), key, NULL) : NULL;
-}
-
 double summary_speed(const json_t *capabilities, const char *cluster)
 {
 	const json_t *speed = json_object_get(json_object_get(capabilities, cluster), "speed");
@@ -305,12 +313,10 @@ struct summary *summary_load(const char *dir, GError **error)
 	all = store_runs(summary->store, error);
 	if (!all || !keep_runs(summary, all, error))
 		return NULL;
-	if (summary->runs->len == 0) {
-		g_set_error(error, SUMMARY_ERROR, SUMMARY_ERROR_EMPTY,
-			    "%s: no run in it has come to its end (%u begun)", dir,
-			    summary->left_out);
-		return NULL;
-	}
+	if (summary->runs->len == 0)
+		return error_null(error, SUMMARY_ERROR, SUMMARY_ERROR_EMPTY,
+				  "%s: no run in it has come to its end (%u begun)", dir,
+				  summary->left_out);
 	summary->measured = is_measured(summary);
 	summary->overdue.most_s = NAN;
 	read_config(summary);

@@ -97,6 +97,13 @@ typedef bool (*summary_run_f)(const struct summary *summary, const struct summar
 bool summary_each_run(const struct summary *summary, summary_run_f each, void *data,
 		      GError **error);
 
+/*
+ * The types of a run's tasks by their numbers (GUINT_TO_POINTER()); NULL as a type: not recorded.
+ * The caller frees. NULL with `error`.
+ */
+GHashTable *summary_task_types(const struct summary *summary, const struct store_run *run,
+			       GError **error);
+
 /* Adds a name, borrowed, or a fraction of the budget, unless the list has it. */
 void summary_note_name(GPtrArray *names, const char *name);
 void summary_note_limit(GArray *limits, double limit);
@@ -110,9 +117,6 @@ struct config *summary_config(const struct summary *summary, GError **error);
  * measured times of its tasks are compared with estimates in simulated seconds.
  */
 double summary_speed(const json_t *capabilities, const char *cluster);
-
-/* A fact of a store that is a JSON document; a new reference. NULL: there is none. */
-json_t *summary_document(struct store *store, const char *key);
 
 /*
  * The mean bounded stretch of a run of the summary (stretch.h); NAN where hosts are not shared, or

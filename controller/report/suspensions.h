@@ -11,12 +11,12 @@
  */
 
 /*
- * The tasks of a type under a policy and limit; sums over its repeats, or for a simulation the
- * first trial, the only one with recorded tasks. A task stands still from the moment when all of
- * its VMs are frozen until they are resumed; a task that was not resumed before its run ended does
- * not count in the times.
+ * How tasks of a type stood still under a policy and limit; sums over its repeats, or for a
+ * simulation the first trial, the only one with recorded tasks. A task stands still from the moment
+ * when all of its VMs are frozen until they are resumed; a task that was not resumed before its run
+ * ended does not count in the times.
  */
-struct suspensions_count {
+struct standstills {
 	const char *policy; /* borrowed from the summary */
 	double limit;
 	char *type;
@@ -29,7 +29,7 @@ struct suspensions_count {
 };
 
 /* The time of a step for the tasks of a type on a cluster, over all runs. */
-struct suspensions_step {
+struct step_times {
 	char *type, *cluster;
 	const char *step; /* "freeze", "save", "restore", "resume", "skew": as the columns of the store */
 	uint32_t n;
@@ -38,9 +38,9 @@ struct suspensions_step {
 };
 
 /*
- * Listings of struct suspensions_count, by limit, policy and type in the order of the summary's
- * cells, and of struct suspensions_step, by type, cluster and step; empty where no task was
- * suspended. A step that took no time anywhere is left out.
+ * Listings of struct standstills, by limit, policy and type in the order of the summary's cells,
+ * and of struct step_times, by type, cluster and step; empty where no task was suspended. A step
+ * that took no time anywhere is left out.
  */
 extern const struct listing_part suspensions_part;
 

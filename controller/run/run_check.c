@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/config/config_files.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/peer_tls.h"
@@ -325,11 +326,9 @@ static GPtrArray *inspect(struct inspection *inspection, GError **error)
 	stop_all(inspection);
 	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++)
 		g_source_remove(sources[i]);
-	if (started && inspection->interrupted) {
-		g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INTERRUPTED,
-			    "interrupted; all VMs are removed");
-		return NULL;
-	}
+	if (started && inspection->interrupted)
+		return error_null(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INTERRUPTED,
+				  "interrupted; all VMs are removed");
 	return started ? g_steal_pointer(&rows) : NULL;
 }
 

@@ -15,10 +15,7 @@ static const struct record_field row_fields[] = {
 	{NULL},
 };
 
-static void free_row(void *row)
-{
-	record_free(&run_check_row_record, row);
-}
+RECORD_DEFINE_FREE_OF(free_row, run_check_row_record)
 
 const struct record run_check_row_record = {
 	.size = sizeof(struct run_check_row), .fields = row_fields, .free = free_row};

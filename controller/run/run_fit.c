@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "common/lab_state.h"
 #include "common/own_cgroup.h"
 #include "common/subprocess.h"
@@ -46,12 +47,11 @@ static struct machine_probe *measure(GError **error)
 		return NULL;
 	if (subprocess_run(argv, NULL, PROBE_S, &text, &reason))
 		return machine_probe_parse(text, strlen(text), "virtbed-lab probe", error);
-	g_set_error(
+	return error_null(
 		error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_FAILED,
 		"the machine cannot be probed, to which the lab is to be fitted: %s; or say what "
 		"it has with --probe FILE",
 		reason->message);
-	return NULL;
 }
 
 static bool is_continued(const struct run_request *request)

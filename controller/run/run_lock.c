@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/read_number.h"
 #include "controller/run/run_supervisor.h"
 
@@ -31,11 +32,10 @@ static char *path_of(const char *name, GError **error)
 		return g_strdup_printf("%s/run-%s.lock", RUN_LOCK_DIR, name);
 	if (!g_getenv("STATE_DIRECTORY"))
 		return g_strdup_printf("%s/run-%s.lock", g_get_tmp_dir(), name);
-	g_set_error(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
-		    "a service locks its name in %s, where we cannot write: %s; "
-		    "systemd-tmpfiles --create virtbed.conf makes it",
-		    RUN_LOCK_DIR, g_strerror(errno));
-	return NULL;
+	return error_null(error, RUN_SUPERVISOR_ERROR, RUN_SUPERVISOR_ERROR_INPUT,
+			  "a service locks its name in %s, where we cannot write: %s; "
+			  "systemd-tmpfiles --create virtbed.conf makes it",
+			  RUN_LOCK_DIR, g_strerror(errno));
 }
 
 /* A process that has ended and was not reaped yet is dead, too. */

@@ -139,16 +139,7 @@ static bool open_run(struct measured_run *run, GError **error)
 {
 	struct run_series *series = run->series;
 	struct run_session *session = series->session;
-	struct remote_run remote = {
-		.experiment = session->plan->experiment,
-		.run = run->row.run,
-		.t0_ns = session->t0_ns,
-		.note = run_record_note,
-		.sample = run_record_sample,
-		.launched = run_record_launched,
-		.delivered = run_record_delivered,
-		.data = session,
-	};
+	const struct remote_run remote = run_record_remote(session, run->row.run);
 
 	run->backend = remote_backend_new(session->fleet, &remote);
 	run->setup = experiment_trial_setup(series->experiment, &series->trial, run->policy,

@@ -2,7 +2,6 @@
 #include "controller/run/run_meta.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "common/host_facts.h"
@@ -104,9 +103,7 @@ static bool put_host(struct store *store, GError **error)
  */
 static bool put_capabilities(const struct run_session *session, GError **error)
 {
-	g_autofree char *before = store_get_meta(session->store, "capabilities");
-	g_autoptr(json_t) past =
-		before ? json_parse(before, strlen(before), "capabilities", NULL) : NULL;
+	g_autoptr(json_t) past = store_get_document(session->store, "capabilities");
 	g_autoptr(json_t) all = json_is_object(past) ? json_incref(past) : json_object();
 	g_autofree char *text = NULL;
 

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
+
 /* unix(7): 108 with the final 0; "/controller.sock" and "/ls-NNN.sock" are appended. */
 #define SOCKET_DIR_MAX (107 - 20)
 
@@ -45,9 +47,8 @@ char *run_paths_program(const char *name, GError **error)
 		path = g_build_filename(libexec, name, NULL);
 		if (g_file_test(path, G_FILE_TEST_IS_EXECUTABLE))
 			return g_steal_pointer(&path);
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-			    "%s is not there; check VIRTBED_LIBEXEC", path);
-		return NULL;
+		return error_null(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+				  "%s is not there; check VIRTBED_LIBEXEC", path);
 	}
 	for (gsize i = 0; i < G_N_ELEMENTS(program_places); i++) {
 		g_free(path);
@@ -55,10 +56,10 @@ char *run_paths_program(const char *name, GError **error)
 		if (g_file_test(path, G_FILE_TEST_IS_EXECUTABLE))
 			return g_canonicalize_filename(path, NULL);
 	}
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-		    "program '%s' was not found beside '%s'; build it, or set VIRTBED_LIBEXEC",
-		    name, dir);
-	return NULL;
+	return error_null(
+		error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+		"program '%s' was not found beside '%s'; build it, or set VIRTBED_LIBEXEC", name,
+		dir);
 }
 
 char *run_paths_new_dir(const char *name)
@@ -114,9 +115,8 @@ char *run_paths_socket_dir(const char *dir, bool *ret_own, GError **error)
 		path = g_strdup("/tmp/virtbed-run-XXXXXX");
 	if (g_mkdtemp(path))
 		return g_steal_pointer(&path);
-	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
-		    "cannot make a directory for sockets '%s': %s", path, g_strerror(errno));
-	return NULL;
+	return error_null(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+			  "cannot make a directory for sockets '%s': %s", path, g_strerror(errno));
 }
 
 /*

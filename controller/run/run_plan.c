@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/run/run_plan.h"
 
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_file.h"
 #include "common/record/record.h"
@@ -88,11 +89,11 @@ struct run_plan *run_plan_load(const char *dir, GError **error)
 		json = json_parse(text, length, path, &reason);
 	if (json && record_from_json(&plan_record, json, plan, &reason))
 		return g_steal_pointer(&plan);
-	g_set_error(error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
-		    "%s%s%s; without its plan a run cannot continue: start another, with another "
-		    "--out",
-		    json ? path : "", json ? ": " : "", reason->message);
-	return NULL;
+	return error_null(
+		error, RUN_PLAN_ERROR, RUN_PLAN_ERROR_READ,
+		"%s%s%s; without its plan a run cannot continue: start another, with another "
+		"--out",
+		json ? path : "", json ? ": " : "", reason->message);
 }
 
 bool run_plan_rename(struct run_plan *plan, const char *dir, GError **error)

@@ -163,8 +163,7 @@ static bool recall_holes(struct run_profiled *profiled, GError **error)
 
 static void recall_sums(struct run_profiled *profiled)
 {
-	g_autofree char *text = store_get_meta(profiled->session->store, SUMS_KEY);
-	g_autoptr(json_t) sums = text ? json_parse(text, strlen(text), SUMS_KEY, NULL) : NULL;
+	g_autoptr(json_t) sums = store_get_document(profiled->session->store, SUMS_KEY);
 
 	if (sums) {
 		record_init(&sums_record, &profiled->before);
@@ -231,12 +230,10 @@ static bool store_measured(struct run_profiled *profiled, const struct store_mea
 {
 	struct store *store = profiled->session->store;
 
-	if (!store_begin(store, error))
-		return false;
-	if (store_add_measurement(store, row, error) && put_sums(profiled, error))
-		return store_commit(store, error);
-	store_rollback(store);
-	return false;
+	return store_begin(store, error) &&
+	       store_end(store,
+			 store_add_measurement(store, row, error) && put_sums(profiled, error),
+			 error);
 }
 
 bool run_profiled_add(struct run_profiled *profiled, const struct run_measurement *measurement,

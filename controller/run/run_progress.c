@@ -43,10 +43,7 @@ static const struct record_field notice_fields[] = {
 static const struct record notice_record = {
 	.size = sizeof(struct run_notice), .fields = notice_fields};
 
-static void notice_free(void *notice)
-{
-	record_free(&notice_record, notice);
-}
+RECORD_DEFINE_FREE_OF(notice_free, notice_record)
 
 void run_progress_free(struct run_progress *progress)
 {

@@ -34,9 +34,8 @@ static char *baseline_key(int64_t run)
 json_t *run_record_find_baseline(struct store *store, int64_t run)
 {
 	g_autofree char *key = baseline_key(run);
-	g_autofree char *text = store_get_meta(store, key);
 
-	return text ? json_parse(text, strlen(text), key, NULL) : NULL;
+	return store_get_document(store, key);
 }
 
 double run_record_idle_w(const json_t *baseline, const char *host)
@@ -84,29 +83,25 @@ void run_record_samples_from(struct run_session *session, const json_t *seqs)
 
 /* Callbacks. */
 
-void run_record_note(double time_s, const char *kind, const char *text, void *data)
+static void record_note(double time_s, const char *kind, const char *text, void *data)
 {
 	run_session_note_at(data, time_s, kind, text);
-}
-
-static void put_sample(struct run_session *session, double time_s, const struct remote_meter *meter,
-		       const struct wire_sample *sample)
-{
-	GError *error = NULL;
-
-	if (!store_add_sample(session->store, session->run, meter->host, sample->seq, time_s,
-			      sample->mw, sample->energy_uj, sample->gap, &error))
-		run_session_store_failed(session, error);
 }
 
 void run_record_sample(double time_s, const struct remote_meter *meter,
 		       const struct wire_sample *one, void *data)
 {
-	put_sample(data, time_s, meter, one);
+	struct run_session *session = data;
+	GError *error = NULL;
+
+	if (!store_add_sample(session->store, session->run, meter->host, one->seq, time_s, one->mw,
+			      one->energy_uj, one->gap, &error))
+		run_session_store_failed(session, error);
 }
 
-void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double launch_s,
-			 void *data)
+/* Records the duration of a launch, from the decision until all ranks run. */
+static void record_launched(double time_s, uint32_t task, uint32_t attempt, double launch_s,
+			    void *data)
 {
 	struct run_session *session = data;
 	g_autoptr(json_t) detail = json_pack("{s:i, s:i, s:f}", "task", (int)task, "attempt",
@@ -155,8 +150,9 @@ void run_record_log(const char *kind, const char *text)
 		    user ? " by " : "", user ?: "", reason ? ": " : "", reason ?: "");
 }
 
-void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
-			  const struct task_share *share, void *data)
+/* Records how much CPU the VMs of a task on shared hosts got of their share. */
+static void record_delivered(double time_s, uint32_t task, uint32_t attempt,
+			     const struct task_share *share, void *data)
 {
 	struct run_session *session = data;
 	const struct store_delivery row = {
@@ -174,6 +170,20 @@ void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
 		run_session_store_failed(session, error);
 }
 
+struct remote_run run_record_remote(struct run_session *session, int64_t run)
+{
+	return (struct remote_run){
+		.experiment = session->plan->experiment,
+		.run = run,
+		.t0_ns = session->t0_ns,
+		.note = record_note,
+		.sample = run_record_sample,
+		.launched = record_launched,
+		.delivered = record_delivered,
+		.data = session,
+	};
+}
+
 struct backend *run_record_profile_backend(struct run_session *session, int64_t t0_ns,
 					   bool profile)
 {
@@ -182,7 +192,7 @@ struct backend *run_record_profile_backend(struct run_session *session, int64_t 
 		.run = t0_ns / INT64_C(1000000),
 		.t0_ns = t0_ns,
 		.profile = profile,
-		.note = run_record_note,
+		.note = record_note,
 		.data = session,
 	};
 
@@ -199,8 +209,8 @@ static void record_first_samples(struct run_session *session)
 		const struct wire_sample *last = remote_meter_last(meter);
 
 		if (last && last->t_ns <= session->t0_ns)
-			put_sample(session, clock_elapsed_s(session->t0_ns, last->t_ns), meter,
-				   last);
+			run_record_sample(clock_elapsed_s(session->t0_ns, last->t_ns), meter, last,
+					  session);
 	}
 }
 
@@ -216,8 +226,8 @@ void run_record_known_samples(struct run_session *session)
 				&g_array_index(meter->samples, struct wire_sample, k);
 
 			if (one->t_ns > meter->start_ns - READ_LATE_NS)
-				put_sample(session, clock_elapsed_s(session->t0_ns, one->t_ns),
-					   meter, one);
+				run_record_sample(clock_elapsed_s(session->t0_ns, one->t_ns), meter,
+						  one, session);
 		}
 	}
 }
@@ -270,16 +280,12 @@ bool run_record_begin(struct run_session *session, struct store_run *row,
 	row->boot_id = clock_boot_id();
 	row->started_utc = clock_utc();
 	row->idle_w = baseline.sum_w;
-	good = store_begin(session->store, error);
-	if (good) {
-		good = store_add_run(session->store, row, error) &&
-		       record_baseline(session, row->run, &baseline, ret_before, error) &&
-		       (!also || also(data, error));
-		if (good)
-			good = store_commit(session->store, error);
-		else
-			store_rollback(session->store);
-	}
+	good = store_begin(session->store, error) &&
+	       store_end(session->store,
+			 store_add_run(session->store, row, error) &&
+				 record_baseline(session, row->run, &baseline, ret_before, error) &&
+				 (!also || also(data, error)),
+			 error);
 	remote_baseline_clear(&baseline);
 	session->run = good ? row->run : 0;
 	if (good) {

@@ -16,19 +16,18 @@
 /* How long to wait for the last samples of a run, seconds. */
 #define RUN_RECORD_COVER_S 10.0
 
-/* Callbacks of struct remote_run; their `data` is the session. */
-void run_record_note(double time_s, const char *kind, const char *text, void *data);
+/*
+ * A run of the session for remote_backend_new(). Its callbacks, whose `data` is the session, record
+ * notes, samples, launches and delivered shares.
+ */
+struct remote_run run_record_remote(struct run_session *session, int64_t run);
+
+/* A callback of struct remote_run, whose `data` is the session: records a sample. */
 void run_record_sample(double time_s, const struct remote_meter *meter,
 		       const struct wire_sample *one, void *data);
+
 /* For recorder_store_tell(): logs a change of a task, or a user's request for one. */
 void run_record_log(const char *kind, const char *detail);
-
-/* Records the duration of a launch, from the decision until all ranks run. */
-void run_record_launched(double time_s, uint32_t task, uint32_t attempt, double launch_s,
-			 void *data);
-/* Records how much CPU the VMs of a task on shared hosts got of their share. */
-void run_record_delivered(double time_s, uint32_t task, uint32_t attempt,
-			  const struct task_share *share, void *data);
 
 /*
  * A backend for the tasks of a profile, which belong to no run; their times begin at t0_ns. A

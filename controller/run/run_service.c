@@ -275,20 +275,12 @@ static void make_setup(struct run_service *service)
 static bool open_run(struct run_service *service, bool continued, GError **error)
 {
 	struct run_session *session = service->session;
-	const struct remote_run remote = {
-		.experiment = session->plan->experiment,
-		.run = service->row.run,
-		.t0_ns = session->t0_ns,
-		.note = run_record_note,
-		.sample = run_service_energy_sample,
-		.usage = run_service_energy_take,
-		.launched = run_record_launched,
-		.describe = run_service_describe,
-		.describe_data = service,
-		.delivered = run_record_delivered,
-		.data = session,
-	};
+	struct remote_run remote = run_record_remote(session, service->row.run);
 
+	remote.sample = run_service_energy_sample;
+	remote.usage = run_service_energy_take;
+	remote.describe = run_service_describe;
+	remote.describe_data = service;
 	service->backend = remote_backend_new(session->fleet, &remote);
 	service->recorder = recorder_store_new(session->store, service->row.run,
 					       service->experiment->system, true);

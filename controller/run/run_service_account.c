@@ -6,7 +6,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "common/json.h"
@@ -71,8 +70,7 @@ bool run_service_account_keep(struct run_service *service, GError **error)
 
 static void read_account(struct store *store, struct account *ret_account)
 {
-	g_autofree char *text = store_get_meta(store, ACCOUNT_KEY);
-	g_autoptr(json_t) json = text ? json_parse(text, strlen(text), ACCOUNT_KEY, NULL) : NULL;
+	g_autoptr(json_t) json = store_get_document(store, ACCOUNT_KEY);
 
 	record_init(&account_record, ret_account);
 	record_from_json(&account_record, json, ret_account, NULL);

@@ -75,10 +75,9 @@ static struct store *open_store(const char *dir, bool create, bool whole, GError
 
 	if (create ? !make_dir(dir, error) : !find_file(dir, path, error))
 		return NULL;
-	if (create && !read_file_check_if_there(path, READ_FILE_ANY_SIZE, &reason)) {
-		g_set_error_literal(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, reason->message);
-		return NULL;
-	}
+	if (create && !read_file_check_if_there(path, READ_FILE_ANY_SIZE, &reason))
+		return error_null(error, DATABASE_ERROR, DATABASE_ERROR_OPEN, "%s",
+				  reason->message);
 	store->database = database_open(&store_kind, path, create ? DATABASE_CREATE : DATABASE_READ,
 					STORE_BUSY_MS, error);
 	if (!store->database || (create && !set_journal(store, error)) ||
@@ -130,4 +129,12 @@ bool store_commit(struct store *store, GError **error)
 void store_rollback(struct store *store)
 {
 	database_rollback(store->database);
+}
+
+bool store_end(struct store *store, bool good, GError **error)
+{
+	if (good)
+		return store_commit(store, error);
+	store_rollback(store);
+	return false;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -233,6 +234,8 @@ char *store_policy_now(struct store *store, const char *name, GError **error);
 bool store_set_meta(struct store *store, const char *key, const char *value, GError **error);
 /* The value, which the caller frees, or NULL where there is none. */
 char *store_get_meta(struct store *store, const char *key);
+/* A fact that is a JSON document, a new reference. NULL: there is none, or it is no JSON. */
+json_t *store_get_document(struct store *store, const char *key);
 
 /* Adds a run and sets run->run, for store_update_run(), which also marks it as ended. */
 bool store_add_run(struct store *store, struct store_run *run, GError **error);
@@ -356,11 +359,6 @@ void store_watch_events(struct store *store, void (*added)(void *data), void *da
  */
 bool store_add_decision(struct store *store, int64_t run, double time_s, const char *snapshot,
 			const char *actions, GError **error);
-/* Calls `row` for each decision of a run in order, until it returns false. */
-bool store_each_decision(struct store *store, int64_t run,
-			 bool (*row)(double time_s, const char *snapshot, const char *actions,
-				     void *data),
-			 void *data, GError **error);
 
 /*
  * Adds a power sample as published by a local scheduler. A sample of the same host with the same
@@ -399,3 +397,5 @@ bool store_commit(struct store *store, GError **error);
 bool store_check_begun(const struct store *store, GError **error);
 /* Undoes everything since store_begin(); no effect outside a transaction. */
 void store_rollback(struct store *store);
+/* Ends the transaction: commits it, or undoes it where `good` is false. Whether it was committed. */
+bool store_end(struct store *store, bool good, GError **error);

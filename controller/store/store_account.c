@@ -122,12 +122,7 @@ const struct record store_energy_task_record = {
 
 /* Writing. */
 
-bool store_put_account_meter(struct store *store, const struct store_account_meter *meter,
-			     GError **error)
-{
-	return database_put(store->database, &store_account_meter_record, meter,
-			    "store where an account stands", error);
-}
+STORE_DEFINE_PUT(store_put_account_meter, store_account_meter, "store where an account stands")
 
 bool store_add_account(struct store *store, const struct store_account_meter *meter,
 		       const struct store_account_interval *interval, GError **error)
@@ -233,12 +228,8 @@ bool store_end_account(struct store *store, bool good, GError **error)
 
 /* Reading. */
 
-GPtrArray *store_account_meters(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_account_meter_record,
-			     "WHERE run = ? ORDER BY host", DATABASE_ARGS(run),
-			     "read where accounts stand", error);
-}
+STORE_DEFINE_LIST(store_account_meters, store_account_meter,
+		  "WHERE run = ? ORDER BY host", "read where accounts stand")
 
 /* Sums of columns of energy_day that exist in energy_task too. */
 #define SUM_OF_DAYS(key)                                                                          \

@@ -15,11 +15,7 @@ bool store_add_event(struct store *store, int64_t run, double time_s, const char
 	return true;
 }
 
-GPtrArray *store_events(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_event_record, "WHERE run = ? ORDER BY id",
-			     DATABASE_ARGS(run), "read the events", error);
-}
+STORE_DEFINE_LIST(store_events, store_event, "WHERE run = ? ORDER BY id", "read the events")
 
 GPtrArray *store_events_after(struct store *store, int64_t run, int64_t after, uint32_t most,
 			      GError **error)
@@ -77,33 +73,6 @@ bool store_add_decision(struct store *store, int64_t run, double time_s, const c
 			    "store a decision", error);
 }
 
-bool store_each_decision(struct store *store, int64_t run,
-			 bool (*row)(double time_s, const char *snapshot, const char *actions,
-				     void *data),
-			 void *data, GError **error)
-{
-	sqlite3_stmt *statement = database_query(
-		store->database,
-		"SELECT time_s, snapshot, actions FROM decision WHERE run = ? ORDER BY id",
-		DATABASE_ARGS(run), error);
-	bool more = true;
-	int code = SQLITE_DONE;
-
-	if (!statement)
-		return false;
-	while (more && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-		struct database_cursor cursor = database_reading(statement);
-		const double time_s = database_get_real(&cursor);
-		const char *snapshot = database_peek_text(&cursor);
-
-		more = row(time_s, snapshot, database_peek_text(&cursor), data);
-	}
-	if (more && code != SQLITE_DONE)
-		database_fail(store->database, code, "read the decisions", error);
-	sqlite3_reset(statement);
-	return !more || code == SQLITE_DONE;
-}
-
 bool store_add_sample(struct store *store, int64_t run, const char *host, int64_t seq,
 		      double time_s, int64_t mw, int64_t energy_uj, bool gap, GError **error)
 {
@@ -123,9 +92,5 @@ bool store_add_sample(struct store *store, int64_t run, const char *host, int64_
 			       "store a power sample", error);
 }
 
-GPtrArray *store_samples(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_sample_record,
-			     "WHERE run = ? ORDER BY host, time_s, seq", DATABASE_ARGS(run),
-			     "read the power samples", error);
-}
+STORE_DEFINE_LIST(store_samples, store_sample,
+		  "WHERE run = ? ORDER BY host, time_s, seq", "read the power samples")

@@ -27,6 +27,21 @@ struct store {
 /* What a file is. */
 extern const struct database_kind store_kind;
 
+/* Defines a function that stores a row of a table; errors say that it cannot do `what_`. */
+#define STORE_DEFINE_PUT(function_, row_, what_)                                                   \
+	bool function_(struct store *store, const struct row_ *row, GError **error)                \
+	{                                                                                          \
+		return database_put(store->database, &row_##_record, row, what_, error);           \
+	}
+
+/* Defines a function that reads a run's rows of a table, which `rows_` selects and orders. */
+#define STORE_DEFINE_LIST(function_, row_, rows_, what_)                                           \
+	GPtrArray *function_(struct store *store, int64_t run, GError **error)                     \
+	{                                                                                          \
+		return database_list(store->database, &row_##_record, rows_, DATABASE_ARGS(run),   \
+				     what_, error);                                                \
+	}
+
 /* How long a reader waits for a writer's commit, and a writer for a reader, in milliseconds. */
 #define STORE_BUSY_MS 5000
 

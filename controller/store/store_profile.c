@@ -15,10 +15,7 @@ static const struct record_field measurement_fields[] = {
 };
 G_STATIC_ASSERT(STORE_NO_ROUND == -1);
 
-static void free_measurement(void *measurement)
-{
-	record_free(&store_measurement_record, measurement);
-}
+RECORD_DEFINE_FREE_OF(free_measurement, store_measurement_record)
 
 const struct record store_measurement_record = {
 	.name = "measurement", .size = sizeof(struct store_measurement),
@@ -33,10 +30,7 @@ static const struct record_field unmeasured_fields[] = {
 	{NULL},
 };
 
-static void free_unmeasured(void *unmeasured)
-{
-	record_free(&store_unmeasured_record, unmeasured);
-}
+RECORD_DEFINE_FREE_OF(free_unmeasured, store_unmeasured_record)
 
 const struct record store_unmeasured_record = {
 	.name = "unmeasured pair", .size = sizeof(struct store_unmeasured),
@@ -50,10 +44,7 @@ static const struct record_field overhead_fields[] = {
 	{NULL},
 };
 
-static void free_overhead(void *overhead)
-{
-	record_free(&store_overhead_record, overhead);
-}
+RECORD_DEFINE_FREE_OF(free_overhead, store_overhead_record)
 
 const struct record store_overhead_record = {
 	.name = "overhead", .size = sizeof(struct store_overhead), .fields = overhead_fields,
@@ -87,12 +78,7 @@ bool store_drop_measurement(struct store *store, int64_t n, GError **error)
 			   "forget a measurement", error);
 }
 
-bool store_put_unmeasured(struct store *store, const struct store_unmeasured *unmeasured,
-			  GError **error)
-{
-	return database_put(store->database, &store_unmeasured_record, unmeasured,
-			    "store what cannot be measured", error);
-}
+STORE_DEFINE_PUT(store_put_unmeasured, store_unmeasured, "store what cannot be measured")
 
 GPtrArray *store_unmeasured(struct store *store, GError **error)
 {

@@ -115,10 +115,7 @@ static const struct record_field estimate_fields[] = {
 	{RECORD_FIELD_U32(config_estimate, count)},
 	{NULL},
 };
-static void free_estimate(void *estimate)
-{
-	record_free(&store_estimate_record, estimate);
-}
+RECORD_DEFINE_FREE_OF(free_estimate, store_estimate_record)
 const struct record store_estimate_record = {
 	.name = "estimate", .size = sizeof(struct config_estimate), .fields = estimate_fields,
 	.free = free_estimate, .table = "estimate", .since = 1};

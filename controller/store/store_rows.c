@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Meta facts, and the rows of an experiment that have natural keys. */
+#include <string.h>
+
+#include "common/json.h"
 #include "controller/store/store_private.h"
 
 /* Meta. */
@@ -19,6 +22,13 @@ char *store_get_meta(struct store *store, const char *key)
 {
 	return database_find_text(store->database, "SELECT value FROM meta WHERE key = ?",
 				  DATABASE_ARGS(key), "read a fact", NULL);
+}
+
+json_t *store_get_document(struct store *store, const char *key)
+{
+	g_autofree char *text = store_get_meta(store, key);
+
+	return text ? json_parse(text, strlen(text), key, NULL) : NULL;
 }
 
 char *store_policy_now(struct store *store, const char *name, GError **error)
@@ -58,30 +68,16 @@ GPtrArray *store_runs(struct store *store, GError **error)
 	return g_steal_pointer(&runs);
 }
 
-bool store_put_task(struct store *store, const struct store_task *task, GError **error)
-{
-	return database_put(store->database, &store_task_record, task, "store a task", error);
-}
+STORE_DEFINE_PUT(store_put_task, store_task, "store a task")
 
-GPtrArray *store_tasks(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_task_record, "WHERE run = ? ORDER BY task",
-			     DATABASE_ARGS(run), "read the tasks", error);
-}
+STORE_DEFINE_LIST(store_tasks, store_task, "WHERE run = ? ORDER BY task", "read the tasks")
 
 /* Lost attempts. */
 
-bool store_put_lost(struct store *store, const struct store_lost *lost, GError **error)
-{
-	return database_put(store->database, &store_lost_record, lost, "store a lost attempt", error);
-}
+STORE_DEFINE_PUT(store_put_lost, store_lost, "store a lost attempt")
 
-GPtrArray *store_lost(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_lost_record,
-			     "WHERE run = ? ORDER BY task, attempt", DATABASE_ARGS(run),
-			     "read the lost attempts", error);
-}
+STORE_DEFINE_LIST(store_lost, store_lost,
+		  "WHERE run = ? ORDER BY task, attempt", "read the lost attempts")
 
 GPtrArray *store_task_lost(struct store *store, int64_t run, uint32_t task, GError **error)
 {
@@ -92,23 +88,14 @@ GPtrArray *store_task_lost(struct store *store, int64_t run, uint32_t task, GErr
 
 /* Suspensions. */
 
-bool store_put_suspension(struct store *store, const struct store_suspension *suspension,
-			  GError **error)
-{
-	return database_put(store->database, &store_suspension_record, suspension,
-			    "store a suspension", error);
-}
+STORE_DEFINE_PUT(store_put_suspension, store_suspension, "store a suspension")
 
 #define OF_RUN_BY_N "WHERE run = ? ORDER BY task, attempt, n"
 #define OF_RUN_BY_VM "WHERE run = ? ORDER BY task, attempt, n, vm"
 #define OF_RUN_BY_TIME "WHERE run = ? ORDER BY task, attempt, time_s"
 #define OF_ATTEMPT_BY_N "WHERE run = ? AND task = ? AND attempt = ? ORDER BY n"
 
-GPtrArray *store_suspensions(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_suspension_record, OF_RUN_BY_N,
-			     DATABASE_ARGS(run), "read the suspensions", error);
-}
+STORE_DEFINE_LIST(store_suspensions, store_suspension, OF_RUN_BY_N, "read the suspensions")
 
 GPtrArray *store_task_suspensions(struct store *store, int64_t run, uint32_t task, uint32_t attempt,
 				  GError **error)
@@ -140,18 +127,9 @@ GPtrArray *store_suspension_vms(struct store *store, int64_t run, GError **error
 
 /* Migrations, and the CPU shares of tasks on shared hosts. */
 
-bool store_put_migration(struct store *store, const struct store_migration *migration,
-			 GError **error)
-{
-	return database_put(store->database, &store_migration_record, migration,
-			    "store a migration", error);
-}
+STORE_DEFINE_PUT(store_put_migration, store_migration, "store a migration")
 
-GPtrArray *store_migrations(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_migration_record, OF_RUN_BY_N,
-			     DATABASE_ARGS(run), "read the migrations", error);
-}
+STORE_DEFINE_LIST(store_migrations, store_migration, OF_RUN_BY_N, "read the migrations")
 
 GPtrArray *store_task_migrations(struct store *store, int64_t run, uint32_t task, uint32_t attempt,
 				 GError **error)
@@ -160,41 +138,17 @@ GPtrArray *store_task_migrations(struct store *store, int64_t run, uint32_t task
 			     DATABASE_ARGS(run, task, attempt), "read the migrations", error);
 }
 
-bool store_put_migration_vm(struct store *store, const struct store_migration_vm *vm,
-			    GError **error)
-{
-	return database_put(store->database, &store_migration_vm_record, vm, "store a migration",
-			    error);
-}
+STORE_DEFINE_PUT(store_put_migration_vm, store_migration_vm, "store a migration")
 
-GPtrArray *store_migration_vms(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_migration_vm_record, OF_RUN_BY_VM,
-			     DATABASE_ARGS(run), "read the migrations", error);
-}
+STORE_DEFINE_LIST(store_migration_vms, store_migration_vm, OF_RUN_BY_VM, "read the migrations")
 
-bool store_put_share(struct store *store, const struct store_share *share, GError **error)
-{
-	return database_put(store->database, &store_share_record, share, "store a share", error);
-}
+STORE_DEFINE_PUT(store_put_share, store_share, "store a share")
 
-GPtrArray *store_shares(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_share_record, OF_RUN_BY_TIME,
-			     DATABASE_ARGS(run), "read the migrations", error);
-}
+STORE_DEFINE_LIST(store_shares, store_share, OF_RUN_BY_TIME, "read the migrations")
 
-bool store_put_delivery(struct store *store, const struct store_delivery *delivery, GError **error)
-{
-	return database_put(store->database, &store_delivery_record, delivery,
-			    "store what a share came to", error);
-}
+STORE_DEFINE_PUT(store_put_delivery, store_delivery, "store what a share came to")
 
-GPtrArray *store_deliveries(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_delivery_record, OF_RUN_BY_TIME,
-			     DATABASE_ARGS(run), "read the migrations", error);
-}
+STORE_DEFINE_LIST(store_deliveries, store_delivery, OF_RUN_BY_TIME, "read the migrations")
 
 struct store_delivery *store_last_delivery(struct store *store, int64_t run, uint32_t task,
 					   uint32_t attempt, GError **error)
@@ -219,11 +173,7 @@ bool store_put_estimates(struct store *store, const struct config_estimate *esti
 	for (uint32_t i = 0; done && i < count; i++)
 		done = database_add(store->database, &store_estimate_record, &estimates[i], NULL,
 				    "store an estimate", error);
-	if (done && ours)
-		return store_commit(store, error);
-	if (!done && ours)
-		store_rollback(store);
-	return done;
+	return ours ? store_end(store, done, error) : done;
 }
 
 GPtrArray *store_estimates(struct store *store, GError **error)

@@ -38,19 +38,10 @@ const struct record store_submission_record = {
 	.free = (GDestroyNotify)store_submission_free, .table = "submission", .since = 5};
 RECORD_DEFINE_FREE(store_submission, store_submission_record)
 
-bool store_put_submission(struct store *store, const struct store_submission *submission,
-			  GError **error)
-{
-	return database_put(store->database, &store_submission_record, submission,
-			    "store a submission", error);
-}
+STORE_DEFINE_PUT(store_put_submission, store_submission, "store a submission")
 
-GPtrArray *store_submissions(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_submission_record,
-			     "WHERE run = ? ORDER BY task", DATABASE_ARGS(run),
-			     "read the submissions", error);
-}
+STORE_DEFINE_LIST(store_submissions, store_submission,
+		  "WHERE run = ? ORDER BY task", "read the submissions")
 
 /* The numbers of all tasks in either table, and the same restricted to valid numbers. */
 #define TASK_NUMBERS                                                                               \
@@ -107,11 +98,7 @@ const struct record store_drain_record = {
 	.free = (GDestroyNotify)store_drain_free, .table = "drain", .since = 5};
 RECORD_DEFINE_FREE(store_drain, store_drain_record)
 
-bool store_put_drain(struct store *store, const struct store_drain *drain, GError **error)
-{
-	return database_put(store->database, &store_drain_record, drain, "store a drained node",
-			    error);
-}
+STORE_DEFINE_PUT(store_put_drain, store_drain, "store a drained node")
 
 bool store_drop_drain(struct store *store, int64_t run, const char *cluster, uint32_t node,
 		      GError **error)
@@ -122,12 +109,8 @@ bool store_drop_drain(struct store *store, int64_t run, const char *cluster, uin
 			   error);
 }
 
-GPtrArray *store_drains(struct store *store, int64_t run, GError **error)
-{
-	return database_list(store->database, &store_drain_record,
-			     "WHERE run = ? ORDER BY cluster, node", DATABASE_ARGS(run),
-			     "read the drained nodes", error);
-}
+STORE_DEFINE_LIST(store_drains, store_drain,
+		  "WHERE run = ? ORDER BY cluster, node", "read the drained nodes")
 
 /* Decisions about a task. */
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "common/handoff.h"
 #include "controller/store/store_private.h"
 
@@ -67,10 +68,10 @@ static bool fail_write(const struct store_sync *sync, const char *doing, GError 
 {
 	const int code = errno;
 
-	g_set_error(error, DATABASE_ERROR,
-		    code == ENOSPC || code == EDQUOT ? DATABASE_ERROR_FULL : DATABASE_ERROR_SQL,
-		    "%s: cannot %s: %s", sync->path, doing, g_strerror(code));
-	return false;
+	return error_fail(error, DATABASE_ERROR,
+			  code == ENOSPC || code == EDQUOT ? DATABASE_ERROR_FULL
+							   : DATABASE_ERROR_SQL,
+			  "%s: cannot %s: %s", sync->path, doing, g_strerror(code));
 }
 
 /* Opens the journal's file and syncs its directory, so that its name is on disk too. */
@@ -129,8 +130,8 @@ static bool move_journal(struct store_sync *sync, bool *ret_all, GError **error)
 	*ret_all = code == SQLITE_OK && moved == pages;
 	if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY)
 		return bring_file_to_disk(sync, error);
-	database_fail(sync->journal->database, code, "move the journal into the file", error);
-	return false;
+	return database_fail(sync->journal->database, code, "move the journal into the file",
+			     error);
 }
 
 static bool is_due(const struct store_sync *sync, gint pages)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "controller/config/config_environment.h"
 #include "controller/config/config_study.h"
 #include "controller/config/config_sweep.h"
@@ -172,10 +173,9 @@ bool study_figure_check(const struct config *config, const char *const *policies
 	for (; *policies; policies++) {
 		if (read_modifier(by, *policies, &value))
 			continue;
-		g_set_error(error, STUDY_FIGURE_ERROR, STUDY_FIGURE_ERROR_POLICY,
-			    "study.x: policy \"%s\" has no modifier for a figure by %s",
-			    *policies, by);
-		return false;
+		return error_fail(error, STUDY_FIGURE_ERROR, STUDY_FIGURE_ERROR_POLICY,
+				  "study.x: policy \"%s\" has no modifier for a figure by %s",
+				  *policies, by);
 	}
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 
 #include "common/config/config.h"
+#include "common/error_fail.h"
 #include "controller/config/config_controller.h"
 #include "controller/config/config_study.h"
 #include "controller/study/study.h"
@@ -75,12 +76,10 @@ static bool check_part(struct whole *whole, struct study_store *first, const cha
 
 	if (!store)
 		return false;
-	if (!g_str_equal(study_store_identity(store), study_store_identity(first))) {
-		g_set_error(error, STUDY_ERROR, STUDY_ERROR_OTHER,
-			    "%s: is a part of another study (%s, not %s)", dir,
-			    study_store_identity(store), study_store_identity(first));
-		return false;
-	}
+	if (!g_str_equal(study_store_identity(store), study_store_identity(first)))
+		return error_fail(error, STUDY_ERROR, STUDY_ERROR_OTHER,
+				  "%s: is a part of another study (%s, not %s)", dir,
+				  study_store_identity(store), study_store_identity(first));
 	if (!look_at(whole, store, dir, &overlaps, error))
 		return false;
 	if (overlaps)
@@ -270,11 +269,9 @@ struct study_store *study_merge(const char *dir, char *const *parts, bool partia
 	whole_clear(&whole);
 	if (!good)
 		return NULL;
-	if (missing && !partial) {
-		g_set_error(error, STUDY_ERROR, STUDY_ERROR_PARTS,
-			    "merge: %s; give those parts too, or --partial", missing);
-		return NULL;
-	}
+	if (missing && !partial)
+		return error_null(error, STUDY_ERROR, STUDY_ERROR_PARTS,
+				  "merge: %s; give those parts too, or --partial", missing);
 	*ret_missing = g_steal_pointer(&missing);
 	return put_together(first, dir, parts, error);
 }

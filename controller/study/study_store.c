@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_file.h"
 #include "common/sqlite/database.h"
@@ -121,17 +122,14 @@ static bool identify(struct study_store *store, const char *identity, const char
 		return false;
 	if (!store->identity && identity)
 		return write_identity(store, identity, config, error);
-	if (!store->identity) {
-		g_set_error(error, STUDY_ERROR, STUDY_ERROR_OPEN, "%s: the study is empty",
-			    store->path);
-		return false;
-	}
+	if (!store->identity)
+		return error_fail(error, STUDY_ERROR, STUDY_ERROR_OPEN, "%s: the study is empty",
+				  store->path);
 	if (!identity || g_str_equal(store->identity, identity))
 		return true;
-	g_set_error(error, STUDY_ERROR, STUDY_ERROR_OTHER,
-		    "%s: holds another study (%s, not %s); name another directory with --out",
-		    store->path, store->identity, identity);
-	return false;
+	return error_fail(error, STUDY_ERROR, STUDY_ERROR_OTHER,
+			  "%s: holds another study (%s, not %s); name another directory with --out",
+			  store->path, store->identity, identity);
 }
 
 struct study_store *study_store_open(const char *dir, const char *identity, const char *config,
@@ -141,20 +139,14 @@ struct study_store *study_store_open(const char *dir, const char *identity, cons
 	GError *reason = NULL;
 
 	store->path = g_build_filename(dir, STUDY_FILE, NULL);
-	if (identity) {
-		if (g_mkdir_with_parents(dir, 0755) != 0) {
-			g_set_error(error, STUDY_ERROR, STUDY_ERROR_OPEN, "%s: cannot be made: %s",
-				    dir, g_strerror(errno));
-			return NULL;
-		}
-	}
-	if (identity ? !read_file_check_if_there(store->path, READ_FILE_ANY_SIZE, &reason)
-		     : !read_file_check(store->path, READ_FILE_ANY_SIZE, &reason)) {
-		fail(STUDY_ERROR_OPEN, reason, error);
-		return NULL;
-	}
-	store->database = database_open(&kind, store->path, identity ? DATABASE_CREATE : DATABASE_WRITE,
-					BUSY_TIMEOUT_MS, &reason);
+	if (identity && g_mkdir_with_parents(dir, 0755) != 0)
+		return error_null(error, STUDY_ERROR, STUDY_ERROR_OPEN, "%s: cannot be made: %s",
+				  dir, g_strerror(errno));
+	if (identity ? read_file_check_if_there(store->path, READ_FILE_ANY_SIZE, &reason)
+		     : read_file_check(store->path, READ_FILE_ANY_SIZE, &reason))
+		store->database = database_open(&kind, store->path,
+						identity ? DATABASE_CREATE : DATABASE_WRITE,
+						BUSY_TIMEOUT_MS, &reason);
 	if (!store->database) {
 		fail(STUDY_ERROR_OPEN, reason, error);
 		return NULL;

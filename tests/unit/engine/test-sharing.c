@@ -18,6 +18,7 @@
 #include "controller/sched/sharing.h"
 #include "tests/oracle/sharing_oracle.h"
 #include "tests/oracle/snapshots.h"
+#include "tests/unit/store/each_decision.h"
 
 #define PERIOD_S 600.0
 #define NEVER_S 1e9
@@ -620,7 +621,7 @@ static void test_record(const void *data)
 	run_slowly(&scene, ops->name, recorder_store_engine(recorder), &result);
 	g_assert_true(recorder_store_finish(recorder, &error));
 	recorder_store_free(recorder);
-	g_assert_true(store_each_decision(store, row.run, decide_again, &count, &error));
+	g_assert_true(each_decision(store, row.run, decide_again, &count, &error));
 	g_assert_cmpuint(count, ==, result.decisions);
 
 	g_autoptr(GPtrArray) rows = store_tasks(store, row.run, &error);

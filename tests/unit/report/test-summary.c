@@ -285,8 +285,8 @@ static void test_suspensions(struct directory *directory, const void *data)
 	g_autoptr(summary_t) summary = NULL;
 	g_autoptr(GPtrArray) suspensions = NULL;
 	g_autofree char *text = NULL;
-	const struct suspensions_count *count;
-	const struct suspensions_step *step;
+	const struct standstills *count;
+	const struct step_times *step;
 
 	add(directory, "max-util-preempt-greedy", 1, 1, "time", 1);
 	put_suspended(directory);
@@ -294,7 +294,7 @@ static void test_suspensions(struct directory *directory, const void *data)
 	suspensions = listing_read(&suspensions_part, summary, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(listing_array(suspensions, 0)->len, ==, 1);
-	count = &g_array_index(listing_array(suspensions, 0), struct suspensions_count, 0);
+	count = &g_array_index(listing_array(suspensions, 0), struct standstills, 0);
 	g_assert_cmpstr(count->type, ==, "IS");
 	g_assert_cmpuint(count->tasks, ==, 2);
 	g_assert_cmpuint(count->suspended, ==, 3);
@@ -304,7 +304,7 @@ static void test_suspensions(struct directory *directory, const void *data)
 	g_assert_cmpfloat(count->still_max_s, ==, 20);
 	/* Nothing was restored from a disk. */
 	g_assert_cmpuint(listing_array(suspensions, 1)->len, ==, 4);
-	step = &g_array_index(listing_array(suspensions, 1), struct suspensions_step, 1);
+	step = &g_array_index(listing_array(suspensions, 1), struct step_times, 1);
 	g_assert_cmpstr(step->step, ==, "save");
 	g_assert_cmpstr(step->cluster, ==, "c1");
 	g_assert_cmpuint(step->n, ==, 3);

@@ -11,6 +11,7 @@
 #include "controller/store/store_private.h"
 #include "controller/store/store_profile.h"
 #include "controller/store/store_service.h"
+#include "tests/unit/store/each_decision.h"
 
 #define RUN 1
 #define TASK 7
@@ -144,7 +145,7 @@ static void assert_all(struct store *store, int version)
 	assert_rows(store_runs(store, NULL), 1);
 	assert_task(store);
 	assert_rows(store_events(store, RUN, NULL), 2);
-	g_assert_true(store_each_decision(store, RUN, count_decision, &decisions, NULL));
+	g_assert_true(each_decision(store, RUN, count_decision, &decisions, NULL));
 	g_assert_cmpuint(decisions, ==, 1);
 	assert_rows(store_samples(store, RUN, NULL), 4);
 	assert_rows(store_estimates(store, NULL), 1);

@@ -8,6 +8,7 @@
 #include "controller/store/store_private.h"
 #include "controller/store/store_service.h"
 #include "controller/store/store_sync.h"
+#include "tests/unit/store/each_decision.h"
 
 /* A run directory with one run for each test; removed at the end. */
 struct fixture {
@@ -201,7 +202,7 @@ static void test_prune(struct fixture *fixture, const void *data)
 	g_assert_true(store_prune(fixture->store, fixture->run, 60, 1000, &more, NULL));
 	g_assert_false(more);
 	g_assert_cmpuint(count_samples(fixture), ==, 40);
-	store_each_decision(fixture->store, fixture->run, count_decision, &decisions, NULL);
+	each_decision(fixture->store, fixture->run, count_decision, &decisions, NULL);
 	g_assert_cmpuint(decisions, ==, 40);
 	events = store_events(fixture->store, fixture->run, NULL);
 	g_assert_cmpuint(events->len, ==, 40);
@@ -222,7 +223,7 @@ static guint count_decisions(struct fixture *fixture)
 {
 	guint decisions = 0;
 
-	store_each_decision(fixture->store, fixture->run, count_decision, &decisions, NULL);
+	each_decision(fixture->store, fixture->run, count_decision, &decisions, NULL);
 	return decisions;
 }
 

@@ -5,6 +5,7 @@
 
 #include "controller/store/store_private.h"
 #include "controller/store/store_profile.h"
+#include "tests/unit/store/each_decision.h"
 
 /* A run directory of its own for each test; removed at the end. */
 struct fixture {
@@ -202,7 +203,7 @@ static void test_events_and_decisions_keep_their_order(struct fixture *fixture, 
 	g_assert_true(store_add_decision(fixture->store, run, 0, "{}", "[1]", &error));
 	g_assert_true(store_add_decision(fixture->store, run, 50, "{}", "[2]", &error));
 	g_assert_true(store_add_decision(fixture->store, run, 100, "{}", "[3]", &error));
-	g_assert_true(store_each_decision(fixture->store, run, count_to_two, &count, &error));
+	g_assert_true(each_decision(fixture->store, run, count_to_two, &count, &error));
 	g_assert_cmpint(count, ==, 2);
 }
 
