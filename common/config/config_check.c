@@ -276,8 +276,7 @@ static char *find_wrong(const struct config *config)
 		return g_strdup("workload: missing; give a workload or an environment");
 	if (config->types_count == 0 && !config->is_drawn)
 		return g_strdup("types: empty; give at least one task type");
-	config_root_init(config->served, &root);
-	wrong = config_section_check(&root.section, "", config);
+	wrong = config_section_check(config_root_init(config->served, &root), "", config);
 	for (uint32_t c = 0; !wrong && c < config->clusters_count; c++) {
 		wrong = entry_line("clusters", c, check_cluster(config, &config->clusters[c]));
 		if (!wrong && config->clusters[c].shared &&
