@@ -32,14 +32,6 @@ static char *check_name(const char *key, const char *name)
 			       "starting with a letter, a digit or '_'", key, name);
 }
 
-static bool has_blade(const struct config_lab *lab, const char *name)
-{
-	for (uint32_t b = 0; lab && b < lab->blades_count; b++)
-		if (g_str_equal(lab->blades[b].name, name))
-			return true;
-	return false;
-}
-
 static char *check_host(const struct config *config, const struct config_host *host, bool simulated)
 {
 	char *wrong = check_name("", host->name) ?: config_host_check(host);
@@ -51,7 +43,7 @@ static char *check_host(const struct config *config, const struct config_host *h
 				"kind");
 	if (!host->uri && !host->blade)
 		return g_strdup(": has neither uri nor blade; name one");
-	if (host->blade && !has_blade(config->lab, host->blade))
+	if (host->blade && !(config->lab && CONFIG_FIND(config->lab, blades, host->blade, NULL)))
 		return g_strdup_printf("blade: no blade '%s' in lab.blades", host->blade);
 	return host->meter ? config_meter_check(host->meter, host->uri && config_uri_is_local(host->uri)) : NULL;
 }

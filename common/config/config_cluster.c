@@ -69,10 +69,7 @@ const struct config_section config_cluster_section = {cluster_keys, sizeof(struc
 
 const struct config_cluster *config_cluster_find(const struct config *config, const char *name)
 {
-	for (uint32_t c = 0; c < config->clusters_count; c++)
-		if (g_str_equal(config->clusters[c].name, name))
-			return &config->clusters[c];
-	return NULL;
+	return CONFIG_FIND(config, clusters, name, NULL);
 }
 
 uint32_t config_cluster_host(const struct config_cluster *cluster, uint32_t node)

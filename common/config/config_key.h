@@ -117,6 +117,17 @@ struct config_section {
 /* The row in `section` that has that name or had it in the version before, or NULL. */
 const struct config_key *config_key_find(const struct config_section *section, const char *name);
 
+/*
+ * The first of `count` structures of `size` bytes whose first text is `first` and whose second is `second`
+ * (NULL: any), or NULL. The structures begin with these texts. O(count).
+ */
+const void *config_entry_find(const void *entries, uint32_t count, size_t size, const char *first,
+			      const char *second);
+
+/* The same, in a list of `data`. */
+#define CONFIG_FIND(data, list, first, second) \
+	config_entry_find((data)->list, (data)->list##_count, sizeof(*(data)->list), first, second)
+
 /* The kind's name in the manual page, such as "whole number". */
 const char *config_kind_name(enum config_kind kind);
 

@@ -101,16 +101,11 @@ static const struct config_key pet_file_keys[] = {
 /* A file of execution times alone, which is read into the section's own structure. */
 static const struct config_section pet_file_section = {pet_file_keys, sizeof(struct config_pruning)};
 
-/* The entry of a type on a machine (NULL: on any), of the first `count`; `count`: there is none. */
-static uint32_t find_entry(const struct config_pet_entry *entries, uint32_t count, const char *type,
-			   const char *machine)
+/* Whether one of the first `count` entries is of a type on a machine (NULL: on any). */
+static bool has_entry(const struct config_pet_entry *entries, uint32_t count, const char *type,
+		      const char *machine)
 {
-	uint32_t i = 0;
-
-	while (i < count && !(g_str_equal(entries[i].type, type) &&
-			      (!machine || g_str_equal(entries[i].machine, machine))))
-		i++;
-	return i;
+	return config_entry_find(entries, count, sizeof(*entries), type, machine);
 }
 
 static char *check_entry(const struct config *config, const char *key,
@@ -123,7 +118,7 @@ static char *check_entry(const struct config *config, const char *key,
 		return g_strdup_printf("%s[%u].type: no type '%s' in types", key, i, entry->type);
 	if (!config_cluster_find(config, entry->machine))
 		return g_strdup_printf("%s[%u].machine: no cluster '%s' in clusters", key, i, entry->machine);
-	if (find_entry(entries, i, entry->type, entry->machine) < i)
+	if (has_entry(entries, i, entry->type, entry->machine))
 		return g_strdup_printf("%s[%u]: type '%s' on machine '%s' appears twice", key, i, entry->type,
 				       entry->machine);
 	if (entry->samples_count == 0 && entry->masses_count == 0)
@@ -149,10 +144,10 @@ static char *check_entries(const struct config *config, const char *key,
 	for (uint32_t i = 0; !wrong && i < count + config->types_count; i++) {
 		const char *type = i < count ? entries[i].type : config->types[i - count].name;
 
-		if (i < count && find_entry(entries, i, type, NULL) < i)
+		if (i < count && has_entry(entries, i, type, NULL))
 			continue;
 		for (uint32_t c = 0; !wrong && c < config->clusters_count; c++)
-			if (find_entry(entries, count, type, config->clusters[c].name) == count)
+			if (!has_entry(entries, count, type, config->clusters[c].name))
 				wrong = g_strdup_printf("%s: type '%s' has no execution times on machine "
 							"'%s'", key, type, config->clusters[c].name);
 	}
@@ -176,10 +171,9 @@ static bool is_type(const struct config *config, const char *name)
 
 	if (config->types_count > 0)
 		return config_type_find(config, name) != NULL;
-	if (find_entry(pruning->entries, pruning->entries_count, name, NULL) < pruning->entries_count)
-		return true;
-	return pruning->entries_count == 0 && name[0] == 't' && name[1] != '0' &&
-	       read_number_unsigned(name + 1, 1, SEED_TYPES, &number);
+	return has_entry(pruning->entries, pruning->entries_count, name, NULL) ||
+	       (pruning->entries_count == 0 && name[0] == 't' && name[1] != '0' &&
+		read_number_unsigned(name + 1, 1, SEED_TYPES, &number));
 }
 
 static char *check_task(const struct config *config, uint32_t i)
