@@ -4,6 +4,7 @@
 #include <float.h>
 
 #include "common/read_number.h"
+#include "common/record/record.h"
 #include "controller/config/config_environment.h"
 
 /* Where 0 itself is outside the range of a key, a sweep begins at 1. */
@@ -74,33 +75,21 @@ const char *const *config_sweep_words(const struct config_sweep *sweep)
 	return key_of(sweep)->words;
 }
 
-bool config_sweep_read(const struct config_sweep *sweep, const char *text, double *ret_value,
-		       char **ret_wrong)
+char *config_sweep_read(const struct config_sweep *sweep, const char *text, double *ret_value)
 {
 	const struct config_key *key = key_of(sweep);
 	const double min = key->above_min ? MIN_ABOVE : key->min;
 	g_autofree char *known = key->words ? g_strjoinv(", ", (char **)key->words) : NULL;
-	double value;
+	double value = known ? record_word_find(key->words, text) : 0;
 
-	for (guint i = 0; known && key->words[i]; i++) {
-		*ret_value = i;
-		if (g_str_equal(key->words[i], text))
-			return true;
-	}
-	if (known) {
-		*ret_wrong = g_strdup_printf("'%s' is none of %s", text, known);
-		return false;
-	}
-	if (!read_number(text, -DBL_MAX, DBL_MAX, &value)) {
-		*ret_wrong = g_strdup_printf("'%s' is not a number", text);
-		return false;
-	}
-	if (!(value >= min && value <= key->max)) {
-		*ret_wrong = g_strdup_printf("%s is outside %g to %g", text, min, key->max);
-		return false;
-	}
+	if (known && value < 0)
+		return g_strdup_printf("'%s' is none of %s", text, known);
+	if (!known && !read_number(text, -DBL_MAX, DBL_MAX, &value))
+		return g_strdup_printf("'%s' is not a number", text);
+	if (!known && !(value >= min && value <= key->max))
+		return g_strdup_printf("%s is outside %g to %g", text, min, key->max);
 	*ret_value = value;
-	return true;
+	return NULL;
 }
 
 void config_sweep_apply(const struct config_sweep *sweep, struct config *config, double value)
