@@ -3,6 +3,7 @@
 #include "controller/config/config_pruning.h"
 
 #include "common/config/config_read.h"
+#include "common/error_fail.h"
 #include "common/read_number.h"
 #include "controller/config/config_environment.h"
 #include "controller/config/config_study.h"
@@ -217,11 +218,22 @@ static char *check_machines(const struct config *config)
 	return NULL;
 }
 
+/* Tasks in a trial. */
+static uint32_t tasks_of(const struct config_pruning *pruning)
+{
+	return pruning->list_count > 0 ? pruning->list_count : pruning->tasks;
+}
+
+/* Whether no task is left that counts. */
+static bool leaves_none(const struct config_pruning *pruning)
+{
+	return pruning->left_out >= (tasks_of(pruning) + 1) / 2;
+}
+
 char *config_pruning_check(const struct config *config)
 {
 	const struct config_environment *environment = config_environment(config);
 	const struct config_pruning *pruning = environment->pruning;
-	const uint32_t tasks = pruning->list_count > 0 ? pruning->list_count : pruning->tasks;
 	char *wrong;
 
 	if (environment->serial || environment->sharing || environment->trace)
@@ -243,9 +255,9 @@ char *config_pruning_check(const struct config *config)
 	if (!wrong && pruning->prices_count > 0 && pruning->prices_count != config->clusters_count)
 		wrong = g_strdup_printf("environment.pruning.prices: %u for %u clusters; give one for each, or none",
 					pruning->prices_count, config->clusters_count);
-	if (!wrong && pruning->left_out >= (tasks + 1) / 2)
+	if (!wrong && leaves_none(pruning))
 		wrong = g_strdup_printf("environment.pruning.left_out: %u of %u tasks at either end leave none",
-					pruning->left_out, tasks);
+					pruning->left_out, tasks_of(pruning));
 	return wrong;
 }
 
@@ -276,12 +288,10 @@ bool config_pruning_fill_in(struct config *config, const char *path, GHashTable 
 	g_autofree char *folder = g_path_get_dirname(path);
 	g_autofree char *pet = NULL;
 
-	if (pruning->pet && pruning->entries_count > 0) {
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			    "%s: environment.pruning.pet: '%s', but there are entries as well; leave out one of them",
-			    path, pruning->pet);
-		return false;
-	}
+	if (pruning->pet && pruning->entries_count > 0)
+		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+				  "%s: environment.pruning.pet: '%s', but there are entries as "
+				  "well; leave out one of them", path, pruning->pet);
 	/*
 	 * Its path begins where the configuration is. Execution times that are read are part of the configuration,
 	 * which is then all that a run depends on.
@@ -291,8 +301,16 @@ bool config_pruning_fill_in(struct config *config, const char *path, GHashTable 
 						       : g_build_filename(folder, pruning->pet, NULL);
 	if (pet && !config_load_pet(config, pet, error))
 		return false;
-	if (!g_hash_table_contains(given, "environment.pruning.left_out"))
+	if (!g_hash_table_contains(given, "environment.pruning.left_out")) {
 		pruning->left_out = pruning->list_count > 0 ? 0 : LEFT_OUT;
+		/* A key that the file does not have is not to blame. */
+		if (leaves_none(pruning))
+			return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+					  "%s: environment.pruning.tasks: of %u tasks the first and "
+					  "last %d do not count, which leaves none; give more than "
+					  "%d, or left_out",
+					  path, pruning->tasks, LEFT_OUT, 2 * LEFT_OUT);
+	}
 	if (!g_hash_table_contains(given, "environment.pruning.adjustment"))
 		pruning->adjustment = pruning->drop_threshold;
 	return true;
