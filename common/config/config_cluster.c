@@ -86,6 +86,14 @@ uint32_t config_cluster_blades(const struct config_cluster *cluster, const char 
 	return blades;
 }
 
+uint64_t config_cluster_lab_vms(const struct config_cluster *cluster)
+{
+	const uint32_t spares = cluster->preemption ? cluster->preemption->spares : 0;
+	const uint32_t blades = config_cluster_blades(cluster, NULL);
+
+	return blades > 0 ? cluster->nodes + (uint64_t)spares * blades : 0;
+}
+
 uint32_t config_cluster_places(const struct config_cluster *cluster)
 {
 	return cluster->nodes / MAX(cluster->hosts_count, 1);

@@ -151,15 +151,9 @@ uint64_t config_lab_memory_mib(const struct config *config)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t c = 0; c < config->clusters_count; c++) {
-		const struct config_cluster *cluster = &config->clusters[c];
-		const uint32_t spares = cluster->preemption ? cluster->preemption->spares : 0;
-		const uint32_t blades = config_cluster_blades(cluster, NULL);
-
-		if (blades > 0)
-			sum += (cluster->nodes + (uint64_t)spares * blades) *
-			       (cluster->memory_mib + CONFIG_LAB_EMULATOR_MIB);
-	}
+	for (uint32_t c = 0; c < config->clusters_count; c++)
+		sum += config_cluster_lab_vms(&config->clusters[c]) *
+		       (config->clusters[c].memory_mib + CONFIG_LAB_EMULATOR_MIB);
 	return sum;
 }
 
