@@ -37,7 +37,7 @@ struct config_lab {
 	enum config_answer steady;
 	/*
 	 * Whether quotas and repetitions are for a machine that has enough of both, and are to be made smaller,
-	 * or repetitions larger, by what a probe finds (config_fit.h). What was fitted does not say so any more.
+	 * or repetitions larger, by what a probe finds (lab_fit.h). What was fitted does not say so any more.
 	 */
 	enum config_answer fit;
 };

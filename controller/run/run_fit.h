@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "common/config/config_fit.h"
+#include "common/lab_fit.h"
 #include "controller/run/run_supervisor.h"
 
 /*

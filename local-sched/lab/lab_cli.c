@@ -9,7 +9,7 @@
 
 #include "common/clock.h"
 #include "common/config/config.h"
-#include "common/config/config_fit.h"
+#include "common/lab_fit.h"
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/output.h"
@@ -203,15 +203,15 @@ static struct machine_probe *find_probe(const struct arguments *arguments, const
 static bool fit(struct config *config, const struct machine_probe *probe, GError **error)
 {
 	g_autofree char *text = machine_probe_describe(probe);
-	struct config_fit fit;
+	struct lab_fit fit;
 
-	if (!config_fit(config, probe, &fit, error) || !config_check(config, config->name, error) ||
+	if (!lab_fit(config, probe, &fit, error) || !config_check(config, config->name, error) ||
 	    !config_check_room(config, config->name, error))
 		return false;
 	fprintf(stderr, "lab: machine: %s\n", text);
 	for (gsize i = 0; fit.notices && fit.notices[i]; i++)
 		fprintf(stderr, "lab: %s\n", fit.notices[i]);
-	config_fit_clear(&fit);
+	lab_fit_clear(&fit);
 	return true;
 }
 
