@@ -10,6 +10,7 @@
 #include "common/config/config.h"
 #include "common/config/config_files.h"
 #include "common/duration.h"
+#include "common/guest_image.h"
 #include "common/lab_state.h"
 #include "common/listen_address.h"
 #include "common/notify.h"
@@ -250,8 +251,7 @@ static int run_daemon(const struct options *options)
 	g_autoptr(task_store_t) store = NULL;
 	g_autoptr(GError) error = NULL;
 	struct scheduler_settings settings = {.state_directory = options->state};
-	g_autofree char *found = NULL;
-	const char *directory;
+	g_autofree char *directory = NULL;
 	bool input_good;
 
 	config = load_config(options, &error);
@@ -262,9 +262,8 @@ static int run_daemon(const struct options *options)
 		     choose_virt_type(options, &settings.virt_type, &error) &&
 		     choose_boot_timeout(options, config, &settings.boot_timeout_s, &error);
 	if (input_good && !config->clusters[settings.cluster].simulated) {
-		found = options->image || config->image ? NULL : config_files_image();
-		directory = first_of(options->image, config->image, found);
-		image = image_load(directory ? directory : "image", &error);
+		directory = guest_image_find(options->image ?: config->image);
+		image = image_load(directory ?: "image", &error);
 	}
 	if (error) {
 		log_error("%s", error->message);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "common/config/config_files.h"
+#include "common/guest_image.h"
 #include "common/own_cgroup.h"
 #include "common/read_number.h"
 #include "local-sched/lab/lab_paths.h"
@@ -78,8 +78,7 @@ struct lab_room lab_room_needed(const struct config *config, uint64_t image_mib)
 
 uint64_t lab_room_image_mib(const struct config *config)
 {
-	g_autofree char *found = config->image ? NULL : config_files_image();
-	const char *image = config->image ? config->image : found;
+	g_autofree char *image = guest_image_find(config->image);
 	g_autoptr(GDir) dir = image ? g_dir_open(image, 0, NULL) : NULL;
 	uint64_t bytes = 0;
 	const char *name;
