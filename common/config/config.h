@@ -108,26 +108,11 @@ bool config_load_estimates(struct config *config, const char *path, GError **err
  */
 bool config_check(const struct config *config, const char *path, GError **error);
 
-/*
- * Whether this process may use enough memory (config_check_memory()) and CPU time of this machine for `config`: the VMs
- * of its lab and its metronome get CONFIG_LAB_HOST_SHARE of the CPU time at the most, but where lab.overcommit allows
- * more, and where the lab is still to be fitted. Commands that run VMs here call it; config_check() does not, so that a
- * configuration that is too large for this machine can be simulated and reported on. `path` and `error` as of config_check().
- */
-bool config_check_room(const struct config *config, const char *path, GError **error);
-
 /* What an emulated VM takes beside its RAM when it is young, in MiB: QEMU, and the code that it has translated. */
 #define CONFIG_LAB_EMULATOR_MIB 120
 
 /* MiB of memory that the VMs of a lab need when all are up, spares and QEMU included. 0 without blades. */
 uint64_t config_lab_memory_mib(const struct config *config);
-
-/*
- * Whether this machine, with nothing else on it, has the memory of all VMs of `config` that run here: those on blades,
- * and those of clusters without local_scheduler on this machine's own libvirt. Part of config_check_room(), and with
- * its arguments.
- */
-bool config_check_memory(const struct config *config, const char *path, GError **error);
 
 /*
  * Limits of a local scheduler: addresses of VMs hold the numbers of cluster and node, and a VM has a channel for each

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/lab_state.h"
+#include "common/machine_room.h"
 #include "common/own_cgroup.h"
 #include "common/subprocess.h"
 #include "controller/run/run_paths.h"
@@ -127,9 +128,9 @@ bool run_fit_check_room(const struct run_request *request, const char *dir,
 	g_autofree char *probe = is_continued(request) ? file_in(dir) : NULL;
 	g_autoptr(GError) reason = NULL;
 
-	if (!config_check_memory(config, request->config_path, error))
+	if (!machine_room_check_memory(config, request->config_path, error))
 		return false;
-	if (config_check_room(config, request->config_path, &reason))
+	if (machine_room_check(config, request->config_path, &reason))
 		return true;
 	if (!probe) {
 		g_propagate_error(error, g_steal_pointer(&reason));
@@ -174,7 +175,7 @@ bool run_fit_to_lab(struct config *config, const char *path, GError **error)
 	struct lab_fit done;
 
 	if (!config_lab_is_to_fit(config))
-		return config_check_room(config, path, error);
+		return machine_room_check(config, path, error);
 	if (!file)
 		return run_refuse(error, "the lab that is up was not fitted to this machine, and "
 					 "the configuration says lab.fit: yes");
@@ -182,5 +183,5 @@ bool run_fit_to_lab(struct config *config, const char *path, GError **error)
 	if (!probe || !lab_fit(config, probe, &done, error))
 		return false;
 	lab_fit_clear(&done);
-	return config_check(config, path, error) && config_check_room(config, path, error);
+	return config_check(config, path, error) && machine_room_check(config, path, error);
 }

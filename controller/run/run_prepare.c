@@ -8,6 +8,7 @@
 #include "common/config/config_files.h"
 #include "common/guest_image.h"
 #include "common/http_listener.h"
+#include "common/machine_room.h"
 #include "common/peer_tls.h"
 #include "common/duplicates.h"
 #include "controller/config/config_controller.h"
@@ -491,7 +492,7 @@ enum run_prepare_verdict run_prepare_judge(const struct config *config, const ch
 	enum run_prepare_verdict listens;
 
 	with_image.image = image;
-	if (!check_config(config, path, ret_why) || !config_check_room(config, path, ret_why) ||
+	if (!check_config(config, path, ret_why) || !machine_room_check(config, path, ret_why) ||
 	    (serve && !run_prepare_service_check(config, path, ret_why)) ||
 	    (!serve && !check_experiment(config, path, use == RUN_PREPARE_RUN, ret_why)))
 		return RUN_PREPARE_REFUSED;

@@ -9,9 +9,10 @@
 
 #include "common/clock.h"
 #include "common/config/config.h"
-#include "common/lab_fit.h"
 #include "common/json.h"
+#include "common/lab_fit.h"
 #include "common/lab_state.h"
+#include "common/machine_room.h"
 #include "common/output.h"
 #include "common/read_number.h"
 #include "common/visible.h"
@@ -206,7 +207,7 @@ static bool fit(struct config *config, const struct machine_probe *probe, GError
 	struct lab_fit fit;
 
 	if (!lab_fit(config, probe, &fit, error) || !config_check(config, config->name, error) ||
-	    !config_check_room(config, config->name, error))
+	    !machine_room_check(config, config->name, error))
 		return false;
 	fprintf(stderr, "lab: machine: %s\n", text);
 	for (gsize i = 0; fit.notices && fit.notices[i]; i++)
@@ -284,7 +285,7 @@ static int run_up(const struct arguments *arguments)
 	}
 	config = config_load(arguments->config, &error);
 	/* Bad input is reported before anything is measured. */
-	if (!config || !config_check_room(config, arguments->config, &error))
+	if (!config || !machine_room_check(config, arguments->config, &error))
 		return print_error(error, EXIT_USAGE);
 	tried = lab_spec_new(config, arguments->name, &error);
 	if (!tried) {
