@@ -2,7 +2,6 @@
 #pragma once
 
 #include "common/config/config_cluster.h"
-#include "common/config/config_error.h"
 #include "common/config/config_estimate.h"
 #include "common/config/config_experiment.h"
 #include "common/config/config_lab.h"
@@ -74,7 +73,7 @@ struct config {
 	double patience;
 	/* Not keys: */
 	const struct config_served *served; /* what it was read for; NULL: the sections above alone */
-	bool service_follows; /* service.mapping_interval_s is not given: it is that of the experiment */
+	bool service_follows; /* service.mapping_interval_s is not given, or 0: the experiment's */
 	bool is_drawn; /* simulations draw its types and workload (section environment): both may be missing */
 };
 

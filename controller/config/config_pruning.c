@@ -218,16 +218,10 @@ static char *check_machines(const struct config *config)
 	return NULL;
 }
 
-/* Tasks in a trial. */
-static uint32_t tasks_of(const struct config_pruning *pruning)
-{
-	return pruning->list_count > 0 ? pruning->list_count : pruning->tasks;
-}
-
-/* Whether no task is left that counts. */
+/* Whether no task of a trial is left that counts. */
 static bool leaves_none(const struct config_pruning *pruning)
 {
-	return pruning->left_out >= (tasks_of(pruning) + 1) / 2;
+	return pruning->left_out >= ((pruning->list_count ?: pruning->tasks) + 1) / 2;
 }
 
 char *config_pruning_check(const struct config *config)
@@ -257,7 +251,7 @@ char *config_pruning_check(const struct config *config)
 					pruning->prices_count, config->clusters_count);
 	if (!wrong && leaves_none(pruning))
 		wrong = g_strdup_printf("environment.pruning.left_out: %u of %u tasks at either end leave none",
-					pruning->left_out, tasks_of(pruning));
+					pruning->left_out, pruning->list_count ?: pruning->tasks);
 	return wrong;
 }
 

@@ -25,23 +25,23 @@ static const struct config_sweep sweeps[] = {
 	{"fairness", "pruning", .axis = "fairness factor, %", .scale = 100},
 };
 
-/* The section of an environment that a sweep needs, and its rows. */
-static void *section_of(const struct config_sweep *sweep, const struct config_environment *environment,
-			const struct config_section **ret_rows)
+/* The row of the section of an environment that a sweep needs. */
+static const struct config_key *section_key(const struct config_sweep *sweep)
 {
-	const struct config_key *key = config_key_find(&config_environment_section, sweep->needs);
+	return config_key_find(&config_environment_section, sweep->needs);
+}
 
-	*ret_rows = key->section;
-	return environment ? *(void *const *)((const char *)environment + key->offset) : NULL;
+/* That section of `environment`, or NULL. */
+static void *section_of(const struct config_sweep *sweep,
+			const struct config_environment *environment)
+{
+	return *(void *const *)((const char *)environment + section_key(sweep)->offset);
 }
 
 /* The row that says which values a sweep takes. */
 static const struct config_key *key_of(const struct config_sweep *sweep)
 {
-	const struct config_section *rows;
-
-	section_of(sweep, NULL, &rows);
-	return config_key_find(rows, sweep->keys[0] ?: sweep->name);
+	return config_key_find(section_key(sweep)->section, sweep->keys[0] ?: sweep->name);
 }
 
 const struct config_sweep *config_sweep_find(const char *name)
@@ -55,9 +55,8 @@ const struct config_sweep *config_sweep_find(const char *name)
 bool config_sweep_fits(const struct config_sweep *sweep, const struct config *config)
 {
 	const struct config_environment *environment = config_environment(config);
-	const struct config_section *rows;
 
-	return section_of(sweep, environment, &rows) &&
+	return environment && section_of(sweep, environment) &&
 	       !(environment->pruning && environment->pruning->list_count > 0);
 }
 
@@ -94,8 +93,8 @@ char *config_sweep_read(const struct config_sweep *sweep, const char *text, doub
 
 void config_sweep_apply(const struct config_sweep *sweep, struct config *config, double value)
 {
-	const struct config_section *rows;
-	void *section = section_of(sweep, config_environment(config), &rows);
+	const struct config_section *rows = section_key(sweep)->section;
+	void *section = section_of(sweep, config_environment(config));
 
 	config_section_set(rows, section, sweep->keys[0] ?: sweep->name, value);
 	if (sweep->keys[1])
