@@ -35,8 +35,7 @@ struct config *config_load_served(const char *path, const struct config_served *
 		return NULL;
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		config_cluster_fill_in(&config->clusters[c]);
-	config->service_follows = !g_hash_table_contains(given, "service.mapping_interval_s") ||
-				  (config->service->mapping_interval_s == 0 && config_times_follow(config));
+	config->service_follows = !config->service || config->service->mapping_interval_s == 0;
 	config_expand_types(config);
 	config_times_derive(config);
 	if (!config_check(config, path, error))
