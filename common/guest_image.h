@@ -4,8 +4,8 @@
 /* Where the guest image is that VMs boot: a directory with a manifest. */
 
 /*
- * The directory `named`; where it is NULL, $VIRTBED_IMAGE, else that of the build or the installation
- * which the running program is part of. The caller frees; NULL: there is none.
+ * The directory `named`; where it is NULL, $VIRTBED_IMAGE, else that of the build or the
+ * installation which the running program is part of. The caller frees; NULL: there is none.
  */
 char *guest_image_find(const char *named);
 

@@ -131,8 +131,8 @@ struct config_section {
 const struct config_key *config_key_find(const struct config_section *section, const char *name);
 
 /*
- * The first of `count` structures of `size` bytes whose first text is `first` and whose second is `second`
- * (NULL: any), or NULL. The structures begin with these texts. O(count).
+ * The first of `count` structures of `size` bytes whose first text is `first` and whose second is
+ * `second` (NULL: any), or NULL. The structures begin with these texts. O(count).
  */
 const void *config_entry_find(const void *entries, uint32_t count, size_t size, const char *first,
 			      const char *second);

@@ -304,7 +304,8 @@ static int keys(const char *name, const char *path, bool man, bool paths)
 	}
 	config_manual_each(list_key, &listing);
 	if (path && !listing.found)
-		return command_fail(COMMAND_BAD, name, "no key '%s'; \"config keys\" lists them", path);
+		return command_fail(COMMAND_BAD, name, "no key '%s'; \"config keys\" lists them",
+				    path);
 	if (!paths && !path)
 		table_print(table, 0, stdout);
 	return COMMAND_DONE;

@@ -300,9 +300,9 @@ bool config_pruning_fill_in(struct config *config, const char *path, GHashTable 
 		/* A key that the file does not have is not to blame. */
 		if (leaves_none(pruning))
 			return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-					  "%s: environment.pruning.tasks: of %u tasks the first and "
-					  "last %d do not count, which leaves none; give more than "
-					  "%d, or left_out",
+					  "%s: environment.pruning.tasks: of %u tasks the first "
+					  "and last %d do not count, which leaves none; give more "
+					  "than %d, or left_out",
 					  path, pruning->tasks, LEFT_OUT, 2 * LEFT_OUT);
 	}
 	if (!g_hash_table_contains(given, "environment.pruning.adjustment"))

@@ -31,7 +31,7 @@ char *config_sweep_names(void);
 /* The words that a sweep takes, NULL-terminated, or NULL: it takes numbers. */
 const char *const *config_sweep_words(const struct config_sweep *sweep);
 
-/* Reads a value. Returns NULL with it in *ret_value, or what is wrong with it (the caller frees). */
+/* Reads a value into *ret_value. Returns NULL, or what is wrong with it (the caller frees). */
 char *config_sweep_read(const struct config_sweep *sweep, const char *text, double *ret_value);
 
 /* Gives the environment of `config`, which the sweep must fit, a value that config_sweep_read() read. */

@@ -144,7 +144,8 @@ static void test_service_takes_the_interval_for_0(void)
 	g_autoptr(config_t) config = load(
 		"service: {mapping_interval_s: 0}\n",
 		"workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
-		"experiment: {policies: [easy], limits: [1], mapping_interval_s: 7, duration_s: 10}\n",
+		"experiment: {policies: [easy], limits: [1], mapping_interval_s: 7, "
+		"duration_s: 10}\n",
 		&error);
 
 	g_assert_no_error(error);
