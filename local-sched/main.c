@@ -10,6 +10,7 @@
 #include "common/config/config.h"
 #include "common/config/config_files.h"
 #include "common/duration.h"
+#include "common/error_fail.h"
 #include "common/guest_image.h"
 #include "common/lab_state.h"
 #include "common/listen_address.h"
@@ -104,15 +105,12 @@ static bool parse_options(int argc, char **argv, struct options *options, GError
 static bool find_cluster(const struct config *config, const char *name, uint32_t *ret_index,
 			 GError **error)
 {
-	for (uint32_t i = 0; i < config->clusters_count; i++) {
-		if (g_str_equal(config->clusters[i].name, name)) {
-			*ret_index = i;
-			return true;
-		}
-	}
-	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
-		    "the configuration has no cluster '%s'", name);
-	return false;
+	const struct config_cluster *found = config_cluster_find(config, name);
+
+	if (found)
+		*ret_index = (uint32_t)(found - config->clusters);
+	return found || error_fail(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
+				   "the configuration has no cluster '%s'", name);
 }
 
 static const char *first_of(const char *a, const char *b, const char *c)
