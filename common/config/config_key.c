@@ -18,7 +18,7 @@ const void *config_entry_find(const void *entries, uint32_t count, size_t size, 
 {
 	for (uint32_t i = 0; i < count; i++) {
 		const void *entry = (const char *)entries + i * size;
-		const char *const *texts = entry;
+		char *const *texts = entry;
 
 		if (g_str_equal(texts[0], first) && (!second || g_str_equal(texts[1], second)))
 			return entry;
