@@ -185,6 +185,13 @@ bool config_is_hole(const struct config *config, const struct config_type *type,
 bool config_expectation(const struct config *config, const struct config_type *type,
 			const struct config_cluster *cluster, double *ret_etc_s, double *ret_eec_j);
 
+/*
+ * Whether there can be the blades of its lab, if it has one, on a machine that is large enough;
+ * their numbers are in their ranges. Returns NULL, or "KEY.PATH: what is wrong; what to do" (the
+ * caller frees).
+ */
+char *config_lab_check(const struct config *config);
+
 /* Whether there is a lab, and it is to be steady. */
 bool config_lab_is_steady(const struct config *config);
 
