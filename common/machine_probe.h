@@ -12,7 +12,7 @@
  *  {"cores": 1.97, "speed": 0.96, "memory_mib": 21000, "disk_mib": 80000,
  *   "utc": "2024-05-01T12:00:00Z"}
  *
- * `cores` and `speed` are required. A configuration is fitted to them (config_fit.h).
+ * `cores` and `speed` are required. A configuration is fitted to them (lab_fit.h).
  */
 struct machine_probe {
 	double cores;        /* CPU time per second that a lab gets on it, (0, 4096] */

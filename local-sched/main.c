@@ -10,6 +10,8 @@
 #include "common/config/config.h"
 #include "common/config/config_files.h"
 #include "common/duration.h"
+#include "common/error_fail.h"
+#include "common/guest_image.h"
 #include "common/lab_state.h"
 #include "common/listen_address.h"
 #include "common/notify.h"
@@ -103,15 +105,12 @@ static bool parse_options(int argc, char **argv, struct options *options, GError
 static bool find_cluster(const struct config *config, const char *name, uint32_t *ret_index,
 			 GError **error)
 {
-	for (uint32_t i = 0; i < config->clusters_count; i++) {
-		if (g_str_equal(config->clusters[i].name, name)) {
-			*ret_index = i;
-			return true;
-		}
-	}
-	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
-		    "the configuration has no cluster '%s'", name);
-	return false;
+	const struct config_cluster *found = config_cluster_find(config, name);
+
+	if (found)
+		*ret_index = (uint32_t)(found - config->clusters);
+	return found || error_fail(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFIG,
+				   "the configuration has no cluster '%s'", name);
 }
 
 static const char *first_of(const char *a, const char *b, const char *c)
@@ -250,8 +249,7 @@ static int run_daemon(const struct options *options)
 	g_autoptr(task_store_t) store = NULL;
 	g_autoptr(GError) error = NULL;
 	struct scheduler_settings settings = {.state_directory = options->state};
-	g_autofree char *found = NULL;
-	const char *directory;
+	g_autofree char *directory = NULL;
 	bool input_good;
 
 	config = load_config(options, &error);
@@ -262,9 +260,8 @@ static int run_daemon(const struct options *options)
 		     choose_virt_type(options, &settings.virt_type, &error) &&
 		     choose_boot_timeout(options, config, &settings.boot_timeout_s, &error);
 	if (input_good && !config->clusters[settings.cluster].simulated) {
-		found = options->image || config->image ? NULL : config_files_image();
-		directory = first_of(options->image, config->image, found);
-		image = image_load(directory ? directory : "image", &error);
+		directory = guest_image_find(options->image ?: config->image);
+		image = image_load(directory ?: "image", &error);
 	}
 	if (error) {
 		log_error("%s", error->message);

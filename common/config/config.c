@@ -7,6 +7,7 @@
 #include "common/config/config_read.h"
 #include "common/config/config_root.h"
 #include "common/config/config_write.h"
+#include "common/error_fail.h"
 
 G_DEFINE_QUARK(virtbed-config-error-quark, config_error)
 
@@ -15,10 +16,8 @@ static struct config *read_file_of(const char *path, const struct config_served 
 				   GError **error)
 {
 	struct config_root root;
-	struct config *config;
+	struct config *config = config_read(path, config_root_init(served, &root), given, error);
 
-	config_root_init(served, &root);
-	config = config_read(path, &root.section, given, error);
 	if (config)
 		config->served = served;
 	return config;
@@ -36,8 +35,7 @@ struct config *config_load_served(const char *path, const struct config_served *
 		return NULL;
 	for (uint32_t c = 0; c < config->clusters_count; c++)
 		config_cluster_fill_in(&config->clusters[c]);
-	config->service_follows = !g_hash_table_contains(given, "service.mapping_interval_s") ||
-				  (config->service->mapping_interval_s == 0 && config_times_follow(config));
+	config->service_follows = !config->service || config->service->mapping_interval_s == 0;
 	config_expand_types(config);
 	config_times_derive(config);
 	if (!config_check(config, path, error))
@@ -50,20 +48,18 @@ struct config *config_load(const char *path, GError **error)
 	return config_load_served(path, NULL, error);
 }
 
-static void exchange_overheads(struct config *config, struct config_measured *measured)
-{
-	CONFIG_EXCHANGE(config->overheads, measured->overheads);
-	CONFIG_EXCHANGE(config->overheads_count, measured->overheads_count);
-}
-
-/* What was measured changes places with what the configuration has. */
-static void exchange_measured(struct config *config, struct config_measured *measured)
+/* What was measured changes places with what the configuration has, of overheads if `overheads`. */
+static void exchange_measured(struct config *config, struct config_measured *measured,
+			      bool overheads)
 {
 	CONFIG_EXCHANGE(config->estimates, measured->estimates);
 	CONFIG_EXCHANGE(config->estimates_count, measured->estimates_count);
 	CONFIG_EXCHANGE(config->unmeasured, measured->unmeasured);
 	CONFIG_EXCHANGE(config->unmeasured_count, measured->unmeasured_count);
-	exchange_overheads(config, measured);
+	if (!overheads)
+		return;
+	CONFIG_EXCHANGE(config->overheads, measured->overheads);
+	CONFIG_EXCHANGE(config->overheads_count, measured->overheads_count);
 }
 
 /* What was measured, of a file that profile wrote, or of a whole configuration for `served`. */
@@ -87,28 +83,23 @@ static struct config_measured *load_measured(const char *path, const struct conf
 		return NULL;
 	}
 	file = config_section_new(&config_measured_section);
-	exchange_measured(whole, file);
+	exchange_measured(whole, file, true);
 	return file;
 }
 
 bool config_load_estimates(struct config *config, const char *path, GError **error)
 {
 	struct config_measured *file = load_measured(path, config->served, error);
-	bool kept; /* the overheads that there were */
+	const bool overheads = file && file->overheads;
 	bool good;
 
 	if (!file)
 		return false;
-	exchange_measured(config, file);
-	kept = !config->overheads;
-	if (kept)
-		exchange_overheads(config, file);
+	exchange_measured(config, file, overheads);
 	config_times_derive(config);
 	good = config_check(config, path, error);
 	if (!good) {
-		if (kept)
-			exchange_overheads(config, file);
-		exchange_measured(config, file);
+		exchange_measured(config, file, overheads);
 		config_times_derive(config);
 	}
 	config_section_free(&config_measured_section, file);
@@ -119,20 +110,18 @@ char *config_to_text(const struct config *config)
 {
 	struct config_root root;
 
-	config_root_init(config->served, &root);
-	return config_write_text(&root.section, config);
+	return config_write_text(config_root_init(config->served, &root), config);
 }
 
 bool config_text_is_readable(const char *text, const char *path, GError **error)
 {
 	const size_t length = strlen(text);
 
-	if (length <= CONFIG_FILE_BYTES_MAX)
-		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "%s: with every default filled in it has %zu bytes, and a configuration of more than 4 MiB is "
-		    "not read again; give fewer or shorter entries", path, length);
-	return false;
+	return length <= CONFIG_FILE_BYTES_MAX ||
+	       error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			  "%s: with every default filled in it has %zu bytes, and a configuration "
+			  "of more than 4 MiB is not read again; give fewer or shorter entries",
+			  path, length);
 }
 
 bool config_save(const struct config *config, const char *path, GError **error)
@@ -160,8 +149,6 @@ void config_free(struct config *config)
 {
 	struct config_root root;
 
-	if (!config)
-		return;
-	config_root_init(config->served, &root);
-	config_section_free(&root.section, config);
+	if (config)
+		config_section_free(config_root_init(config->served, &root), config);
 }

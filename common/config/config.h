@@ -2,7 +2,6 @@
 #pragma once
 
 #include "common/config/config_cluster.h"
-#include "common/config/config_error.h"
 #include "common/config/config_estimate.h"
 #include "common/config/config_experiment.h"
 #include "common/config/config_lab.h"
@@ -74,7 +73,7 @@ struct config {
 	double patience;
 	/* Not keys: */
 	const struct config_served *served; /* what it was read for; NULL: the sections above alone */
-	bool service_follows; /* service.mapping_interval_s is not given: it is that of the experiment */
+	bool service_follows; /* service.mapping_interval_s is not given, or 0: the experiment's */
 	bool is_drawn; /* simulations draw its types and workload (section environment): both may be missing */
 };
 
@@ -108,26 +107,11 @@ bool config_load_estimates(struct config *config, const char *path, GError **err
  */
 bool config_check(const struct config *config, const char *path, GError **error);
 
-/*
- * Whether this process may use enough memory (config_check_memory()) and CPU time of this machine for `config`: the VMs
- * of its lab and its metronome get CONFIG_LAB_HOST_SHARE of the CPU time at the most, but where lab.overcommit allows
- * more, and where the lab is still to be fitted. Commands that run VMs here call it; config_check() does not, so that a
- * configuration that is too large for this machine can be simulated and reported on. `path` and `error` as of config_check().
- */
-bool config_check_room(const struct config *config, const char *path, GError **error);
-
 /* What an emulated VM takes beside its RAM when it is young, in MiB: QEMU, and the code that it has translated. */
 #define CONFIG_LAB_EMULATOR_MIB 120
 
 /* MiB of memory that the VMs of a lab need when all are up, spares and QEMU included. 0 without blades. */
 uint64_t config_lab_memory_mib(const struct config *config);
-
-/*
- * Whether this machine, with nothing else on it, has the memory of all VMs of `config` that run here: those on blades,
- * and those of clusters without local_scheduler on this machine's own libvirt. Part of config_check_room(), and with
- * its arguments.
- */
-bool config_check_memory(const struct config *config, const char *path, GError **error);
 
 /*
  * Limits of a local scheduler: addresses of VMs hold the numbers of cluster and node, and a VM has a channel for each
@@ -200,6 +184,13 @@ bool config_is_hole(const struct config *config, const struct config_type *type,
  */
 bool config_expectation(const struct config *config, const struct config_type *type,
 			const struct config_cluster *cluster, double *ret_etc_s, double *ret_eec_j);
+
+/*
+ * Whether there can be the blades of its lab, if it has one, on a machine that is large enough;
+ * their numbers are in their ranges. Returns NULL, or "KEY.PATH: what is wrong; what to do" (the
+ * caller frees).
+ */
+char *config_lab_check(const struct config *config);
 
 /* Whether there is a lab, and it is to be steady. */
 bool config_lab_is_steady(const struct config *config);

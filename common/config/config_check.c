@@ -32,14 +32,6 @@ static char *check_name(const char *key, const char *name)
 			       "starting with a letter, a digit or '_'", key, name);
 }
 
-static bool has_blade(const struct config_lab *lab, const char *name)
-{
-	for (uint32_t b = 0; lab && b < lab->blades_count; b++)
-		if (g_str_equal(lab->blades[b].name, name))
-			return true;
-	return false;
-}
-
 static char *check_host(const struct config *config, const struct config_host *host, bool simulated)
 {
 	char *wrong = check_name("", host->name) ?: config_host_check(host);
@@ -51,7 +43,7 @@ static char *check_host(const struct config *config, const struct config_host *h
 				"kind");
 	if (!host->uri && !host->blade)
 		return g_strdup(": has neither uri nor blade; name one");
-	if (host->blade && !has_blade(config->lab, host->blade))
+	if (host->blade && !(config->lab && CONFIG_FIND(config->lab, blades, host->blade, NULL)))
 		return g_strdup_printf("blade: no blade '%s' in lab.blades", host->blade);
 	return host->meter ? config_meter_check(host->meter, host->uri && config_uri_is_local(host->uri)) : NULL;
 }
@@ -276,8 +268,7 @@ static char *find_wrong(const struct config *config)
 		return g_strdup("workload: missing; give a workload or an environment");
 	if (config->types_count == 0 && !config->is_drawn)
 		return g_strdup("types: empty; give at least one task type");
-	config_root_init(config->served, &root);
-	wrong = config_section_check(&root.section, "", config);
+	wrong = config_section_check(config_root_init(config->served, &root), "", config);
 	for (uint32_t c = 0; !wrong && c < config->clusters_count; c++) {
 		wrong = entry_line("clusters", c, check_cluster(config, &config->clusters[c]));
 		if (!wrong && config->clusters[c].shared &&

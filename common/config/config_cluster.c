@@ -69,10 +69,7 @@ const struct config_section config_cluster_section = {cluster_keys, sizeof(struc
 
 const struct config_cluster *config_cluster_find(const struct config *config, const char *name)
 {
-	for (uint32_t c = 0; c < config->clusters_count; c++)
-		if (g_str_equal(config->clusters[c].name, name))
-			return &config->clusters[c];
-	return NULL;
+	return CONFIG_FIND(config, clusters, name, NULL);
 }
 
 uint32_t config_cluster_host(const struct config_cluster *cluster, uint32_t node)
@@ -87,6 +84,14 @@ uint32_t config_cluster_blades(const struct config_cluster *cluster, const char 
 	for (uint32_t h = 0; h < cluster->hosts_count; h++)
 		blades += cluster->hosts[h].blade && (!name || g_str_equal(cluster->hosts[h].blade, name));
 	return blades;
+}
+
+uint64_t config_cluster_lab_vms(const struct config_cluster *cluster)
+{
+	const uint32_t spares = cluster->preemption ? cluster->preemption->spares : 0;
+	const uint32_t blades = config_cluster_blades(cluster, NULL);
+
+	return blades > 0 ? cluster->nodes + (uint64_t)spares * blades : 0;
 }
 
 uint32_t config_cluster_places(const struct config_cluster *cluster)

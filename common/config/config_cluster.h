@@ -65,5 +65,8 @@ uint32_t config_cluster_host(const struct config_cluster *cluster, uint32_t node
 /* How many hosts of `cluster` are blades of a lab: the one of that name, or (NULL) any. */
 uint32_t config_cluster_blades(const struct config_cluster *cluster, const char *name);
 
+/* VMs of `cluster` on blades of a lab, spares included; 0: it is on none. */
+uint64_t config_cluster_lab_vms(const struct config_cluster *cluster);
+
 /* Places for VMs on each host of a cluster that is shared. */
 uint32_t config_cluster_places(const struct config_cluster *cluster);

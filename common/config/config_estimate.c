@@ -60,19 +60,12 @@ const struct config_section config_measured_section = {measured_keys, sizeof(str
 
 const struct config_estimate *config_estimate(const struct config *config, const char *type, const char *cluster)
 {
-	for (uint32_t i = 0; i < config->estimates_count; i++)
-		if (g_str_equal(config->estimates[i].type, type) && g_str_equal(config->estimates[i].cluster, cluster))
-			return &config->estimates[i];
-	return NULL;
+	return CONFIG_FIND(config, estimates, type, cluster);
 }
 
 const struct config_unmeasured *config_unmeasured(const struct config *config, const char *type, const char *cluster)
 {
-	for (uint32_t i = 0; i < config->unmeasured_count; i++)
-		if (g_str_equal(config->unmeasured[i].type, type) &&
-		    g_str_equal(config->unmeasured[i].cluster, cluster))
-			return &config->unmeasured[i];
-	return NULL;
+	return CONFIG_FIND(config, unmeasured, type, cluster);
 }
 
 /* Watts of a core that is busy there, the mean of all that was measured or given; 0: not known. */

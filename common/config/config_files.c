@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/config/config_files.h"
 
+#include "common/error_fail.h"
 #include "common/read_file.h"
 #include "common/tls_files.h"
-
-static bool check_small(const char *file, GError **error)
-{
-	return read_file_check(file, READ_FILE_SMALL_MAX, error);
-}
-
-/* `what` is the key's place, `file` its value; NULL: not given. */
-static bool check_file(const char *what, const char *key, const char *file,
-		       bool (*check)(const char *file, GError **error), const char *cure, GError **error)
-{
-	g_autoptr(GError) trouble = NULL;
-
-	if (!file || check(file, &trouble))
-		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_READ, "%s.meter.%s: %s; %s", what, key, trouble->message, cure);
-	return false;
-}
 
 bool config_files_check(const struct config *config, const char *path, uint32_t cluster,
 			GError **error)
@@ -28,54 +12,24 @@ bool config_files_check(const struct config *config, const char *path, uint32_t 
 
 	for (uint32_t i = 0; i < checked->hosts_count; i++) {
 		const struct config_meter *meter = checked->hosts[i].meter;
-		g_autofree char *what =
-			g_strdup_printf("%s: clusters[%u].hosts[%u]", path, cluster, i);
+		g_autoptr(GError) trouble = NULL;
+		const char *key = "password_file";
+		const char *cure = "write the password into it, mode 0600";
+		bool good;
 
-		if (meter && meter->kind != CONFIG_METER_NONE &&
-		    (!check_file(what, "password_file", meter->password_file, check_small,
-				 "write the password into it, mode 0600", error) ||
-		     !check_file(what, "ca_file", meter->ca_file, tls_files_check_ca,
-				 "put the certificates to trust there", error)))
-			return false;
+		if (!meter || meter->kind == CONFIG_METER_NONE)
+			continue;
+		good = !meter->password_file ||
+		       read_file_check(meter->password_file, READ_FILE_SMALL_MAX, &trouble);
+		if (good && meter->ca_file) {
+			key = "ca_file";
+			cure = "put the certificates to trust there";
+			good = tls_files_check_ca(meter->ca_file, &trouble);
+		}
+		if (!good)
+			return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_READ,
+					  "%s: clusters[%u].hosts[%u].meter.%s: %s; %s", path,
+					  cluster, i, key, trouble->message, cure);
 	}
 	return true;
-}
-
-/* From the executable's directory, in a build and in an installation. */
-static const char *const image_places[] = {
-	"../image",
-	"../../image",
-	"../../../image",
-	"../share/virtbed/image",
-	"../../share/virtbed/image",
-};
-
-char *config_files_image(void)
-{
-	const char *wanted = g_getenv("VIRTBED_IMAGE");
-	g_autofree char *exe = g_file_read_link("/proc/self/exe", NULL);
-	g_autofree char *dir = exe ? g_path_get_dirname(exe) : g_strdup(".");
-
-	if (wanted && *wanted)
-		return g_canonicalize_filename(wanted, NULL);
-	for (gsize i = 0; i < G_N_ELEMENTS(image_places); i++) {
-		g_autofree char *path = g_build_filename(dir, image_places[i], NULL);
-		g_autofree char *manifest = g_build_filename(path, "manifest.json", NULL);
-
-		if (g_file_test(manifest, G_FILE_TEST_EXISTS))
-			return g_canonicalize_filename(path, NULL);
-	}
-	return NULL;
-}
-
-char *config_files_image_trouble(const char *image)
-{
-	g_autofree char *manifest = image ? g_build_filename(image, "manifest.json", NULL) : NULL;
-	g_autoptr(GError) trouble = NULL;
-
-	if (!image)
-		return g_strdup("there is none");
-	return read_file_check(manifest, READ_FILE_SMALL_MAX, &trouble)
-		       ? NULL
-		       : g_strdup_printf("there is none in '%s': %s", image, trouble->message);
 }

@@ -18,16 +18,3 @@
  */
 bool config_files_check(const struct config *config, const char *path, uint32_t cluster,
 			GError **error);
-
-/*
- * The guest image where the configuration names none: the directory $VIRTBED_IMAGE, else that of the
- * build or the installation which the running program is part of. The caller frees; NULL: there is none.
- */
-char *config_files_image(void);
-
-/*
- * Why there is no guest image in directory `image` (NULL: none is named, and none was found), the
- * caller's to free; NULL: there is one. What it holds is for the local scheduler to check.
- */
-char *config_files_image_trouble(const char *image);
-#define CONFIG_FILES_IMAGE_CURE "./testbed build makes it; or name one in image:"

@@ -13,6 +13,19 @@ const struct config_key *config_key_find(const struct config_section *section, c
 	return NULL;
 }
 
+const void *config_entry_find(const void *entries, uint32_t count, size_t size, const char *first,
+			      const char *second)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const void *entry = (const char *)entries + i * size;
+		char *const *texts = entry;
+
+		if (g_str_equal(texts[0], first) && (!second || g_str_equal(texts[1], second)))
+			return entry;
+	}
+	return NULL;
+}
+
 const char *config_kind_name(enum config_kind kind)
 {
 	static const char *const names[] = {

@@ -13,6 +13,19 @@
  * that compare keys with each other are code, beside the rows of their section.
  */
 
+#define CONFIG_ERROR (config_error_quark())
+GQuark config_error_quark(void);
+
+/* The most bytes of a file; keeps a hostile file from eating the memory. */
+#define CONFIG_FILE_BYTES_MAX (4 * 1024 * 1024)
+
+/* Codes of CONFIG_ERROR. All of them are bad input: a program exits with status 2. */
+enum config_error {
+	CONFIG_ERROR_READ = 1, /* the file could not be read */
+	CONFIG_ERROR_SYNTAX,   /* not YAML, unknown key, wrong kind of value */
+	CONFIG_ERROR_MEANING,  /* a value that makes no sense */
+};
+
 /* What a key holds, and the type of its field. */
 enum config_kind {
 	CONFIG_KIND_UINT = 0, /* uint16_t, uint32_t or uint64_t */
@@ -116,6 +129,17 @@ struct config_section {
 
 /* The row in `section` that has that name or had it in the version before, or NULL. */
 const struct config_key *config_key_find(const struct config_section *section, const char *name);
+
+/*
+ * The first of `count` structures of `size` bytes whose first text is `first` and whose second is
+ * `second` (NULL: any), or NULL. The structures begin with these texts. O(count).
+ */
+const void *config_entry_find(const void *entries, uint32_t count, size_t size, const char *first,
+			      const char *second);
+
+/* The same, in a list of `data`. */
+#define CONFIG_FIND(data, list, first, second) \
+	config_entry_find((data)->list, (data)->list##_count, sizeof(*(data)->list), first, second)
 
 /* The kind's name in the manual page, such as "whole number". */
 const char *config_kind_name(enum config_kind kind);

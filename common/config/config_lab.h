@@ -36,8 +36,9 @@ struct config_lab {
 	/* Whether the VMs' quotas follow the machine's own speed, so that their work per second does not. */
 	enum config_answer steady;
 	/*
-	 * Whether quotas and repetitions are for a machine that has enough of both, and are to be made smaller,
-	 * or repetitions larger, by what a probe finds (config_fit.h). What was fitted does not say so any more.
+	 * Whether quotas and repetitions are for a machine that has enough of both, and are to be
+	 * made smaller, or repetitions larger, by what a probe finds (lab_fit.h). What was fitted
+	 * does not say so any more.
 	 */
 	enum config_answer fit;
 };

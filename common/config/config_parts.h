@@ -56,9 +56,3 @@ char *config_workload_check(const struct config_workload *workload);
 
 /* Whether its policies, limits and times make sense (config_experiment.c). */
 char *config_experiment_check(const struct config_experiment *experiment);
-
-/*
- * Whether there can be such blades (config_lab.c); config_check_room() asks whether this machine is large
- * enough.
- */
-char *config_lab_check(const struct config *config);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "common/config/config_error.h"
 #include "common/read_file.h"
 #include "common/read_number.h"
 #include "common/visible.h"

@@ -45,8 +45,8 @@ static const struct config_key root_keys[] = {
 	{NULL},
 };
 
-
-void config_root_init(const struct config_served *served, struct config_root *ret_root)
+const struct config_section *config_root_init(const struct config_served *served,
+					      struct config_root *ret_root)
 {
 	const size_t first = offsetof(struct config, served_sections);
 
@@ -56,4 +56,5 @@ void config_root_init(const struct config_served *served, struct config_root *re
 		if (key->kind == CONFIG_KIND_SECTION && !key->section)
 			key->section = served->sections[(key->offset - first) / sizeof(void *)];
 	ret_root->section = (struct config_section){.keys = ret_root->keys, .size = sizeof(struct config)};
+	return &ret_root->section;
 }

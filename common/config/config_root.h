@@ -9,5 +9,9 @@ struct config_root {
 	struct config_section section;
 };
 
-/* Makes *ret_root the rows of a file for `served` (NULL: nothing beside the sections above). */
-void config_root_init(const struct config_served *served, struct config_root *ret_root);
+/*
+ * Makes *ret_root the rows of a file for `served` (NULL: nothing beside the sections above).
+ * Returns its section, which is valid as long as *ret_root.
+ */
+const struct config_section *config_root_init(const struct config_served *served,
+					      struct config_root *ret_root);

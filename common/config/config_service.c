@@ -72,10 +72,8 @@ static char *check_listen(const struct config_service *service)
 
 static bool good_group(const char *group)
 {
-	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-
 	return *group && *group != '-' && strlen(group) <= GROUP_NAME_MAX &&
-	       strspn(group, good) == strlen(group);
+	       strspn(group, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "._-") == strlen(group);
 }
 
 char *config_service_check(const struct config *config)
@@ -84,9 +82,6 @@ char *config_service_check(const struct config *config)
 
 	if (!service)
 		return NULL;
-	if (service->mapping_interval_s == 0 && config_times_known(config))
-		return g_strdup_printf("service.mapping_interval_s: %g is outside (0, 86400]",
-				       service->mapping_interval_s);
 	if (service->group && !good_group(service->group))
 		return g_strdup_printf("service.group: '%s' cannot be the name of a group", service->group);
 	return check_listen(service);

@@ -43,10 +43,7 @@ const struct config_section config_type_section = {type_keys, sizeof(struct conf
 
 const struct config_type *config_type_find(const struct config *config, const char *name)
 {
-	for (uint32_t t = 0; t < config->types_count; t++)
-		if (g_str_equal(config->types[t].name, name))
-			return &config->types[t];
-	return NULL;
+	return CONFIG_FIND(config, types, name, NULL);
 }
 
 uint32_t config_type_nodes(const struct config_type *type, const struct config_cluster *cluster)

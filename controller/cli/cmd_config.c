@@ -264,59 +264,50 @@ static int dump(const char *name, const char *path)
 	return COMMAND_DONE;
 }
 
-static void add_key(const struct config_manual_key *key, void *data)
-{
-	struct table *table = data;
-
-	table_row(table);
-	table_text(table, key->path);
-	table_text(table, key->kind);
-	table_text(table, key->unit ?: "");
-	table_text(table, key->traits);
-}
-
-static void print_path(const struct config_manual_key *key, void *data)
-{
-	puts(key->path);
-}
-
-/* What there is to say of one key. */
-struct wanted {
+/* What is printed of the keys: the paths, or all of the key of one path, or a row of each. */
+struct listing {
+	bool paths;
 	const char *path;
+	struct table *table;
 	bool found;
 };
 
-static void print_key(const struct config_manual_key *key, void *data)
+static void list_key(const struct config_manual_key *key, void *data)
 {
-	struct wanted *wanted = data;
+	struct listing *listing = data;
+	const char *const cells[] = {key->path, key->kind, key->unit ?: "", key->traits};
 
-	if (strcmp(key->path, wanted->path) != 0)
-		return;
-	wanted->found = true;
-	printf("%s: %s%s%s%s%s\n%s\n", key->path, key->kind, key->unit ? " in " : "", key->unit ?: "",
-	       *key->traits ? ", " : "", key->traits, key->help);
+	if (listing->paths) {
+		puts(key->path);
+	} else if (!listing->path) {
+		table_row(listing->table);
+		for (gsize i = 0; i < G_N_ELEMENTS(cells); i++)
+			table_text(listing->table, cells[i]);
+	} else if (g_str_equal(key->path, listing->path)) {
+		listing->found = true;
+		printf("%s: %s%s%s%s%s\n%s\n", key->path, key->kind, key->unit ? " in " : "",
+		       key->unit ?: "", *key->traits ? ", " : "", key->traits, key->help);
+	}
 }
 
 /* All keys, or the one of that path (NULL: all). */
 static int keys(const char *name, const char *path, bool man, bool paths)
 {
-	struct wanted wanted = {path, false};
 	g_autofree char *page = man ? config_manual_page() : NULL;
 	g_autoptr(table_t) table =
 		table_with("<key", "<kind", "<unit", "<default, range or words", NULL);
+	struct listing listing = {paths, path, table};
 
 	if (man) {
 		fputs(page, stdout);
-	} else if (paths) {
-		config_manual_each(print_path, NULL);
-	} else if (path) {
-		config_manual_each(print_key, &wanted);
-		return wanted.found ? COMMAND_DONE
-				    : command_fail(COMMAND_BAD, name, "no key '%s'; \"config keys\" lists them", path);
-	} else {
-		config_manual_each(add_key, table);
-		table_print(table, 0, stdout);
+		return COMMAND_DONE;
 	}
+	config_manual_each(list_key, &listing);
+	if (path && !listing.found)
+		return command_fail(COMMAND_BAD, name, "no key '%s'; \"config keys\" lists them",
+				    path);
+	if (!paths && !path)
+		table_print(table, 0, stdout);
 	return COMMAND_DONE;
 }
 

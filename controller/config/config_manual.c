@@ -115,8 +115,7 @@ char *config_manual_page(void)
 	GString *page = g_string_new_len(prose, strstr(prose, KEYS_BEGIN) + strlen(KEYS_BEGIN) - prose);
 	struct config_root root;
 
-	config_root_init(&config_controller, &root);
-	put_section(page, "", &root.section);
+	put_section(page, "", config_root_init(&config_controller, &root));
 	g_string_append(page, strstr(prose, KEYS_END));
 	return g_string_free(page, FALSE);
 }
@@ -144,6 +143,5 @@ void config_manual_each(void (*each)(const struct config_manual_key *key, void *
 {
 	struct config_root root;
 
-	config_root_init(&config_controller, &root);
-	each_of("", &root.section, each, data);
+	each_of("", config_root_init(&config_controller, &root), each, data);
 }

@@ -3,6 +3,7 @@
 #include "controller/config/config_pruning.h"
 
 #include "common/config/config_read.h"
+#include "common/error_fail.h"
 #include "common/read_number.h"
 #include "controller/config/config_environment.h"
 #include "controller/config/config_study.h"
@@ -101,16 +102,11 @@ static const struct config_key pet_file_keys[] = {
 /* A file of execution times alone, which is read into the section's own structure. */
 static const struct config_section pet_file_section = {pet_file_keys, sizeof(struct config_pruning)};
 
-/* The entry of a type on a machine (NULL: on any), of the first `count`; `count`: there is none. */
-static uint32_t find_entry(const struct config_pet_entry *entries, uint32_t count, const char *type,
-			   const char *machine)
+/* Whether one of the first `count` entries is of a type on a machine (NULL: on any). */
+static bool has_entry(const struct config_pet_entry *entries, uint32_t count, const char *type,
+		      const char *machine)
 {
-	uint32_t i = 0;
-
-	while (i < count && !(g_str_equal(entries[i].type, type) &&
-			      (!machine || g_str_equal(entries[i].machine, machine))))
-		i++;
-	return i;
+	return config_entry_find(entries, count, sizeof(*entries), type, machine);
 }
 
 static char *check_entry(const struct config *config, const char *key,
@@ -123,7 +119,7 @@ static char *check_entry(const struct config *config, const char *key,
 		return g_strdup_printf("%s[%u].type: no type '%s' in types", key, i, entry->type);
 	if (!config_cluster_find(config, entry->machine))
 		return g_strdup_printf("%s[%u].machine: no cluster '%s' in clusters", key, i, entry->machine);
-	if (find_entry(entries, i, entry->type, entry->machine) < i)
+	if (has_entry(entries, i, entry->type, entry->machine))
 		return g_strdup_printf("%s[%u]: type '%s' on machine '%s' appears twice", key, i, entry->type,
 				       entry->machine);
 	if (entry->samples_count == 0 && entry->masses_count == 0)
@@ -149,10 +145,10 @@ static char *check_entries(const struct config *config, const char *key,
 	for (uint32_t i = 0; !wrong && i < count + config->types_count; i++) {
 		const char *type = i < count ? entries[i].type : config->types[i - count].name;
 
-		if (i < count && find_entry(entries, i, type, NULL) < i)
+		if (i < count && has_entry(entries, i, type, NULL))
 			continue;
 		for (uint32_t c = 0; !wrong && c < config->clusters_count; c++)
-			if (find_entry(entries, count, type, config->clusters[c].name) == count)
+			if (!has_entry(entries, count, type, config->clusters[c].name))
 				wrong = g_strdup_printf("%s: type '%s' has no execution times on machine "
 							"'%s'", key, type, config->clusters[c].name);
 	}
@@ -176,10 +172,9 @@ static bool is_type(const struct config *config, const char *name)
 
 	if (config->types_count > 0)
 		return config_type_find(config, name) != NULL;
-	if (find_entry(pruning->entries, pruning->entries_count, name, NULL) < pruning->entries_count)
-		return true;
-	return pruning->entries_count == 0 && name[0] == 't' && name[1] != '0' &&
-	       read_number_unsigned(name + 1, 1, SEED_TYPES, &number);
+	return has_entry(pruning->entries, pruning->entries_count, name, NULL) ||
+	       (pruning->entries_count == 0 && name[0] == 't' && name[1] != '0' &&
+		read_number_unsigned(name + 1, 1, SEED_TYPES, &number));
 }
 
 static char *check_task(const struct config *config, uint32_t i)
@@ -223,11 +218,16 @@ static char *check_machines(const struct config *config)
 	return NULL;
 }
 
+/* Whether no task of a trial is left that counts. */
+static bool leaves_none(const struct config_pruning *pruning)
+{
+	return pruning->left_out >= ((pruning->list_count ?: pruning->tasks) + 1) / 2;
+}
+
 char *config_pruning_check(const struct config *config)
 {
 	const struct config_environment *environment = config_environment(config);
 	const struct config_pruning *pruning = environment->pruning;
-	const uint32_t tasks = pruning->list_count > 0 ? pruning->list_count : pruning->tasks;
 	char *wrong;
 
 	if (environment->serial || environment->sharing || environment->trace)
@@ -249,9 +249,9 @@ char *config_pruning_check(const struct config *config)
 	if (!wrong && pruning->prices_count > 0 && pruning->prices_count != config->clusters_count)
 		wrong = g_strdup_printf("environment.pruning.prices: %u for %u clusters; give one for each, or none",
 					pruning->prices_count, config->clusters_count);
-	if (!wrong && pruning->left_out >= (tasks + 1) / 2)
+	if (!wrong && leaves_none(pruning))
 		wrong = g_strdup_printf("environment.pruning.left_out: %u of %u tasks at either end leave none",
-					pruning->left_out, tasks);
+					pruning->left_out, pruning->list_count ?: pruning->tasks);
 	return wrong;
 }
 
@@ -282,12 +282,10 @@ bool config_pruning_fill_in(struct config *config, const char *path, GHashTable 
 	g_autofree char *folder = g_path_get_dirname(path);
 	g_autofree char *pet = NULL;
 
-	if (pruning->pet && pruning->entries_count > 0) {
-		g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-			    "%s: environment.pruning.pet: '%s', but there are entries as well; leave out one of them",
-			    path, pruning->pet);
-		return false;
-	}
+	if (pruning->pet && pruning->entries_count > 0)
+		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+				  "%s: environment.pruning.pet: '%s', but there are entries as "
+				  "well; leave out one of them", path, pruning->pet);
 	/*
 	 * Its path begins where the configuration is. Execution times that are read are part of the configuration,
 	 * which is then all that a run depends on.
@@ -297,8 +295,16 @@ bool config_pruning_fill_in(struct config *config, const char *path, GHashTable 
 						       : g_build_filename(folder, pruning->pet, NULL);
 	if (pet && !config_load_pet(config, pet, error))
 		return false;
-	if (!g_hash_table_contains(given, "environment.pruning.left_out"))
+	if (!g_hash_table_contains(given, "environment.pruning.left_out")) {
 		pruning->left_out = pruning->list_count > 0 ? 0 : LEFT_OUT;
+		/* A key that the file does not have is not to blame. */
+		if (leaves_none(pruning))
+			return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+					  "%s: environment.pruning.tasks: of %u tasks the first "
+					  "and last %d do not count, which leaves none; give more "
+					  "than %d, or left_out",
+					  path, pruning->tasks, LEFT_OUT, 2 * LEFT_OUT);
+	}
 	if (!g_hash_table_contains(given, "environment.pruning.adjustment"))
 		pruning->adjustment = pruning->drop_threshold;
 	return true;

@@ -75,9 +75,9 @@ static char *check_sweep(const struct config *config, const struct config_sweep 
 		return g_strdup("study.x: 'load', but only jobs of the model are scaled to a load; leave out "
 				"environment.trace and environment.sharing.list");
 	for (uint32_t i = 0; i < study->values_count; i++) {
-		g_autofree char *wrong = NULL;
+		g_autofree char *wrong = config_sweep_read(sweep, study->values[i], &values[i]);
 
-		if (!config_sweep_read(sweep, study->values[i], &values[i], &wrong))
+		if (wrong)
 			return g_strdup_printf("study.values[%u]: %s", i, wrong);
 		for (uint32_t j = 0; j < i; j++)
 			if (fabs(values[i] - values[j]) < CONFIG_LIMITS_DIFFER)

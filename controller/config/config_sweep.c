@@ -4,6 +4,7 @@
 #include <float.h>
 
 #include "common/read_number.h"
+#include "common/record/record.h"
 #include "controller/config/config_environment.h"
 
 /* Where 0 itself is outside the range of a key, a sweep begins at 1. */
@@ -24,23 +25,23 @@ static const struct config_sweep sweeps[] = {
 	{"fairness", "pruning", .axis = "fairness factor, %", .scale = 100},
 };
 
-/* The section of an environment that a sweep needs, and its rows. */
-static void *section_of(const struct config_sweep *sweep, const struct config_environment *environment,
-			const struct config_section **ret_rows)
+/* The row of the section of an environment that a sweep needs. */
+static const struct config_key *section_key(const struct config_sweep *sweep)
 {
-	const struct config_key *key = config_key_find(&config_environment_section, sweep->needs);
+	return config_key_find(&config_environment_section, sweep->needs);
+}
 
-	*ret_rows = key->section;
-	return environment ? *(void *const *)((const char *)environment + key->offset) : NULL;
+/* That section of `environment`, or NULL. */
+static void *section_of(const struct config_sweep *sweep,
+			const struct config_environment *environment)
+{
+	return *(void *const *)((const char *)environment + section_key(sweep)->offset);
 }
 
 /* The row that says which values a sweep takes. */
 static const struct config_key *key_of(const struct config_sweep *sweep)
 {
-	const struct config_section *rows;
-
-	section_of(sweep, NULL, &rows);
-	return config_key_find(rows, sweep->keys[0] ?: sweep->name);
+	return config_key_find(section_key(sweep)->section, sweep->keys[0] ?: sweep->name);
 }
 
 const struct config_sweep *config_sweep_find(const char *name)
@@ -54,9 +55,8 @@ const struct config_sweep *config_sweep_find(const char *name)
 bool config_sweep_fits(const struct config_sweep *sweep, const struct config *config)
 {
 	const struct config_environment *environment = config_environment(config);
-	const struct config_section *rows;
 
-	return section_of(sweep, environment, &rows) &&
+	return environment && section_of(sweep, environment) &&
 	       !(environment->pruning && environment->pruning->list_count > 0);
 }
 
@@ -74,39 +74,27 @@ const char *const *config_sweep_words(const struct config_sweep *sweep)
 	return key_of(sweep)->words;
 }
 
-bool config_sweep_read(const struct config_sweep *sweep, const char *text, double *ret_value,
-		       char **ret_wrong)
+char *config_sweep_read(const struct config_sweep *sweep, const char *text, double *ret_value)
 {
 	const struct config_key *key = key_of(sweep);
 	const double min = key->above_min ? MIN_ABOVE : key->min;
 	g_autofree char *known = key->words ? g_strjoinv(", ", (char **)key->words) : NULL;
-	double value;
+	double value = known ? record_word_find(key->words, text) : 0;
 
-	for (guint i = 0; known && key->words[i]; i++) {
-		*ret_value = i;
-		if (g_str_equal(key->words[i], text))
-			return true;
-	}
-	if (known) {
-		*ret_wrong = g_strdup_printf("'%s' is none of %s", text, known);
-		return false;
-	}
-	if (!read_number(text, -DBL_MAX, DBL_MAX, &value)) {
-		*ret_wrong = g_strdup_printf("'%s' is not a number", text);
-		return false;
-	}
-	if (!(value >= min && value <= key->max)) {
-		*ret_wrong = g_strdup_printf("%s is outside %g to %g", text, min, key->max);
-		return false;
-	}
+	if (known && value < 0)
+		return g_strdup_printf("'%s' is none of %s", text, known);
+	if (!known && !read_number(text, -DBL_MAX, DBL_MAX, &value))
+		return g_strdup_printf("'%s' is not a number", text);
+	if (!known && !(value >= min && value <= key->max))
+		return g_strdup_printf("%s is outside %g to %g", text, min, key->max);
 	*ret_value = value;
-	return true;
+	return NULL;
 }
 
 void config_sweep_apply(const struct config_sweep *sweep, struct config *config, double value)
 {
-	const struct config_section *rows;
-	void *section = section_of(sweep, config_environment(config), &rows);
+	const struct config_section *rows = section_key(sweep)->section;
+	void *section = section_of(sweep, config_environment(config));
 
 	config_section_set(rows, section, sweep->keys[0] ?: sweep->name, value);
 	if (sweep->keys[1])

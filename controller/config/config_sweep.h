@@ -31,9 +31,8 @@ char *config_sweep_names(void);
 /* The words that a sweep takes, NULL-terminated, or NULL: it takes numbers. */
 const char *const *config_sweep_words(const struct config_sweep *sweep);
 
-/* Reads a value. Returns true with it in *ret_value, or false with *ret_wrong (the caller frees). */
-bool config_sweep_read(const struct config_sweep *sweep, const char *text, double *ret_value,
-		       char **ret_wrong);
+/* Reads a value into *ret_value. Returns NULL, or what is wrong with it (the caller frees). */
+char *config_sweep_read(const struct config_sweep *sweep, const char *text, double *ret_value);
 
 /* Gives the environment of `config`, which the sweep must fit, a value that config_sweep_read() read. */
 void config_sweep_apply(const struct config_sweep *sweep, struct config *config, double value);

@@ -3,15 +3,6 @@
 
 #include <string.h>
 
-static uint32_t find_cluster(const struct config *config, const char *name)
-{
-	uint32_t c = 0;
-
-	while (strcmp(config->clusters[c].name, name) != 0)
-		c++;
-	return c; /* config_check() has verified that there is such a cluster */
-}
-
 /*
  * Whether an overhead was measured with the setting that its cluster has: VMs kept in memory or on
  * disk.
@@ -20,7 +11,7 @@ static bool fits_cluster_setting(const struct config *config,
 				 const struct config_overhead *overhead)
 {
 	const struct config_preemption *preemption =
-		config->clusters[find_cluster(config, overhead->cluster)].preemption;
+		config_cluster_find(config, overhead->cluster)->preemption;
 	const bool disk = preemption && preemption->keep == CONFIG_KEEP_DISK;
 
 	return !overhead->keep || strcmp(overhead->keep, disk ? "disk" : "memory") == 0;
@@ -53,7 +44,8 @@ struct overheads *overheads_new(const struct config *config)
 		overheads->samples[c] = g_new0(struct backend_overhead, config->overheads_count);
 	for (uint32_t i = 0; i < config->overheads_count; i++) {
 		const struct config_overhead *from = &config->overheads[i];
-		const uint32_t c = find_cluster(config, from->cluster);
+		/* config_check() has verified that there is such a cluster. */
+		const ptrdiff_t c = config_cluster_find(config, from->cluster) - config->clusters;
 
 		if (!is_used(config, from))
 			continue;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/config/config_files.h"
 #include "common/error_fail.h"
+#include "common/guest_image.h"
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/peer_tls.h"
@@ -368,10 +368,10 @@ static void check_image(struct config *config, GPtrArray *rows)
 	char *absolute;
 
 	if (!config->image)
-		config->image = config_files_image();
-	trouble = config_files_image_trouble(config->image);
+		config->image = guest_image_find(NULL);
+	trouble = guest_image_trouble(config->image);
 	if (trouble) {
-		run_check_add(rows, "", "", "image", RUN_CHECK_FAILED, CONFIG_FILES_IMAGE_CURE,
+		run_check_add(rows, "", "", "image", RUN_CHECK_FAILED, GUEST_IMAGE_CURE,
 			      "%s", trouble);
 		return;
 	}

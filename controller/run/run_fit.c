@@ -5,6 +5,7 @@
 
 #include "common/error_fail.h"
 #include "common/lab_state.h"
+#include "common/machine_room.h"
 #include "common/own_cgroup.h"
 #include "common/subprocess.h"
 #include "controller/run/run_paths.h"
@@ -104,7 +105,7 @@ static struct machine_probe *find_probe(const struct run_request *request, const
 }
 
 /* Prints what was done, and writes it and the probe to `dir`. */
-static bool keep_fit(const struct machine_probe *probe, const struct config_fit *done,
+static bool keep_fit(const struct machine_probe *probe, const struct lab_fit *done,
 		     const char *dir, GError **error)
 {
 	g_autofree char *probe_path = g_build_filename(dir, MACHINE_PROBE_FILE, NULL);
@@ -127,9 +128,9 @@ bool run_fit_check_room(const struct run_request *request, const char *dir,
 	g_autofree char *probe = is_continued(request) ? file_in(dir) : NULL;
 	g_autoptr(GError) reason = NULL;
 
-	if (!config_check_memory(config, request->config_path, error))
+	if (!machine_room_check_memory(config, request->config_path, error))
 		return false;
-	if (config_check_room(config, request->config_path, &reason))
+	if (machine_room_check(config, request->config_path, &reason))
 		return true;
 	if (!probe) {
 		g_propagate_error(error, g_steal_pointer(&reason));
@@ -148,7 +149,7 @@ bool run_fit(const struct run_request *request, const char *dir, struct config *
 	     bool *ret_fitted, GError **error)
 {
 	g_autoptr(machine_probe_t) probe = NULL;
-	struct config_fit done = {0};
+	struct lab_fit done = {0};
 
 	*ret_fitted = false;
 	if (!config_lab_is_to_fit(config))
@@ -159,11 +160,11 @@ bool run_fit(const struct run_request *request, const char *dir, struct config *
 		       run_fit_check_room(request, dir, config, error);
 	}
 	probe = find_probe(request, dir, config->name, error);
-	*ret_fitted = probe && config_fit(config, probe, &done, error) &&
+	*ret_fitted = probe && lab_fit(config, probe, &done, error) &&
 		      config_check(config, request->config_path, error) &&
 		      run_fit_check_room(request, dir, config, error) &&
 		      keep_fit(probe, &done, dir, error);
-	config_fit_clear(&done);
+	lab_fit_clear(&done);
 	return *ret_fitted;
 }
 
@@ -171,16 +172,16 @@ bool run_fit_to_lab(struct config *config, const char *path, GError **error)
 {
 	g_autofree char *file = file_of_lab(config->name);
 	g_autoptr(machine_probe_t) probe = NULL;
-	struct config_fit done;
+	struct lab_fit done;
 
 	if (!config_lab_is_to_fit(config))
-		return config_check_room(config, path, error);
+		return machine_room_check(config, path, error);
 	if (!file)
 		return run_refuse(error, "the lab that is up was not fitted to this machine, and "
 					 "the configuration says lab.fit: yes");
 	probe = machine_probe_load(file, error);
-	if (!probe || !config_fit(config, probe, &done, error))
+	if (!probe || !lab_fit(config, probe, &done, error))
 		return false;
-	config_fit_clear(&done);
-	return config_check(config, path, error) && config_check_room(config, path, error);
+	lab_fit_clear(&done);
+	return config_check(config, path, error) && machine_room_check(config, path, error);
 }

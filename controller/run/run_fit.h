@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "common/config/config_fit.h"
+#include "common/lab_fit.h"
 #include "controller/run/run_supervisor.h"
 
 /*
@@ -33,7 +33,7 @@ bool run_fit(const struct run_request *request, const char *dir, struct config *
 	     bool *ret_fitted, GError **error);
 
 /*
- * Whether this machine has room for `config`, to be run in directory `dir` (config_check_room()).
+ * Whether this machine has room for `config`, to be run in directory `dir` (machine_room_check()).
  * The error of a resumed run says that it was fitted to more CPU time than there is now.
  */
 bool run_fit_check_room(const struct run_request *request, const char *dir,
@@ -41,6 +41,6 @@ bool run_fit_check_room(const struct run_request *request, const char *dir,
 
 /*
  * Fits `config`, read from file `path`, to the probe of the lab of its name, which is up, and
- * checks that there is room for it (config_check_room()). False with `error`.
+ * checks that there is room for it (machine_room_check()). False with `error`.
  */
 bool run_fit_to_lab(struct config *config, const char *path, GError **error);

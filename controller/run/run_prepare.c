@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "common/config/config_files.h"
+#include "common/guest_image.h"
 #include "common/http_listener.h"
+#include "common/machine_room.h"
 #include "common/peer_tls.h"
 #include "common/duplicates.h"
 #include "controller/config/config_controller.h"
@@ -331,15 +333,10 @@ static bool load_config(const struct run_request *request, struct run_prepared *
 
 static void default_image(struct config *config)
 {
-	char *absolute;
+	g_autofree char *image = guest_image_find(config->image);
 
-	if (!config->image)
-		config->image = config_files_image();
-	if (!config->image)
-		return;
-	absolute = g_canonicalize_filename(config->image, NULL);
 	g_free(config->image);
-	config->image = absolute;
+	config->image = image ? g_canonicalize_filename(image, NULL) : NULL;
 }
 
 /*
@@ -458,13 +455,13 @@ static bool check_plan(const struct run_request *request, const struct run_prepa
 /* Local schedulers that run already have an image of their own, and simulated ones need none. */
 static bool check_image(const struct config *config, const char *path, GError **error)
 {
-	g_autofree char *trouble = config_files_image_trouble(config->image);
+	g_autofree char *trouble = guest_image_trouble(config->image);
 	uint32_t own = 0;
 
 	for (uint32_t i = 0; i < config->clusters_count; i++)
 		own += !config->clusters[i].local_scheduler && !config->clusters[i].simulated;
 	return !own || !trouble ||
-	       run_refuse(error, "%s: guest image: %s; %s", path, trouble, CONFIG_FILES_IMAGE_CURE);
+	       run_refuse(error, "%s: guest image: %s; %s", path, trouble, GUEST_IMAGE_CURE);
 }
 
 /* Verdicts. */
@@ -490,12 +487,12 @@ enum run_prepare_verdict run_prepare_judge(const struct config *config, const ch
 					   enum run_prepare_use use, GError **ret_why)
 {
 	const bool serve = use == RUN_PREPARE_SERVE;
-	g_autofree char *image = config->image ? g_strdup(config->image) : config_files_image();
+	g_autofree char *image = guest_image_find(config->image);
 	struct config with_image = *config;
 	enum run_prepare_verdict listens;
 
 	with_image.image = image;
-	if (!check_config(config, path, ret_why) || !config_check_room(config, path, ret_why) ||
+	if (!check_config(config, path, ret_why) || !machine_room_check(config, path, ret_why) ||
 	    (serve && !run_prepare_service_check(config, path, ret_why)) ||
 	    (!serve && !check_experiment(config, path, use == RUN_PREPARE_RUN, ret_why)))
 		return RUN_PREPARE_REFUSED;

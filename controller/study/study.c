@@ -57,12 +57,12 @@ struct study_point *study_points_new(const struct config *config, uint32_t *ret_
 	struct study_point *points = g_new0(struct study_point, study->sizes_count * values);
 
 	for (uint32_t i = 0; i < study->sizes_count * values; i++) {
-		g_autofree char *wrong = NULL;
+		const char *text = sweep ? study->values[i % values] : NULL;
+		g_autofree char *wrong =
+			sweep ? config_sweep_read(sweep, text, &points[i].value) : NULL;
 
 		points[i].size = study->sizes[i / values];
-		/* config_controller_load() has checked the value. */
-		if (sweep && !config_sweep_read(sweep, study->values[i % values],
-						&points[i].value, &wrong))
+		if (wrong) /* config_controller_load() has checked the value. */
 			g_error("study.values: %s", wrong);
 	}
 	*ret_count = study->sizes_count * values;

@@ -347,10 +347,10 @@ static void set_kind(struct chart *chart, const struct figure *figure)
 		g_ptr_array_add(texts, label(figure, figure->order[i]));
 	for (uint32_t i = 0; swept && i < figure->study->values_count; i++) {
 		double value = 0;
-		g_autofree char *wrong = NULL;
+		const char *text = figure->study->values[i];
 
-		g_ptr_array_add(texts, g_strdup(figure->study->values[i]));
-		config_sweep_read(figure->sweep, figure->study->values[i], &value, &wrong);
+		g_ptr_array_add(texts, g_strdup(text));
+		g_free(config_sweep_read(figure->sweep, text, &value));
 		value *= figure->sweep->scale;
 		g_array_append_val(values, value);
 	}

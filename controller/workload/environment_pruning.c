@@ -40,15 +40,6 @@ static GPtrArray *list_types(const struct config *config)
 	return types;
 }
 
-static uint32_t find_cluster(const struct config *config, const char *name)
-{
-	uint32_t c = 0;
-
-	while (!g_str_equal(config->clusters[c].name, name))
-		c++;
-	return c;
-}
-
 /* Sets the PMF of an entry. */
 static enum pmf_fault set_entry(struct pet *pet, const struct config_pet_entry *entry,
 				uint32_t type, uint32_t machine, double bin_s)
@@ -73,9 +64,10 @@ static struct pet *read_pet(const struct config *config, const GPtrArray *types,
 
 	for (uint32_t i = 0; pet && i < pruning->entries_count; i++) {
 		const struct config_pet_entry *entry = &pruning->entries[i];
+		const struct config_cluster *machine = config_cluster_find(config, entry->machine);
 		const enum pmf_fault fault =
 			set_entry(pet, entry, find_name(types, entry->type),
-				  find_cluster(config, entry->machine), pruning->bin_s);
+				  (uint32_t)(machine - config->clusters), pruning->bin_s);
 
 		if (fault == PMF_OK)
 			continue;

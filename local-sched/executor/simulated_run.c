@@ -16,20 +16,10 @@ static double normal(struct random_stream *random)
 	return radius * cos(2 * G_PI * random_stream_uniform(random));
 }
 
-/* config_expectation() of a type by its name. */
-static bool expect(const struct config *config, const struct config_cluster *cluster,
-		   const char *type, double *ret_etc_s, double *ret_eec_j)
-{
-	for (uint32_t i = 0; i < config->types_count; i++)
-		if (g_str_equal(config->types[i].name, type))
-			return config_expectation(config, &config->types[i], cluster, ret_etc_s,
-						  ret_eec_j);
-	return false;
-}
-
 bool simulated_run_find(const struct config *config, const struct config_cluster *cluster,
 			const struct task *task, struct simulated_run *ret_run)
 {
+	const struct config_type *type = config_type_find(config, task->type);
 	const struct config_estimate *estimate =
 		config_estimate(config, task->type, cluster->name);
 	const double etc_sd_s = estimate ? estimate->etc_sd_s : 0;
@@ -38,7 +28,7 @@ bool simulated_run_find(const struct config *config, const struct config_cluster
 	double eec_j;
 	double time_s;
 
-	if (!expect(config, cluster, task->type, &etc_s, &eec_j))
+	if (!type || !config_expectation(config, type, cluster, &etc_s, &eec_j))
 		return false;
 	random_stream_init(&random, cluster->simulated->seed, g_str_hash(task->id));
 	time_s = fmax(etc_s + etc_sd_s * normal(&random), SHORTEST * etc_s);

@@ -35,9 +35,7 @@ char *pool_address(const struct pool *pool, const struct vm *vm)
 
 uint32_t pool_host_of_node(const struct pool *pool, uint32_t index)
 {
-	const struct config_cluster *cluster = pool->settings.cluster;
-
-	return (uint32_t)((uint64_t)index * cluster->hosts_count / cluster->nodes);
+	return config_cluster_host(pool->settings.cluster, index);
 }
 
 struct node *pool_node(const struct pool *pool, uint32_t index)

@@ -9,9 +9,10 @@
 
 #include "common/clock.h"
 #include "common/config/config.h"
-#include "common/config/config_fit.h"
 #include "common/json.h"
+#include "common/lab_fit.h"
 #include "common/lab_state.h"
+#include "common/machine_room.h"
 #include "common/output.h"
 #include "common/read_number.h"
 #include "common/visible.h"
@@ -203,15 +204,15 @@ static struct machine_probe *find_probe(const struct arguments *arguments, const
 static bool fit(struct config *config, const struct machine_probe *probe, GError **error)
 {
 	g_autofree char *text = machine_probe_describe(probe);
-	struct config_fit fit;
+	struct lab_fit fit;
 
-	if (!config_fit(config, probe, &fit, error) || !config_check(config, config->name, error) ||
-	    !config_check_room(config, config->name, error))
+	if (!lab_fit(config, probe, &fit, error) || !config_check(config, config->name, error) ||
+	    !machine_room_check(config, config->name, error))
 		return false;
 	fprintf(stderr, "lab: machine: %s\n", text);
 	for (gsize i = 0; fit.notices && fit.notices[i]; i++)
 		fprintf(stderr, "lab: %s\n", fit.notices[i]);
-	config_fit_clear(&fit);
+	lab_fit_clear(&fit);
 	return true;
 }
 
@@ -284,7 +285,7 @@ static int run_up(const struct arguments *arguments)
 	}
 	config = config_load(arguments->config, &error);
 	/* Bad input is reported before anything is measured. */
-	if (!config || !config_check_room(config, arguments->config, &error))
+	if (!config || !machine_room_check(config, arguments->config, &error))
 		return print_error(error, EXIT_USAGE);
 	tried = lab_spec_new(config, arguments->name, &error);
 	if (!tried) {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "common/config/config_files.h"
+#include "common/guest_image.h"
 #include "common/own_cgroup.h"
 #include "common/read_number.h"
 #include "local-sched/lab/lab_paths.h"
@@ -53,15 +53,6 @@ struct lab_room lab_room_left(void)
 	};
 }
 
-static uint32_t blades_of(const struct config_cluster *cluster)
-{
-	uint32_t count = 0;
-
-	for (uint32_t h = 0; h < cluster->hosts_count; h++)
-		count += cluster->hosts[h].blade != NULL;
-	return count;
-}
-
 static bool may_save(const struct config_cluster *cluster)
 {
 	return cluster->preemption && cluster->preemption->keep != CONFIG_KEEP_MEMORY;
@@ -76,14 +67,10 @@ struct lab_room lab_room_needed(const struct config *config, uint64_t image_mib)
 
 	for (uint32_t c = 0; c < config->clusters_count; c++) {
 		const struct config_cluster *cluster = &config->clusters[c];
-		const uint32_t blades = blades_of(cluster);
-		const uint32_t spares = cluster->preemption ? cluster->preemption->spares : 0;
-		const uint64_t vms = cluster->nodes + (uint64_t)spares * blades;
+		const uint64_t vms = config_cluster_lab_vms(cluster);
 
-		if (blades == 0)
-			continue;
 		room.disk_mib += vms * cluster->swap_mib;
-		if (may_save(cluster))
+		if (vms > 0 && may_save(cluster))
 			room.disk_mib += cluster->nodes * cluster->memory_mib;
 	}
 	return room;
@@ -91,8 +78,7 @@ struct lab_room lab_room_needed(const struct config *config, uint64_t image_mib)
 
 uint64_t lab_room_image_mib(const struct config *config)
 {
-	g_autofree char *found = config->image ? NULL : config_files_image();
-	const char *image = config->image ? config->image : found;
+	g_autofree char *image = guest_image_find(config->image);
 	g_autoptr(GDir) dir = image ? g_dir_open(image, 0, NULL) : NULL;
 	uint64_t bytes = 0;
 	const char *name;

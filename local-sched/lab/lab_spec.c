@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/lab/lab_spec.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/record/record.h"
@@ -37,43 +34,10 @@ static const struct record record = { .size = sizeof(struct lab_spec),
 				      .open = true };
 RECORD_DEFINE_FREE(lab_spec, record)
 
-/* A host name: lower-case letters, digits and inner dashes. */
-static bool blade_name_ok(const char *name)
-{
-	gsize length = strspn(name, G_CSET_a_2_z G_CSET_DIGITS "-");
-
-	return length >= 1 && length <= LAB_SPEC_NAME_MAX && name[length] == '\0' &&
-	       name[0] != '-' && name[length - 1] != '-';
-}
-
-static bool coefficients_ok(const struct config_blade *blade)
-{
-	return isfinite(blade->cpu_cores) && blade->cpu_cores >= 0.01 &&
-	       blade->cpu_cores <= 4096 && isfinite(blade->idle_w) && blade->idle_w >= 0 &&
-	       isfinite(blade->core_w) && blade->core_w >= 0;
-}
-
-static bool check_blade(const struct config_lab *lab, uint32_t index, GError **error)
-{
-	const struct config_blade *blade = &lab->blades[index];
-	const char *wrong = NULL;
-
-	if (!blade->name || !blade_name_ok(blade->name))
-		wrong = "name is not 1 to 24 of a-z, 0-9 and inner dashes";
-	else if (!coefficients_ok(blade))
-		wrong = "cpu_cores is not in [0.01, 4096], or watts are negative";
-	for (uint32_t i = 0; i < index && !wrong; i++)
-		if (strcmp(lab->blades[i].name, blade->name) == 0)
-			wrong = "name is used twice";
-	if (wrong)
-		g_set_error(error, LAB_ERROR, LAB_ERROR_INPUT,
-			    "lab.blades[%u] (\"%s\"): %s", index, blade->name ? blade->name : "",
-			    wrong);
-	return wrong == NULL;
-}
-
 static bool check(const struct config *config, const char *name, GError **error)
 {
+	g_autofree char *wrong = NULL;
+
 	if (!lab_state_name_ok(name))
 		return lab_error_set(
 			error, LAB_ERROR_INPUT,
@@ -90,10 +54,9 @@ static bool check(const struct config *config, const char *name, GError **error)
 	if (config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME))
 		return lab_error_set(error, LAB_ERROR_INPUT, "%s",
 				     config_lab_unsteady(config, CONFIG_LAB_HAS_METRONOME));
-	for (uint32_t i = 0; i < config->lab->blades_count; i++)
-		if (!check_blade(config->lab, i, error))
-			return false;
-	return true;
+	wrong = config_section_check(&config_lab_section, "lab", config->lab) ?:
+		config_lab_check(config);
+	return !wrong || lab_error_set(error, LAB_ERROR_INPUT, "%s", wrong);
 }
 
 struct lab_spec *lab_spec_new(const struct config *config, const char *name, GError **error)
@@ -128,6 +91,8 @@ struct lab_spec *lab_spec_new(const struct config *config, const char *name, GEr
 bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b)
 {
 	g_autoptr(lab_spec_t) drawn = record_copy(&record, b);
+	g_autoptr(json_t) left = record_to_json(&record, a);
+	g_autoptr(json_t) right = NULL;
 
 	drawn->patience = a->patience;
 	for (uint32_t i = 0; i < MIN(a->blades_count, b->blades_count); i++) {
@@ -135,7 +100,8 @@ bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b)
 		drawn->blades[i].uuid = g_strdup(a->blades[i].uuid);
 		drawn->blades[i].bmc_port = a->blades[i].bmc_port;
 	}
-	return record_equal(&record, a, drawn);
+	right = record_to_json(&record, drawn);
+	return json_equal(left, right);
 }
 
 char *lab_spec_text(const struct lab_spec *spec)

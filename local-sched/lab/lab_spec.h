@@ -15,7 +15,6 @@
 
 enum {
 	LAB_SPEC_BLADES_MAX = CONFIG_BLADES_MAX,
-	LAB_SPEC_NAME_MAX = CONFIG_BLADE_NAME_MAX,
 };
 
 struct lab_spec_blade {

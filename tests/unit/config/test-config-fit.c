@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/config/config_fit.h"
+#include "common/lab_fit.h"
 #include "controller/config/config_controller.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static void assert_near(double is, double wanted, double unit)
 }
 
 static void check_quotas(const struct config *was, const struct config *is, const struct machine_probe *probe,
-			 const struct config_fit *fit)
+			 const struct lab_fit *fit)
 {
 	const double a = fmin(1, room(was, probe->cores) / config_lab_cores(was));
 
@@ -54,7 +54,7 @@ static void check_quotas(const struct config *was, const struct config *is, cons
 }
 
 static void check_work(const struct config *was, const struct config *is, const struct machine_probe *probe,
-		       const struct config_fit *fit)
+		       const struct lab_fit *fit)
 {
 	assert_near(fit->work, fit->quotas * probe->speed, 1e-12);
 	for (uint32_t t = 0; t < was->types_count; t++)
@@ -71,10 +71,10 @@ static void check_experiment(const struct config *was, const struct config *is)
 	if (!was->workload || !(was->workload->tasks > 0))
 		return;
 	g_assert_cmpfloat(is->workload->tasks, <=, was->workload->tasks);
-	g_assert_cmpfloat(is->workload->tasks, >=, fmin(CONFIG_FIT_TASKS, was->workload->tasks));
+	g_assert_cmpfloat(is->workload->tasks, >=, fmin(LAB_FIT_TASKS, was->workload->tasks));
 	g_assert_cmpuint(is->experiment->profile_repeats, <=, was->experiment->profile_repeats);
 	g_assert_cmpuint(is->experiment->profile_repeats, >=,
-			 MIN(CONFIG_FIT_REPEATS, was->experiment->profile_repeats));
+			 MIN(LAB_FIT_REPEATS, was->experiment->profile_repeats));
 }
 
 static void fit_one(const char *name, const struct machine_probe *probe)
@@ -82,18 +82,18 @@ static void fit_one(const char *name, const struct machine_probe *probe)
 	g_autoptr(config_t) was = load(name);
 	g_autoptr(config_t) is = load(name);
 	g_autoptr(GError) error = NULL;
-	struct config_fit fit;
+	struct lab_fit fit;
 
 	g_assert_true(config_lab_is_to_fit(was));
-	g_assert_true(config_fit(is, probe, &fit, &error));
+	g_assert_true(lab_fit(is, probe, &fit, &error));
 	g_assert_no_error(error);
 	g_assert_false(config_lab_is_to_fit(is));
 	check_quotas(was, is, probe, &fit);
 	check_work(was, is, probe, &fit);
 	check_experiment(was, is);
-	config_fit_clear(&fit);
+	lab_fit_clear(&fit);
 	/* Once is enough. */
-	g_assert_true(config_fit(is, probe, &fit, &error));
+	g_assert_true(lab_fit(is, probe, &fit, &error));
 	g_assert_null(fit.notices);
 }
 
@@ -112,14 +112,14 @@ static void test_what_was_fitted_is_a_configuration(void)
 	for (gsize n = 0; n < G_N_ELEMENTS(shipped); n++) {
 		g_autoptr(config_t) config = load(shipped[n]);
 		g_autoptr(GError) error = NULL;
-		struct config_fit fit;
+		struct lab_fit fit;
 
 		/* The sum is checked against this machine, whatever it has. */
-		g_assert_true(config_fit(config, &(struct machine_probe){.cores = 0.3, .speed = 1}, &fit,
+		g_assert_true(lab_fit(config, &(struct machine_probe){.cores = 0.3, .speed = 1}, &fit,
 					 &error));
 		g_assert_true(config_check(config, shipped[n], &error));
 		g_assert_no_error(error);
-		config_fit_clear(&fit);
+		lab_fit_clear(&fit);
 	}
 }
 
@@ -134,35 +134,35 @@ static bool says(char *const *notices, const char *text)
 static void test_what_shrinks_and_what_cannot_is_told(void)
 {
 	g_autoptr(config_t) config = load("one-machine");
-	struct config_fit fit;
+	struct lab_fit fit;
 
-	g_assert_true(config_fit(config, &(struct machine_probe){.cores = 0.6, .speed = 1}, &fit, NULL));
+	g_assert_true(lab_fit(config, &(struct machine_probe){.cores = 0.6, .speed = 1}, &fit, NULL));
 	g_assert_true(says(fit.notices, "CPU quotas and budgets are 0.2"));
 	g_assert_true(says(fit.notices, "IS.S.2 "));
 	g_assert_true(says(fit.notices, "type 'IS_CG.S.2': 1 repetition is the least"));
 	g_assert_true(says(fit.notices, "4 measurements of each type on each cluster instead of 5"));
 	g_assert_cmpfloat(config->workload->tasks, ==, 45);
 	g_assert_cmpuint(config->experiment->profile_repeats, ==, 4);
-	config_fit_clear(&fit);
+	lab_fit_clear(&fit);
 	config_free(config);
 	config = load("one-machine");
-	g_assert_true(config_fit(config, &(struct machine_probe){.cores = 0.3, .speed = 0.5}, &fit, NULL));
+	g_assert_true(lab_fit(config, &(struct machine_probe){.cores = 0.3, .speed = 0.5}, &fit, NULL));
 	g_assert_true(says(fit.notices, "3 measurements of each type on each cluster instead of 5, and 36 tasks in a run "
 					"instead of 45"));
 	g_assert_cmpfloat(config->workload->tasks, ==, 36);
-	config_fit_clear(&fit);
+	lab_fit_clear(&fit);
 	config_free(config);
 	config = load("one-machine");
-	g_assert_true(config_fit(config, &(struct machine_probe){.cores = 2, .speed = 1}, &fit, NULL));
+	g_assert_true(lab_fit(config, &(struct machine_probe){.cores = 2, .speed = 1}, &fit, NULL));
 	g_assert_null(fit.notices[0]);
 	g_assert_cmpfloat(config->workload->tasks, ==, 45);
 	g_assert_cmpuint(config->experiment->profile_repeats, ==, 5);
-	config_fit_clear(&fit);
+	lab_fit_clear(&fit);
 	config_free(config);
 	config = load("one-machine");
-	g_assert_true(config_fit(config, &(struct machine_probe){.cores = 2, .speed = (double)NAN}, &fit, NULL));
+	g_assert_true(lab_fit(config, &(struct machine_probe){.cores = 2, .speed = (double)NAN}, &fit, NULL));
 	g_assert_true(says(fit.notices, "speed of emulated work is not known"));
-	config_fit_clear(&fit);
+	lab_fit_clear(&fit);
 }
 
 static void test_a_machine_that_is_too_small_is_refused(void)
@@ -178,9 +178,9 @@ static void test_a_machine_that_is_too_small_is_refused(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(config_t) config = load("one-machine");
 		g_autoptr(GError) error = NULL;
-		struct config_fit fit;
+		struct lab_fit fit;
 
-		g_assert_false(config_fit(config, &(struct machine_probe){.cores = cases[i].cores, .speed = 1},
+		g_assert_false(lab_fit(config, &(struct machine_probe){.cores = cases[i].cores, .speed = 1},
 					  &fit, &error));
 		g_assert_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING);
 		g_assert_true(g_str_has_prefix(error->message, cases[i].message));

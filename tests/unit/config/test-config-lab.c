@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/config/config.h"
+#include "common/machine_room.h"
 #include "controller/config/config_controller.h"
 #include "tests/unit/config/config_variant.h"
 
@@ -85,7 +86,7 @@ static void test_a_lab_that_is_too_large_for_this_machine_has_no_room(void)
 		g_autoptr(config_t) config = config_controller_load(path, &error);
 
 		g_assert_no_error(error);
-		g_assert_true(config_check_room(config, path, &error) == cases[i].good);
+		g_assert_true(machine_room_check(config, path, &error) == cases[i].good);
 		g_assert_true(cases[i].good || (strstr(error->message, "lab.blades: all VMs") &&
 						strstr(error->message, "may use 4096.00 cores, more than 80 % of the ")));
 		g_unlink(path);
@@ -116,7 +117,7 @@ static void test_vms_that_need_more_memory_than_this_machine_has_find_no_room(vo
 		g_autoptr(config_t) config = config_controller_load(path, &error);
 
 		g_assert_no_error(error);
-		if (config_check_room(config, path, &error) != cases[i].good)
+		if (machine_room_check(config, path, &error) != cases[i].good)
 			g_error("case %zu: %s", i, error ? error->message : "has room");
 		g_assert_true(cases[i].good || strstr(error->message, "need"));
 		g_unlink(path);

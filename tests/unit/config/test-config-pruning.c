@@ -85,6 +85,9 @@ static const struct {
 	{ "slack: 1", "recency: -0.1", "environment.pruning.recency: -0.1 is outside [0, 1]" },
 	{ "slack: 1", "toggle: -1", "environment.pruning.toggle: -1 is outside (0," },
 	{ "slack: 1", "left_out: 1", "environment.pruning.left_out: 1 of 2 tasks at either end" },
+	{ "    list:\n      - {type: x, arrival_s: 0, deadline_s: 5}\n"
+	  "      - {type: y, arrival_s: 1, deadline_s: 4}\n", "    tasks: 200\n",
+	  "environment.pruning.tasks: of 200 tasks the first and last 100 do not count" },
 	{ "slack: 1", "fair: 1", "unknown key 'fair'" },
 	{ "prices: [0.5, 2]", "prices: [1]", "environment.pruning.prices: 1 for 2 clusters" },
 	{ "prices: [0.5, 2]", "prices: [1, -1]", "environment.pruning.prices[1]: -1 is outside" },

@@ -137,6 +137,21 @@ static void test_service_takes_the_interval(void)
 	assert_near(config->service->mapping_interval_s, 1);
 }
 
+/* A 0 is the same as leaving it out, also where times are given in seconds. */
+static void test_service_takes_the_interval_for_0(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(config_t) config = load(
+		"service: {mapping_interval_s: 0}\n",
+		"workload: {arrival_mean_s: 1, duration_s: 9, utility_max: [1]}\n"
+		"experiment: {policies: [easy], limits: [1], mapping_interval_s: 7, "
+		"duration_s: 10}\n",
+		&error);
+
+	g_assert_no_error(error);
+	assert_near(config->service->mapping_interval_s, 7);
+}
+
 /* An interval that the service is not given is that of the experiment, whatever is measured later. */
 static void test_service_follows_new_estimates(void)
 {
@@ -145,6 +160,7 @@ static void test_service_follows_new_estimates(void)
 		double before_s, after_s;
 	} cases[] = {
 		{"service: {policy: easy}\n", 1, 2},
+		{"service: {mapping_interval_s: 0}\n", 1, 2},
 		{"service: {mapping_interval_s: 3}\n", 3, 3},
 		/* Equal by chance. */
 		{"service: {mapping_interval_s: 1}\n", 1, 1},
@@ -273,6 +289,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/config-times/unknown-until-measured", test_unknown_until_measured);
 	g_test_add_func("/config-times/follow-again-after-saving", test_follow_again_after_saving);
 	g_test_add_func("/config-times/service-takes-the-interval", test_service_takes_the_interval);
+	g_test_add_func("/config-times/service-takes-the-interval-for-0",
+			test_service_takes_the_interval_for_0);
 	g_test_add_func("/config-times/service-follows-new-estimates", test_service_follows_new_estimates);
 	g_test_add_func("/config-times/environments-have-their-own", test_environments_have_their_own);
 	g_test_add_func("/config-times/refused", test_refused);

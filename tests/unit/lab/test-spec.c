@@ -110,8 +110,8 @@ static void test_bad_blades_are_refused(void)
 		{ { (char *)"b2", 0, 1, 1, 0 }, "cpu_cores" },
 		{ { (char *)"b2", -1, 1, 1, 0 }, "cpu_cores" },
 		{ { (char *)"b2", NAN, 1, 1, 0 }, "cpu_cores" },
-		{ { (char *)"b2", 1, -1, 1, 0 }, "watts" },
-		{ { (char *)"b2", 1, 1, INFINITY, 0 }, "watts" },
+		{ { (char *)"b2", 1, -1, 1, 0 }, "idle_w: -1 is outside 0 to 1e+06 W" },
+		{ { (char *)"b2", 1, 1, INFINITY, 0 }, "core_w: inf is outside 0 to 1e+06 W" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {

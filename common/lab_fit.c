@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/config/config_fit.h"
+#include "common/lab_fit.h"
 
 #include <math.h>
 
@@ -15,7 +15,7 @@
 struct fitting {
 	struct config *config;
 	const struct machine_probe *probe;
-	struct config_fit *fit;
+	struct lab_fit *fit;
 	GPtrArray *notices;
 };
 
@@ -26,13 +26,6 @@ static void G_GNUC_PRINTF(2, 3) tell(struct fitting *fitting, const char *format
 	va_start(arguments, format);
 	g_ptr_array_add(fitting->notices, g_strdup_vprintf(format, arguments));
 	va_end(arguments);
-}
-
-/* What all VMs of the lab may use of the machine. */
-static double room_of(const struct fitting *fitting)
-{
-	return CONFIG_LAB_HOST_SHARE * fitting->probe->cores -
-	       (config_lab_is_steady(fitting->config) ? CONFIG_LAB_STEADY_CORES : 0);
 }
 
 static void fit_cluster(struct fitting *fitting, struct config_cluster *cluster)
@@ -104,16 +97,16 @@ static void fit_experiment(struct fitting *fitting)
 	struct config_workload *workload = fitting->config->workload;
 	struct config_experiment *experiment = fitting->config->experiment;
 	const double length = mean_length(fitting->config, fitting->fit->work);
-	const double fewer_repeats = CONFIG_FIT_LONGER / length;
-	const double fewer_tasks = CONFIG_FIT_MUCH_LONGER / length;
+	const double fewer_repeats = LAB_FIT_LONGER / length;
+	const double fewer_tasks = LAB_FIT_MUCH_LONGER / length;
 	const double tasks = workload ? workload->tasks : 0;
 	const uint32_t repeats = experiment ? experiment->profile_repeats : 0;
 
 	if (!(tasks > 0) || !experiment || fewer_repeats >= 1)
 		return;
-	workload->tasks = fmin(tasks, fmax(CONFIG_FIT_TASKS, round(tasks * fewer_tasks)));
+	workload->tasks = fmin(tasks, fmax(LAB_FIT_TASKS, round(tasks * fewer_tasks)));
 	experiment->profile_repeats =
-		(uint32_t)fmin(repeats, fmax(CONFIG_FIT_REPEATS, round(repeats * fewer_repeats)));
+		(uint32_t)fmin(repeats, fmax(LAB_FIT_REPEATS, round(repeats * fewer_repeats)));
 	if (workload->tasks < tasks || experiment->profile_repeats < repeats)
 		tell(fitting, workload->tasks < tasks ?
 			     "tasks take %.1f times as long here as elsewhere: %u measurements of each type on each "
@@ -123,22 +116,24 @@ static void fit_experiment(struct fitting *fitting)
 		     length, experiment->profile_repeats, repeats, workload->tasks, tasks);
 }
 
-bool config_fit(struct config *config, const struct machine_probe *probe, struct config_fit *ret_fit,
-		GError **error)
+bool lab_fit(struct config *config, const struct machine_probe *probe, struct lab_fit *ret_fit,
+	     GError **error)
 {
 	struct fitting fitting = {config, probe, ret_fit, NULL};
-	const double room = room_of(&fitting);
+	const double metronome = config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0;
+	/* What all VMs of the lab may use of the machine. */
+	const double room = CONFIG_LAB_HOST_SHARE * probe->cores - metronome;
 	g_autoptr(GString) changed = g_string_new(NULL);
 	double vms, patience;
 
-	*ret_fit = (struct config_fit){.quotas = 1, .work = 1};
+	*ret_fit = (struct lab_fit){.quotas = 1, .work = 1};
 	if (!config_lab_is_to_fit(config))
 		return true;
 	if (room <= 0)
 		return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
 				  "lab.fit: a lab gets %.2f cores of this machine, too few: its metronome alone takes "
 				  "%.2f; give it more, or leave out steady",
-				  probe->cores, config_lab_is_steady(config) ? CONFIG_LAB_STEADY_CORES : 0);
+				  probe->cores, metronome);
 	vms = config_lab_cores(config);
 	ret_fit->quotas = vms > room ? room / vms : 1;
 	ret_fit->work = ret_fit->quotas * (isnan(probe->speed) ? 1 : probe->speed);
@@ -169,14 +164,14 @@ bool config_fit(struct config *config, const struct machine_probe *probe, struct
 	/* What is clamped from below may be more than there is. */
 	if (vms <= room + 1e-6)
 		return true;
-	g_set_error(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
-		    "lab.fit: VMs of this lab need %.3f cores at least, and this machine has %.3f for them; give it "
-		    "more CPU time, or the clusters fewer nodes", vms, room);
-	config_fit_clear(ret_fit);
-	return false;
+	lab_fit_clear(ret_fit);
+	return error_fail(error, CONFIG_ERROR, CONFIG_ERROR_MEANING,
+			  "lab.fit: VMs of this lab need %.3f cores at least, and this machine has "
+			  "%.3f for them; give it more CPU time, or the clusters fewer nodes",
+			  vms, room);
 }
 
-void config_fit_clear(struct config_fit *fit)
+void lab_fit_clear(struct lab_fit *fit)
 {
 	g_clear_pointer(&fit->notices, g_strfreev);
 }

@@ -13,24 +13,24 @@
  *                 what the metronome takes
  *   repetitions   of types are multiplied by a x speed: tasks last as long as elsewhere; at least 1
  *   experiment    where types of 1 repetition cannot shrink, and workload.tasks is given:
- *                 profile_repeats shrinks where the mean arriving task lasts more than CONFIG_FIT_LONGER times
- *                 as long, and workload.tasks where it lasts more than CONFIG_FIT_MUCH_LONGER times as long.
- *                 Neither goes below CONFIG_FIT_REPEATS or CONFIG_FIT_TASKS, or what the configuration has if less
+ *                 profile_repeats shrinks where the mean arriving task lasts more than LAB_FIT_LONGER times
+ *                 as long, and workload.tasks where it lasts more than LAB_FIT_MUCH_LONGER times as long.
+ *                 Neither goes below LAB_FIT_REPEATS or LAB_FIT_TASKS, or what the configuration has if less
  *   patience      is 1 / (a x speed), at least 1: boots and others of the machine's own take so much longer
  *
  * Memory stays as it is.
  */
 
 /* Tasks may last so many times as long before fewer of them are measured, and before fewer arrive in a run. */
-#define CONFIG_FIT_LONGER 1.5
-#define CONFIG_FIT_MUCH_LONGER 3.0
+#define LAB_FIT_LONGER 1.5
+#define LAB_FIT_MUCH_LONGER 3.0
 
 /* The fewest tasks in a run, and measurements of a pair of type and cluster, that still tell policies apart. */
-#define CONFIG_FIT_TASKS 36
-#define CONFIG_FIT_REPEATS 3
+#define LAB_FIT_TASKS 36
+#define LAB_FIT_REPEATS 3
 
 /* What fitting did. */
-struct config_fit {
+struct lab_fit {
 	double quotas; /* a */
 	double work;   /* a x speed */
 	char **notices; /* lines for people: what had to shrink, and what could not */
@@ -41,8 +41,8 @@ struct config_fit {
  * false with `error` (CONFIG_ERROR_MEANING) and `config` half changed where the machine is too small; the message
  * begins with a key. Does nothing, with factors of 1, where nothing is to be fitted.
  */
-bool config_fit(struct config *config, const struct machine_probe *probe, struct config_fit *ret_fit,
-		GError **error);
+bool lab_fit(struct config *config, const struct machine_probe *probe, struct lab_fit *ret_fit,
+	     GError **error);
 
 /* Frees what it points to. */
-void config_fit_clear(struct config_fit *fit);
+void lab_fit_clear(struct lab_fit *fit);
