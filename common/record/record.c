@@ -161,6 +161,85 @@ void *record_copy(const struct record *record, const void *data)
 	return copy;
 }
 
+static bool lists_equal(const struct record *of, const GPtrArray *a, const GPtrArray *b)
+{
+	if (!a || !b || a->len != b->len)
+		return a == b;
+	for (guint i = 0; i < a->len; i++)
+		if (!record_equal(of, a->pdata[i], b->pdata[i]))
+			return false;
+	return true;
+}
+
+static bool texts_equal(char **a, char **b)
+{
+	return a && b ? g_strv_equal((const char *const *)a, (const char *const *)b) : a == b;
+}
+
+static bool fields_equal(const struct record_field *field, const void *a, const void *b)
+{
+	const void *left = record_place(field, a);
+	const void *right = record_place(field, b);
+	const char *x = NULL;
+	const char *y = NULL;
+	uint32_t count = 0;
+
+	if (record_is_counted(field)) {
+		count = *record_count(field, a);
+		x = record_entries(field, a);
+		y = record_entries(field, b);
+		if (!x || !y || count != *record_count(field, b))
+			return x == y;
+	}
+	switch (field->type) {
+	case RECORD_BOOL:
+		return *(const bool *)left == *(const bool *)right;
+	case RECORD_U32:
+		return *(const uint32_t *)left == *(const uint32_t *)right;
+	case RECORD_I32:
+		return *(const int32_t *)left == *(const int32_t *)right;
+	case RECORD_I64:
+		return *(const int64_t *)left == *(const int64_t *)right;
+	case RECORD_WORD:
+		return *(const int *)left == *(const int *)right;
+	case RECORD_REAL:
+		return *(const double *)left == *(const double *)right ||
+		       (isnan(*(const double *)left) && isnan(*(const double *)right));
+	case RECORD_TEXT:
+		return g_strcmp0(*(char *const *)left, *(char *const *)right) == 0;
+	case RECORD_JSON:
+		return *(json_t *const *)left == *(json_t *const *)right ||
+		       json_equal(*(json_t *const *)left, *(json_t *const *)right);
+	case RECORD_STRUCT:
+		return record_equal(field->of, left, right);
+	case RECORD_NUMBERS:
+	case RECORD_REALS:
+		return memcmp(x, y, count * record_entry_size(field)) == 0;
+	case RECORD_BORROWED:
+		return *(const void *const *)left == *(const void *const *)right;
+	case RECORD_ARRAY:
+		for (uint32_t i = 0; i < count; i++)
+			if (!record_equal(field->of, x + i * field->of->size,
+					  y + i * field->of->size))
+				return false;
+		return true;
+	case RECORD_TEXTS:
+		return texts_equal(*(char **const *)left, *(char **const *)right);
+	case RECORD_LIST:
+		return lists_equal(field->of, *(GPtrArray *const *)left,
+				   *(GPtrArray *const *)right);
+	}
+	return false;
+}
+
+bool record_equal(const struct record *record, const void *a, const void *b)
+{
+	for (const struct record_field *field = record->fields; field->name; field++)
+		if (!fields_equal(field, a, b))
+			return false;
+	return true;
+}
+
 GPtrArray *record_list_new(const struct record *record)
 {
 	return g_ptr_array_new_with_free_func(record->free);

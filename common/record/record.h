@@ -10,7 +10,7 @@
 /*
  * A record is a structure whose fields are described once, by rows. From the rows come its JSON in
  * both directions with the errors of unknown keys and ranges, its SQLite table and columns
- * (common/sqlite/database.h), its copy and its free.
+ * (common/sqlite/database.h), its copy, its free and its comparison.
  */
 
 /* What a field holds. */
@@ -200,6 +200,9 @@ void record_copy_to(const struct record *record, const void *data, void *to);
 
 /* An empty list whose elements are freed with it. */
 GPtrArray *record_list_new(const struct record *record);
+
+/* Whether all fields are equal; NANs are equal. */
+bool record_equal(const struct record *record, const void *a, const void *b);
 
 /*
  * The structure as JSON: a new reference. Reals that are not finite and values that stand for null become null.

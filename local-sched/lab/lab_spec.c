@@ -91,8 +91,6 @@ struct lab_spec *lab_spec_new(const struct config *config, const char *name, GEr
 bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b)
 {
 	g_autoptr(lab_spec_t) drawn = record_copy(&record, b);
-	g_autoptr(json_t) left = record_to_json(&record, a);
-	g_autoptr(json_t) right = NULL;
 
 	drawn->patience = a->patience;
 	for (uint32_t i = 0; i < MIN(a->blades_count, b->blades_count); i++) {
@@ -100,8 +98,7 @@ bool lab_spec_same(const struct lab_spec *a, const struct lab_spec *b)
 		drawn->blades[i].uuid = g_strdup(a->blades[i].uuid);
 		drawn->blades[i].bmc_port = a->blades[i].bmc_port;
 	}
-	right = record_to_json(&record, drawn);
-	return json_equal(left, right);
+	return record_equal(&record, a, drawn);
 }
 
 char *lab_spec_text(const struct lab_spec *spec)

@@ -4,8 +4,6 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "common/json.h"
-
 struct run {
 	int64_t run;
 	char *policy;
@@ -127,15 +125,6 @@ static char *schema_of(struct database *database, const char *table)
 static const struct task example = {.run = 1, .task = 4, .held = true, .type = (char *)"EP",
 	.where = {.node = 2, .at_s = 1.5}, .keep = DISK, .priority = -3, .user = (char *)"a"};
 
-/* Whether two structures have the same JSON. */
-static bool equal(const struct record *record, const void *a, const void *b)
-{
-	g_autoptr(json_t) left = record_to_json(record, a);
-	g_autoptr(json_t) right = record_to_json(record, b);
-
-	return json_equal(left, right);
-}
-
 static void test_rows(void)
 {
 	g_autoptr(GError) error = NULL;
@@ -164,16 +153,16 @@ static void test_rows(void)
 	g_assert_true(database_update(database, &run_record, &run, "update a run", &error));
 	runs = database_list(database, &run_record, "ORDER BY run", DATABASE_NO_ARGS, "read runs", &error);
 	g_assert_cmpuint(runs->len, ==, 1);
-	g_assert_true(equal(&run_record, runs->pdata[0], &run));
+	g_assert_true(record_equal(&run_record, runs->pdata[0], &run));
 	run.run = 7;
 	g_assert_true(database_update(database, &run_record, &run, "update a run", &error));
 	rows = database_list(database, &task_record, BY_TASK, DATABASE_ARGS(1), "read tasks", &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(rows->len, ==, 2);
-	g_assert_true(equal(&task_record, rows->pdata[0], &second));
-	g_assert_true(equal(&task_record, rows->pdata[1], &example));
+	g_assert_true(record_equal(&task_record, rows->pdata[0], &second));
+	g_assert_true(record_equal(&task_record, rows->pdata[1], &example));
 	found = database_get(database, &task_record, "WHERE task = ?", DATABASE_ARGS(4), "read a task", &error);
-	g_assert_true(equal(&task_record, found, &example));
+	g_assert_true(record_equal(&task_record, found, &example));
 	task_free(found);
 	g_assert_null(database_get(database, &task_record, "WHERE task = ?", DATABASE_ARGS(5), "read a task",
 				   &error));
