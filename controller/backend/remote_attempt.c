@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "controller/backend/remote_private.h"
 
@@ -235,11 +236,9 @@ bool remote_attempt_read(struct remote_attempt *entry, const json_t *body,
 
 	if (!task)
 		return false;
-	if (!g_str_equal(task->id, entry->id)) {
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "task '%.64s' instead of '%s'",
-			    task->id, entry->id);
-		return false;
-	}
+	if (!g_str_equal(task->id, entry->id))
+		return error_fail(error, JSON_ERROR, JSON_ERROR_KEY, "task '%.64s' instead of '%s'",
+				  task->id, entry->id);
 	remote_link_translate(remote_attempt_link(entry), task);
 	remote_attempt_take(entry, task);
 	if (ret_state)

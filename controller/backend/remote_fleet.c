@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 
 #define WAKE_MS 50
 #define BASELINE_INTERVALS 3.5
@@ -194,11 +195,10 @@ bool remote_fleet_wait_ready(struct remote_fleet *fleet, double timeout_s, GErro
 	if (refuse_stopped(fleet, error))
 		return false;
 	missing = remote_fleet_missing(fleet);
-	g_set_error(
+	return error_fail(
 		error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
 		"no further node got ready for %.0f s: %s; look into the logs of the local schedulers",
 		timeout_s, missing ?: "nodes");
-	return false;
 }
 
 static bool has_node(const struct remote_link *link)
@@ -253,11 +253,10 @@ bool remote_fleet_wait_known(struct remote_fleet *fleet, double timeout_s, GErro
 	if (refuse_stopped(fleet, error))
 		return false;
 	unknown = unknown_why(fleet);
-	g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
-		    "not every local scheduler has answered after %.0f s: %s; look into their "
-		    "logs",
-		    timeout_s, unknown ?: "nodes");
-	return false;
+	return error_fail(error, REMOTE_ERROR, REMOTE_ERROR_NOT_READY,
+			  "not every local scheduler has answered after %.0f s: %s; look "
+			  "into their logs",
+			  timeout_s, unknown ?: "nodes");
 }
 
 bool remote_fleet_wait_heard(struct remote_fleet *fleet, double timeout_s, GError **error)
@@ -331,13 +330,11 @@ static bool read_baseline(struct remote_fleet *fleet, int64_t from_ns, int64_t t
 	for (guint i = 0; i < fleet->meters->len; i++) {
 		const struct remote_meter *meter = g_ptr_array_index(fleet->meters, i);
 
-		if (!remote_meter_mean_w(meter, from_ns, to_ns, &baseline->idle_w[i])) {
-			g_set_error(error, REMOTE_ERROR, REMOTE_ERROR_METER,
-				    "idle baseline: the meter of host '%s' gave no two samples "
-				    "within %.1f s; check the meter",
-				    meter->host, clock_elapsed_s(from_ns, to_ns));
-			return false;
-		}
+		if (!remote_meter_mean_w(meter, from_ns, to_ns, &baseline->idle_w[i]))
+			return error_fail(error, REMOTE_ERROR, REMOTE_ERROR_METER,
+					  "idle baseline: the meter of host '%s' gave no two "
+					  "samples within %.1f s; check the meter",
+					  meter->host, clock_elapsed_s(from_ns, to_ns));
 		baseline->sum_w += baseline->idle_w[i];
 	}
 	return true;

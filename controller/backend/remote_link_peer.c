@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Identity and availability of the local scheduler. */
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/http_client.h"
 #include "common/json.h"
 #include "common/peer_tls.h"
@@ -192,13 +193,11 @@ static bool read_capabilities(struct remote_link *link, json_t *body, GError **e
 	    !json_get_string(body, "boot_id", what, &boot_id, error) ||
 	    !json_get_string(body, "incarnation", what, &incarnation, error))
 		return false;
-	if (!g_str_equal(cluster, link->cluster->name)) {
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
-			    "it serves cluster '%s', not '%s'; check local_scheduler in the "
-			    "configuration",
-			    cluster, link->cluster->name);
-		return false;
-	}
+	if (!g_str_equal(cluster, link->cluster->name))
+		return error_fail(error, JSON_ERROR, JSON_ERROR_KEY,
+				  "it serves cluster '%s', not '%s'; check local_scheduler in the "
+				  "configuration",
+				  cluster, link->cluster->name);
 	if (!link->capabilities || !same_text(link->capabilities, body, "boot_id"))
 		remote_clock_init(&link->clock, g_strcmp0(boot_id, ours) == 0);
 	if (link->capabilities && !same_text(link->capabilities, body, "incarnation") &&

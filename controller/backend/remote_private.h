@@ -61,13 +61,6 @@ struct remote_request {
 	char *reason; /* FAILED: why; NULL: no reason is known */
 };
 
-/* The suspensions of an attempt. */
-struct remote_suspensions {
-	uint32_t suspended, resumed; /* how often SUSPENDED and RESUMED were reported */
-	double paused_s;             /* sum of the suspensions before the last interval */
-	int64_t frozen_ns;           /* suspended since; 0: not suspended now */
-};
-
 /* The migrations of an attempt. */
 struct remote_migrations {
 	uint32_t called; /* the `n` of the last migrate() */
@@ -119,7 +112,9 @@ struct remote_attempt {
 
 	enum remote_step step;
 	struct remote_request request; /* of the step */
-	struct remote_suspensions suspensions;
+	uint32_t suspended, resumed; /* how often SUSPENDED and RESUMED were reported */
+	double paused_s;             /* sum of the suspensions before the last interval */
+	int64_t frozen_ns;           /* suspended since; 0: not suspended now */
 	struct remote_migrations migrations;
 	struct remote_share share;
 };

@@ -84,7 +84,7 @@ static void report_suspended(struct remote_attempt *entry, const struct remote_t
 	event.overhead.freeze_s = since_call_s(entry, one->requested_ns, one->frozen_ns);
 	event.overhead.save_s = fmax(0, clock_elapsed_s(one->frozen_ns, one->suspended_ns));
 	event.overhead.skew_s = wire_seconds(one->skew_ns);
-	entry->suspensions.suspended = one->n;
+	entry->suspended = one->n;
 	/* Someone suspended it through the local scheduler, or an earlier controller did. */
 	if (entry->step == REMOTE_STEP_MIGRATING)
 		remote_step_reject(entry, entry->step, entry->request.n, "it was suspended meanwhile");
@@ -111,7 +111,7 @@ static void report_resumed(struct remote_attempt *entry, const struct task_suspe
 	event.since_s = remote_run_s(entry->remote, one->running_ns);
 	event.overhead.resume_s = fmin(slowest_resume_s(one), took_s);
 	event.overhead.restore_s = took_s - event.overhead.resume_s;
-	entry->suspensions.resumed = one->n;
+	entry->resumed = one->n;
 	if (entry->request.nodes) {
 		g_free(entry->nodes);
 		entry->nodes = g_steal_pointer(&entry->request.nodes);
@@ -128,25 +128,24 @@ static void count_pauses(struct remote_attempt *entry, const struct remote_task 
 {
 	if (!task->suspensions || !task->suspensions->len)
 		return;
-	entry->suspensions.paused_s = 0;
-	entry->suspensions.frozen_ns = 0;
+	entry->paused_s = 0;
+	entry->frozen_ns = 0;
 	for (guint i = 0; i < task->suspensions->len; i++) {
 		const struct task_suspension *one = g_ptr_array_index(task->suspensions, i);
 
 		if (!one->suspended_ns)
 			continue;
 		if (one->running_ns)
-			entry->suspensions.paused_s +=
-				clock_elapsed_s(one->frozen_ns, one->running_ns);
+			entry->paused_s += clock_elapsed_s(one->frozen_ns, one->running_ns);
 		else
-			entry->suspensions.frozen_ns = one->frozen_ns;
+			entry->frozen_ns = one->frozen_ns;
 	}
 }
 
 void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct remote_task *task)
 {
 	const bool up = entry->step == REMOTE_STEP_NONE || entry->step == REMOTE_STEP_SUSPENDING;
-	const uint32_t n = entry->suspensions.suspended + up;
+	const uint32_t n = entry->suspended + up;
 
 	if (entry->step == REMOTE_STEP_MIGRATING ||
 	    (up ? !remote_suspensions_find(task->suspensions, n) : task->state != TASK_RESUMING))
@@ -156,15 +155,13 @@ void remote_suspend_ctl_reattach(struct remote_attempt *entry, const struct remo
 
 void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_task *task)
 {
-	struct remote_suspensions *past = &entry->suspensions;
-
 	for (guint i = 0; task->suspensions && i < task->suspensions->len; i++) {
 		const struct task_suspension *one = g_ptr_array_index(task->suspensions, i);
 
-		if (one->n == past->suspended + 1 && past->resumed == past->suspended &&
+		if (one->n == entry->suspended + 1 && entry->resumed == entry->suspended &&
 		    one->frozen_ns && one->suspended_ns)
 			report_suspended(entry, task, one);
-		if (one->n == past->suspended && past->resumed + 1 == one->n && one->running_ns &&
+		if (one->n == entry->suspended && entry->resumed + 1 == one->n && one->running_ns &&
 		    one->resumed_ns)
 			report_resumed(entry, one);
 	}
@@ -173,7 +170,7 @@ void remote_suspend_ctl_take(struct remote_attempt *entry, const struct remote_t
 
 void remote_suspend_ctl_suspend(struct remote_attempt *entry, uint32_t n, const char *keep)
 {
-	const uint32_t next = entry->suspensions.suspended + 1;
+	const uint32_t next = entry->suspended + 1;
 
 	if (entry->ended || entry->kill_wanted || n < next ||
 	    (n == next && entry->step == REMOTE_STEP_SUSPENDING))
@@ -190,9 +187,9 @@ void remote_suspend_ctl_suspend(struct remote_attempt *entry, uint32_t n, const 
 void remote_suspend_ctl_resume(struct remote_attempt *entry, uint32_t n, const uint32_t *nodes,
 			       uint32_t nodes_count)
 {
-	const uint32_t last = entry->suspensions.suspended;
+	const uint32_t last = entry->suspended;
 
-	if (entry->ended || entry->kill_wanted || n <= entry->suspensions.resumed ||
+	if (entry->ended || entry->kill_wanted || n <= entry->resumed ||
 	    (n == last && entry->step == REMOTE_STEP_RESUMING))
 		return;
 	if (entry->step != REMOTE_STEP_SUSPENDED || n != last ||
@@ -208,8 +205,8 @@ void remote_suspend_ctl_resume(struct remote_attempt *entry, uint32_t n, const u
 
 void remote_suspend_ctl_adopt(struct remote_attempt *entry, const struct remote_past *past)
 {
-	entry->suspensions.suspended = past->suspended;
-	entry->suspensions.resumed = past->resumed;
+	entry->suspended = past->suspended;
+	entry->resumed = past->resumed;
 	entry->started = past->suspended > 0 || past->migrated;
 	if (past->resumed < past->suspended)
 		entry->step = REMOTE_STEP_SUSPENDED;
@@ -217,10 +214,7 @@ void remote_suspend_ctl_adopt(struct remote_attempt *entry, const struct remote_
 
 double remote_suspend_ctl_executed_s(const struct remote_attempt *entry, int64_t now_ns)
 {
-	double still_s = entry->suspensions.frozen_ns
-				 ? clock_elapsed_s(entry->suspensions.frozen_ns, now_ns)
-				 : 0;
+	double still_s = entry->frozen_ns ? clock_elapsed_s(entry->frozen_ns, now_ns) : 0;
 
-	return fmax(0, clock_elapsed_s(entry->start_ns, now_ns) - entry->suspensions.paused_s -
-			       still_s);
+	return fmax(0, clock_elapsed_s(entry->start_ns, now_ns) - entry->paused_s - still_s);
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "controller/backend/remote_clock.h"
 #include "controller/backend/remote_sanitize.h"
@@ -36,11 +37,9 @@ static bool parse_outcome(const char *text, struct remote_task *task, GError **e
 {
 	const int outcome = record_word_find(task_outcome_names, text);
 
-	if (outcome <= TASK_OUTCOME_NONE) {
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
-			    WHAT ": outcome: unknown outcome '%.32s'", text);
-		return false;
-	}
+	if (outcome <= TASK_OUTCOME_NONE)
+		return error_fail(error, JSON_ERROR, JSON_ERROR_KEY,
+				  WHAT ": outcome: unknown outcome '%.32s'", text);
 	task->outcome = outcomes[outcome].outcome;
 	task->cause = outcomes[outcome].cause;
 	return true;
@@ -63,10 +62,8 @@ static bool parse_cause(const json_t *object, struct remote_task *task, GError *
 
 	if (!value || json_is_null(value))
 		return true;
-	if (!json_is_string(value)) {
-		g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": cause: not a text");
-		return false;
-	}
+	if (!json_is_string(value))
+		return error_fail(error, JSON_ERROR, JSON_ERROR_KEY, WHAT ": cause: not a text");
 	task->cause = task_cause_find(json_string_value(value)) ?: TASK_CAUSE_OTHER;
 	return true;
 }
@@ -147,11 +144,9 @@ static bool parse_steps(const struct record *record, const json_t *array, GPtrAr
 	for (guint i = 0; steps && i < steps->len; i++) {
 		const uint32_t n = *(const uint32_t *)steps->pdata[i];
 
-		if (n <= last) {
-			g_set_error(error, JSON_ERROR, JSON_ERROR_KEY, "%s: n does not ascend",
-				    record->name);
-			return false;
-		}
+		if (n <= last)
+			return error_fail(error, JSON_ERROR, JSON_ERROR_KEY,
+					  "%s: n does not ascend", record->name);
 		last = n;
 	}
 	*ret_steps = g_steal_pointer(&steps);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_number.h"
 
@@ -22,10 +23,9 @@ static bool convert_times(struct wire_usage *usage, const struct remote_clock *c
 	if (usage->from_ns > -WIRE_CLOCK_MAX_NS &&
 	    usage->to_ns <= now_ns + REMOTE_CLOCK_AHEAD_MAX_NS)
 		return true;
-	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
-		    WHAT ": interval %" PRId64 " ends %.0f s from now", usage->seq,
-		    ((double)usage->to_ns - (double)now_ns) * 1e-9);
-	return false;
+	return error_fail(error, JSON_ERROR, JSON_ERROR_KEY,
+			  WHAT ": interval %" PRId64 " ends %.0f s from now", usage->seq,
+			  ((double)usage->to_ns - (double)now_ns) * 1e-9);
 }
 
 /* mW x ns = 1e-6 uJ; 1 for rounding. */
@@ -35,10 +35,10 @@ static bool check_energy(const struct wire_usage *usage, GError **error)
 
 	if ((double)uj <= MW_MAX * (double)usage->length_ns * 1e-6 + 1)
 		return true;
-	g_set_error(error, JSON_ERROR, JSON_ERROR_KEY,
-		    WHAT ": interval %" PRId64 ": %.0f J in %.3f s is more than a host can draw",
-		    usage->seq, (double)uj * 1e-6, (double)usage->length_ns * 1e-9);
-	return false;
+	return error_fail(error, JSON_ERROR, JSON_ERROR_KEY,
+			  WHAT ": interval %" PRId64 ": %.0f J in %.3f s is more than a host can "
+			  "draw",
+			  usage->seq, (double)uj * 1e-6, (double)usage->length_ns * 1e-9);
 }
 
 static bool read_one(struct wire_usage *usage, const json_t *object,

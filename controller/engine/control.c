@@ -459,7 +459,7 @@ const char *engine_waits_because(const struct engine *engine, uint32_t index)
 			return "a user suspended it";
 		if (engine_window_because(engine, index, engine->because, ENGINE_BECAUSE_SIZE))
 			return engine->because;
-		if (engine->suspensions[index]->claimed)
+		if (engine->suspensions[index]->own.claimed)
 			return "other tasks still have to leave its nodes";
 		return engine_is_wanted(engine,
 					index) ? "it resumes as soon as its cluster has idle nodes"

@@ -82,7 +82,7 @@ static void resume_if_idle(struct engine *engine, uint32_t index)
 	g_autofree uint32_t *nodes = g_new(uint32_t, task->nodes_count);
 
 	if (engine->ended || task->state != ENGINE_TASK_SUSPENDED ||
-	    engine->suspensions[index]->claimed || !find_idle(engine, task, nodes) ||
+	    engine->suspensions[index]->own.claimed || !find_idle(engine, task, nodes) ||
 	    engine_window_refuses(engine, index))
 		return;
 	engine_begin_resume(engine, index, nodes);
@@ -101,7 +101,7 @@ static bool wants_all(const struct engine *engine)
 
 bool engine_is_wanted(const struct engine *engine, uint32_t index)
 {
-	return engine->suspensions[index]->wanted || wants_all(engine);
+	return engine->suspensions[index]->own.wanted || wants_all(engine);
 }
 
 void engine_resume_wanted(struct engine *engine)
@@ -122,16 +122,16 @@ void engine_resume_wanted(struct engine *engine)
 /* Holds a suspended task until a user resumes it. */
 void engine_hold_suspended(struct engine *engine, uint32_t index)
 {
-	struct suspension *suspension = engine->suspensions[index];
+	struct engine_suspension *suspension = engine->suspensions[index];
 
-	suspension->record.by_person = true; /* also if the window's limit had suspended it */
+	suspension->by_person = true; /* also if the window's limit had suspended it */
 	if (engine->tasks[index].held) {
 		engine_record_suspension(engine, index);
 		engine_flush(engine);
 		return;
 	}
 	engine_set_wanted(engine, index, false);
-	if (suspension->claimed)
+	if (suspension->own.claimed)
 		engine_unclaim(engine, index);
 	engine_dequeue_suspended(engine, index);
 	engine_set_held(engine, index, true);
@@ -178,12 +178,12 @@ const char *engine_request_resume(struct engine *engine, uint32_t index)
 	if (engine->tasks[index].state != ENGINE_TASK_SUSPENDING &&
 	    engine->tasks[index].state != ENGINE_TASK_SUSPENDED)
 		return "it is not suspended";
-	if (engine->suspensions[index]->claimed)
+	if (engine->suspensions[index]->own.claimed)
 		return NULL;
 	engine_record_request(engine, ENGINE_EVENT_RESUME, index);
 	engine_dequeue_suspended(engine, index);
 	/* Also if another user or a policy had suspended it. */
-	engine->suspensions[index]->record.by_person = true;
+	engine->suspensions[index]->by_person = true;
 	engine_set_held(engine, index, false);
 	engine_set_wanted(engine, index, true);
 	if (engine->tasks[index].state == ENGINE_TASK_SUSPENDED)

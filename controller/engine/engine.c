@@ -119,7 +119,7 @@ void engine_record_suspension(struct engine *engine, uint32_t task)
 
 	engine->changes++;
 	if (recorder && recorder->suspension &&
-	    !recorder->suspension(recorder, &engine->suspensions[task]->record))
+	    !recorder->suspension(recorder, engine->suspensions[task]))
 		engine_abort(engine, "the suspension of task %u could not be recorded", task);
 }
 
@@ -278,7 +278,7 @@ static void allocate_tasks(struct engine *engine, uint32_t count)
 	engine->tasks = g_new0(struct engine_task, count);
 	engine->known = g_new(struct sched_task, count);
 	engine->task_nodes = g_new(uint32_t *, count);
-	engine->suspensions = g_new0(struct suspension *, count);
+	engine->suspensions = g_new0(struct engine_suspension *, count);
 	engine->migrations = g_new0(struct migration *, count);
 	engine->blocked = g_new0(uint32_t, count);
 	engine->dirty = g_new0(bool, count);
@@ -382,12 +382,12 @@ struct engine *engine_new(const struct engine_setup *setup, struct backend *back
 static void free_suspensions(struct engine *engine)
 {
 	for (uint32_t i = 0; i < engine->setup.workload->tasks_count; i++) {
-		struct suspension *suspension = engine->suspensions[i];
+		struct engine_suspension *suspension = engine->suspensions[i];
 
 		if (!suspension)
 			continue;
-		g_free(suspension->nodes);
-		g_free(suspension->to_nodes);
+		g_free(suspension->own.nodes);
+		g_free(suspension->own.to_nodes);
 		g_free(suspension);
 	}
 	g_free(engine->suspensions);

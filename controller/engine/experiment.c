@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "common/error_fail.h"
 #include "common/random.h"
 #include "controller/backend/sim.h"
 #include "controller/config/config_environment.h"
@@ -24,11 +25,10 @@ static bool check_threshold(const struct experiment *experiment, const struct po
 		most = MAX(most, workload->utility_max[i]);
 	if (policy->drop_threshold <= most)
 		return true;
-	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-		    "the policy \"%s\": no task can earn more than %u, so a dropping "
-		    "threshold of %g would drop them all",
-		    policy->name, most, policy->drop_threshold);
-	return false;
+	return error_fail(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+			  "the policy \"%s\": no task can earn more than %u, so a dropping "
+			  "threshold of %g would drop them all",
+			  policy->name, most, policy->drop_threshold);
 }
 
 /* Refuses a policy that depends on energies in an environment without energies. */
@@ -40,11 +40,10 @@ static bool check_energy(const struct experiment *experiment, const struct polic
 	if (!environment || !(environment->serial || environment->sharing) ||
 	    !policy_by_energy(policy))
 		return true;
-	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-		    "the policy \"%s\" depends on energies, and the tasks of environment.%s have "
-		    "none",
-		    policy->name, environment->serial ? "serial" : "sharing");
-	return false;
+	return error_fail(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+			  "the policy \"%s\" depends on energies, and the tasks of environment.%s "
+			  "have none",
+			  policy->name, environment->serial ? "serial" : "sharing");
 }
 
 /*
@@ -68,9 +67,9 @@ static bool check_fit(const struct experiment *experiment, const struct policy *
 				   "environment.pruning take them from queues";
 	if (!misfit || (shared && policy->ops->decide_sharing))
 		return true;
-	g_set_error(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-		    "the policy \"%s\" does not fit the configuration: %s", policy->name, misfit);
-	return false;
+	return error_fail(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+			  "the policy \"%s\" does not fit the configuration: %s", policy->name,
+			  misfit);
 }
 
 /* Refuses a policy that is the same as one before it: its runs would be taken for repeats. */
@@ -98,19 +97,15 @@ static bool parse_policies(struct experiment *experiment, const char *const *nam
 {
 	char message[512];
 
-	if (count == 0) {
-		g_set_error_literal(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-				    "no policy given; `virtbed policies` lists the known ones");
-		return false;
-	}
+	if (count == 0)
+		return error_fail(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
+				  "no policy given; `virtbed policies` lists the known ones");
 	experiment->policies = g_new0(struct policy, count);
 	for (uint32_t i = 0; i < count; i++) {
 		if (policy_parse(names[i], &experiment->policies[i], message,
-				 sizeof(message)) < 0) {
-			g_set_error_literal(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY,
-					    message);
-			return false;
-		}
+				 sizeof(message)) < 0)
+			return error_fail(error, EXPERIMENT_ERROR, EXPERIMENT_ERROR_POLICY, "%s",
+					  message);
 		if (!check_different(experiment->policies, names, i, error) ||
 		    !check_fit(experiment, &experiment->policies[i], error) ||
 		    !check_threshold(experiment, &experiment->policies[i], error) ||

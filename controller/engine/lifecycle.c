@@ -164,14 +164,14 @@ struct sched_running engine_running(const struct engine *engine, uint32_t index,
 void engine_set_preemptible(struct engine *engine, uint32_t index)
 {
 	const enum engine_task_state state = engine->tasks[index].state;
-	const struct suspension *suspension = engine->suspensions[index];
+	const struct engine_suspension *suspension = engine->suspensions[index];
 
 	engine->changes++;
 	engine->known[index].preemptible =
 		engine->setup.workload->tasks[index].preemptible && engine->blocked[index] == 0 &&
 		state != ENGINE_TASK_STARTING && state != ENGINE_TASK_RESUMING &&
 		state != ENGINE_TASK_MIGRATING && !engine->tasks[index].cancelled &&
-		(!suspension || suspension->retries < ENGINE_RETRIES_MAX);
+		(!suspension || suspension->own.retries < ENGINE_RETRIES_MAX);
 }
 
 /* Ends the waiting time of a task. */

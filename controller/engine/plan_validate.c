@@ -32,7 +32,7 @@ const char *engine_validate_suspended(const struct engine *engine, uint32_t inde
 		return "it is not suspended";
 	if (task->held)
 		return "a user suspended it";
-	return engine->suspensions[index]->claimed ? "it is being resumed already" : NULL;
+	return engine->suspensions[index]->own.claimed ? "it is being resumed already" : NULL;
 }
 
 /* A waiting or suspended task can be dropped; in a system with queues also an executing one. */

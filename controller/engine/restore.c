@@ -285,17 +285,19 @@ void engine_restore_pruner(struct engine *engine, const struct sched_pruner *pru
 /* Makes the record the task's present suspension. */
 static void take_record(struct engine *engine, const struct engine_suspension *record)
 {
-	struct suspension *suspension = engine_suspension_of(engine, record->task);
+	struct engine_suspension *suspension = engine_suspension_of(engine, record->task);
+	const typeof(suspension->own) own = suspension->own;
 	const size_t size = record->nodes_count * sizeof(*record->nodes);
 
-	memcpy(suspension->nodes, record->nodes, size);
+	memcpy(own.nodes, record->nodes, size);
 	if (record->to_nodes)
-		memcpy(suspension->to_nodes, record->to_nodes, size);
-	suspension->record = *record;
-	suspension->record.nodes = suspension->nodes;
-	suspension->record.to_nodes = suspension->to_nodes;
-	suspension->record.vms = NULL;
-	suspension->record.vms_count = 0;
+		memcpy(own.to_nodes, record->to_nodes, size);
+	*suspension = *record;
+	suspension->own = own;
+	suspension->nodes = own.nodes;
+	suspension->to_nodes = own.to_nodes;
+	suspension->vms = NULL;
+	suspension->vms_count = 0;
 	engine_set_held(engine, record->task, record->held);
 }
 
@@ -431,12 +433,12 @@ bool engine_restore_is_complete(const struct engine *engine, uint32_t index)
 			   task->state == ENGINE_TASK_RESUMING;
 
 	if (steps &&
-	    (task->suspensions == 0 || !agrees_with(task, &engine->suspensions[index]->record)))
+	    (task->suspensions == 0 || !agrees_with(task, engine->suspensions[index])))
 		return false;
 	if (task->state == ENGINE_TASK_MIGRATING && !engine->migrations[index])
 		return false;
 	return !((task->state == ENGINE_TASK_RUNNING || task->state == ENGINE_TASK_MIGRATING) &&
-		 task->suspensions > 0 && !agrees_with(task, &engine->suspensions[index]->record));
+		 task->suspensions > 0 && !agrees_with(task, engine->suspensions[index]));
 }
 
 void engine_queue_again(struct engine *engine)

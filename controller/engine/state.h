@@ -35,27 +35,16 @@
 #define ENGINE_NO_TASK UINT32_MAX
 
 /*
- * The suspension record of a task that was suspended at least once.
+ * Claims to nodes.
  *
- * A task that is being suspended leaves `record.nodes`. Until its VMs are off these nodes,
- * engine.departing names it there, while engine.allocated already names the next task. A task that
- * gets nodes which another task still has to leave has a claim: a task to be started is PLANNED
- * meanwhile, a task to be resumed stays SUSPENDED (or SUSPENDING), and both are in engine.running
- * with engine.blocked above 0. The claim is carried out when engine.blocked has fallen to 0. It is
- * taken back when one of its nodes goes down, or when the other task does not leave after all.
+ * A task that is being suspended leaves the `nodes` of its engine_suspension. Until its VMs are
+ * off these nodes, engine.departing names it there, while engine.allocated already names the
+ * next task. A task that gets nodes which another task still has to leave has a claim: a task to
+ * be started is PLANNED meanwhile, a task to be resumed stays SUSPENDED (or SUSPENDING), and
+ * both are in engine.running with engine.blocked above 0. The claim is carried out when
+ * engine.blocked has fallen to 0. It is taken back when one of its nodes goes down, or when the
+ * other task does not leave after all.
  */
-struct suspension {
-	struct engine_suspension record; /* the last one; its arrays are those below */
-	uint32_t *nodes;    /* the task's nodes_count nodes that it leaves, or left */
-	uint32_t *to_nodes; /* the nodes of its last resumption, or of the claim to resume */
-	bool claimed;       /* it has a claim to resume on to_nodes */
-	/*
-	 * a user or a new window wants it resumed, before the policy is asked; until it has resumed
-	 */
-	bool wanted;
-	uint32_t retries;     /* suspensions and resumptions in a row that were rolled back */
-	double lead_s;      /* the part of executed_s before the day began */
-};
 
 /* The migration record of a task that was migrated at least once while it ran (migration.c). */
 struct migration {
@@ -165,7 +154,8 @@ struct engine {
 	/* Memory of the first pooled_count entries of `task_nodes`; the others are allocated singly. */
 	uint32_t *task_nodes_pool;
 	uint32_t pooled_count;
-	struct suspension **suspensions; /* per task; NULL: never suspended */
+	/* per task, the last one; NULL: never suspended */
+	struct engine_suspension **suspensions;
 	struct migration **migrations;   /* per task; NULL: never migrated */
 	/* Per task: how many nodes its claim still waits for; 0: it has no claim. */
 	uint32_t *blocked;

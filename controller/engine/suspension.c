@@ -14,36 +14,36 @@
  * has a claim (state.h) and follows when they are free.
  */
 
-struct suspension *engine_suspension_of(struct engine *engine, uint32_t index)
+struct engine_suspension *engine_suspension_of(struct engine *engine, uint32_t index)
 {
-	struct suspension *suspension = engine->suspensions[index];
+	struct engine_suspension *suspension = engine->suspensions[index];
 	const uint32_t nodes = engine->tasks[index].nodes_count;
 
 	if (!suspension)
-		suspension = engine->suspensions[index] = g_new0(struct suspension, 1);
+		suspension = engine->suspensions[index] = g_new0(struct engine_suspension, 1);
 	/* Another attempt may have more nodes than the one before. */
-	if (suspension->record.nodes_count < nodes) {
-		suspension->nodes = g_renew(uint32_t, suspension->nodes, nodes);
-		suspension->to_nodes = g_renew(uint32_t, suspension->to_nodes, nodes);
+	if (suspension->nodes_count < nodes) {
+		suspension->own.nodes = g_renew(uint32_t, suspension->own.nodes, nodes);
+		suspension->own.to_nodes = g_renew(uint32_t, suspension->own.to_nodes, nodes);
 	}
-	suspension->record.nodes_count = nodes;
-	suspension->record.nodes = suspension->nodes;
-	suspension->record.to_nodes = suspension->to_nodes;
+	suspension->nodes_count = nodes;
+	suspension->nodes = suspension->own.nodes;
+	suspension->to_nodes = suspension->own.to_nodes;
 	return suspension;
 }
 
 void engine_set_wanted(struct engine *engine, uint32_t index, bool wanted)
 {
-	struct suspension *suspension = engine->suspensions[index];
+	struct engine_suspension *suspension = engine->suspensions[index];
 
-	if (suspension->wanted != wanted)
+	if (suspension->own.wanted != wanted)
 		engine->wanted_count += wanted ? 1 : -1u;
-	suspension->wanted = wanted;
+	suspension->own.wanted = wanted;
 }
 
 void engine_set_held(struct engine *engine, uint32_t index, bool held)
 {
-	engine->tasks[index].held = engine->suspensions[index]->record.held = held;
+	engine->tasks[index].held = engine->suspensions[index]->held = held;
 }
 
 void engine_enqueue_suspended(struct engine *engine, uint32_t index)
@@ -82,8 +82,7 @@ uint32_t engine_leaving_nodes(const struct engine *engine, uint32_t index, const
 void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct suspension *suspension = engine_suspension_of(engine, index);
-	struct engine_suspension *record = &suspension->record;
+	struct engine_suspension *suspension = engine_suspension_of(engine, index);
 
 	engine_window_note_end(engine, index, engine_now_s(engine));
 	running_list_remove(&engine->running, index);
@@ -91,15 +90,15 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 	engine_free_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_SUSPENDING;
 	task->suspensions++;
-	memcpy(suspension->nodes, task->nodes, task->nodes_count * sizeof(*task->nodes));
-	*record = (struct engine_suspension){
+	memcpy(suspension->own.nodes, task->nodes, task->nodes_count * sizeof(*task->nodes));
+	*suspension = (struct engine_suspension){
 		.task = index,
 		.attempt = task->attempts,
 		.n = task->suspensions,
 		.cluster = task->cluster,
 		.nodes_count = task->nodes_count,
-		.nodes = suspension->nodes,
-		.to_nodes = suspension->to_nodes,
+		.nodes = suspension->own.nodes,
+		.to_nodes = suspension->own.to_nodes,
 		.by_person = by_person,
 		.requested_s = engine_now_s(engine),
 		.suspended_s = NAN,
@@ -108,9 +107,10 @@ void engine_begin_suspend(struct engine *engine, uint32_t index, bool by_person)
 		.resumed_s = NAN,
 		.since_s = NAN,
 		.overhead = { NAN, NAN, NAN, NAN, NAN },
+		.own = suspension->own,
 	};
 	engine_set_held(engine, index, by_person);
-	set_departing(engine, record, true);
+	set_departing(engine, suspension, true);
 	task_list_add(&engine->leaving, index);
 	engine_touch(engine, index);
 	engine_record_suspension(engine, index);
@@ -129,14 +129,14 @@ void engine_launch_suspend(struct engine *engine, uint32_t index)
 static void begin_resume_now(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct suspension *suspension = engine->suspensions[index];
+	struct engine_suspension *suspension = engine->suspensions[index];
 
 	task->state = ENGINE_TASK_RESUMING;
 	engine_begin_sharing(engine, index, engine->setup.virtual_pause_s);
-	suspension->claimed = false;
-	memcpy(engine->task_nodes[index], suspension->to_nodes,
-	       task->nodes_count * sizeof(*suspension->to_nodes));
-	suspension->record.resume_requested_s = engine_now_s(engine);
+	suspension->own.claimed = false;
+	memcpy(engine->task_nodes[index], suspension->own.to_nodes,
+	       task->nodes_count * sizeof(*suspension->own.to_nodes));
+	suspension->resume_requested_s = engine_now_s(engine);
 	task->expected_end_s = engine_expected_end_s(task, engine_now_s(engine));
 	task->late = false;
 	*running_list_find(&engine->running, index) =
@@ -149,16 +149,16 @@ static void begin_resume_now(struct engine *engine, uint32_t index)
 void engine_begin_resume(struct engine *engine, uint32_t index, const uint32_t *nodes)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct suspension *suspension = engine->suspensions[index];
+	struct engine_suspension *suspension = engine->suspensions[index];
 	struct sched_running running;
 
 	engine_dequeue_suspended(engine, index);
-	memcpy(suspension->to_nodes, nodes, task->nodes_count * sizeof(*nodes));
-	suspension->claimed = true;
+	memcpy(suspension->own.to_nodes, nodes, task->nodes_count * sizeof(*nodes));
+	suspension->own.claimed = true;
 	engine_allocate_nodes(engine, index, nodes);
 	engine->blocked[index] = engine_leaving_nodes(engine, index, nodes) +
 				 (task->state == ENGINE_TASK_SUSPENDING);
-	running = engine_running(engine, index, suspension->to_nodes, engine_now_s(engine));
+	running = engine_running(engine, index, suspension->own.to_nodes, engine_now_s(engine));
 	/* Its present interval is not yet in executed_s. */
 	if (task->state == ENGINE_TASK_SUSPENDING) {
 		running.executed_s += engine_now_s(engine) - task->since_s;
@@ -199,13 +199,13 @@ static void drop_claim(struct engine *engine, uint32_t index)
 void engine_unclaim(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct suspension *suspension = engine->suspensions[index];
-	const bool resumes = suspension && suspension->claimed;
+	struct engine_suspension *suspension = engine->suspensions[index];
+	const bool resumes = suspension && suspension->own.claimed;
 
 	drop_claim(engine, index);
-	engine_free_nodes(engine, index, resumes ? suspension->to_nodes : task->nodes);
+	engine_free_nodes(engine, index, resumes ? suspension->own.to_nodes : task->nodes);
 	if (resumes) {
-		suspension->claimed = false;
+		suspension->own.claimed = false;
 		if (task->state == ENGINE_TASK_SUSPENDED)
 			engine_enqueue_suspended(engine, index);
 	} else {
@@ -282,14 +282,13 @@ void engine_release_claims(struct engine *engine, uint32_t cluster, const uint32
 /* To be called when a task is off the nodes that it was leaving: carries out the claims to them. */
 static void leave_nodes(struct engine *engine, uint32_t index)
 {
-	const struct suspension *suspension = engine->suspensions[index];
-	const struct engine_suspension *record = &suspension->record;
+	const struct engine_suspension *suspension = engine->suspensions[index];
 	const bool resumes =
-		suspension->claimed && engine->tasks[index].state == ENGINE_TASK_SUSPENDED;
+		suspension->own.claimed && engine->tasks[index].state == ENGINE_TASK_SUSPENDED;
 
 	task_list_remove(&engine->leaving, index);
-	set_departing(engine, record, false);
-	release_claims(engine, record->cluster, record->nodes, record->nodes_count,
+	set_departing(engine, suspension, false);
+	release_claims(engine, suspension->cluster, suspension->nodes, suspension->nodes_count,
 		       resumes ? index : ENGINE_NO_TASK);
 }
 
@@ -310,7 +309,7 @@ static void add_overhead(struct backend_overhead *sum, const struct backend_even
 /* Records the suspension with the event's overheads by VM. */
 static void record_step(struct engine *engine, const struct backend_event *event)
 {
-	struct engine_suspension *record = &engine->suspensions[event->task]->record;
+	struct engine_suspension *record = engine->suspensions[event->task];
 
 	add_overhead(&record->overhead, event);
 	record->vms = event->vms;
@@ -323,7 +322,7 @@ static void record_step(struct engine *engine, const struct backend_event *event
 static void handle_suspended(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
-	struct suspension *suspension = engine->suspensions[event->task];
+	struct engine_suspension *suspension = engine->suspensions[event->task];
 	const double frozen_s = task->since_s + event->exec_s;
 
 	engine_clear_overrun(engine, event->task);
@@ -332,18 +331,18 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 	task->reason = event->reason;
 	task->executed_s += event->exec_s;
 	if (frozen_s < engine->setup.lead_s)
-		suspension->lead_s += event->exec_s;
+		suspension->own.lead_s += event->exec_s;
 	else
-		suspension->lead_s += fmax(0, engine->setup.lead_s - task->since_s);
-	suspension->retries = 0;
-	suspension->record.suspended_s = event->time_s;
-	suspension->record.exec_s = event->exec_s;
+		suspension->own.lead_s += fmax(0, engine->setup.lead_s - task->since_s);
+	suspension->own.retries = 0;
+	suspension->suspended_s = event->time_s;
+	suspension->exec_s = event->exec_s;
 	record_step(engine, event);
 	engine_record_step(engine, event->time_s, ENGINE_EVENT_SUSPENDED, event->task,
 			   event->reason);
 	engine_record_task(engine, event->task);
 	task->reason = NULL;
-	if (!suspension->claimed)
+	if (!suspension->own.claimed)
 		engine_enqueue_suspended(engine, event->task);
 	leave_nodes(engine, event->task);
 	engine_retry_late(engine, event->time_s);
@@ -353,16 +352,16 @@ static void handle_suspended(struct engine *engine, const struct backend_event *
 static void handle_resumed(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
-	struct suspension *suspension = engine->suspensions[event->task];
+	struct engine_suspension *suspension = engine->suspensions[event->task];
 
 	task->state = ENGINE_TASK_RUNNING;
 	task->reason = event->reason;
 	task->since_s = event->since_s;
 	task->expected_end_s = engine_expected_end_s(task, task->since_s);
 	task->late = false;
-	suspension->retries = 0;
-	suspension->record.resumed_s = event->time_s;
-	suspension->record.since_s = event->since_s;
+	suspension->own.retries = 0;
+	suspension->resumed_s = event->time_s;
+	suspension->since_s = event->since_s;
 	engine_set_wanted(engine, event->task, false);
 	/* It was recorded as held if the limit of a window had suspended it. */
 	engine_set_held(engine, event->task, false);
@@ -379,15 +378,15 @@ static void handle_resumed(struct engine *engine, const struct backend_event *ev
 static void roll_back_suspend(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct suspension *suspension = engine->suspensions[index];
+	struct engine_suspension *suspension = engine->suspensions[index];
 	struct sched_running running = engine_running(engine, index, task->nodes, task->since_s);
 
 	task->late = running.end_s <= engine_now_s(engine);
 	if (task->late) /* a "late" event was recorded before */
 		running.end_s = engine_event_s(engine, engine->event_next);
 	task_list_remove(&engine->leaving, index);
-	set_departing(engine, &suspension->record, false);
-	if (suspension->claimed)
+	set_departing(engine, suspension, false);
+	if (suspension->own.claimed)
 		engine_unclaim(engine, index);
 	for (uint32_t i = 0; i < task->nodes_count; i++)
 		engine_unclaim_node(engine, task->cluster, task->nodes[i]);
@@ -416,13 +415,13 @@ static void roll_back_suspend(struct engine *engine, uint32_t index)
 static void roll_back_resume(struct engine *engine, uint32_t index)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct suspension *suspension = engine->suspensions[index];
+	struct engine_suspension *suspension = engine->suspensions[index];
 
 	running_list_remove(&engine->running, index);
 	engine_stop_sharing(engine, index, engine_now_s(engine));
 	engine_free_nodes(engine, index, task->nodes);
 	task->state = ENGINE_TASK_SUSPENDED;
-	suspension->record.resume_requested_s = NAN;
+	suspension->resume_requested_s = NAN;
 	engine_enqueue_suspended(engine, index);
 }
 
@@ -444,16 +443,16 @@ static void lose_attempt(struct engine *engine, uint32_t index, const struct bac
 static void handle_suspension_failed(struct engine *engine, const struct backend_event *event)
 {
 	struct engine_task *task = &engine->tasks[event->task];
-	struct suspension *suspension = engine->suspensions[event->task];
+	struct engine_suspension *suspension = engine->suspensions[event->task];
 
 	engine_record_event(engine, event->time_s, ENGINE_EVENT_STAYED, event->task, event->reason);
-	suspension->retries++;
+	suspension->own.retries++;
 	if (task->state == ENGINE_TASK_SUSPENDING) {
 		engine_window_note_ran(engine, event->task, event->time_s);
 		roll_back_suspend(engine, event->task);
 	} else {
 		roll_back_resume(engine, event->task);
-		if (suspension->retries == ENGINE_RETRIES_MAX)
+		if (suspension->own.retries == ENGINE_RETRIES_MAX)
 			lose_attempt(engine, event->task, event);
 	}
 	engine_record_suspension(engine, event->task);
@@ -482,17 +481,17 @@ void engine_handle_suspension(struct engine *engine, const struct backend_event 
 void engine_end_suspension(struct engine *engine, uint32_t index, enum engine_task_state state)
 {
 	struct engine_task *task = &engine->tasks[index];
-	struct suspension *suspension = engine->suspensions[index];
+	struct engine_suspension *suspension = engine->suspensions[index];
 
 	engine_dequeue_suspended(engine, index);
 	engine_set_wanted(engine, index, false);
 	task->held = false;
-	suspension->retries = 0;
-	suspension->lead_s = 0;
-	if (suspension->claimed) {
-		suspension->claimed = false;
+	suspension->own.retries = 0;
+	suspension->own.lead_s = 0;
+	if (suspension->own.claimed) {
+		suspension->own.claimed = false;
 		drop_claim(engine, index);
-		engine_free_nodes(engine, index, suspension->to_nodes);
+		engine_free_nodes(engine, index, suspension->own.to_nodes);
 	}
 	if (state == ENGINE_TASK_SUSPENDING)
 		leave_nodes(engine, index);

@@ -17,7 +17,7 @@
 #define ENGINE_RETRIES_MAX 3
 
 /* The suspension record of a task, with room for its nodes; allocated if there is none. */
-struct suspension *engine_suspension_of(struct engine *engine, uint32_t task);
+struct engine_suspension *engine_suspension_of(struct engine *engine, uint32_t task);
 
 /*
  * Prepares the suspension of a running task: its nodes may be claimed. The caller flushes the

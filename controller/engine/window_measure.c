@@ -117,7 +117,7 @@ static bool has_tasks(const struct engine *engine, const struct window_span *spa
 		const uint32_t task = engine->leaving.ids[i];
 
 		if (engine->tasks[task].state == ENGINE_TASK_SUSPENDING &&
-		    engine->suspensions[task]->record.requested_s < span->to_s)
+		    engine->suspensions[task]->requested_s < span->to_s)
 			return true;
 	}
 	return false;
@@ -181,7 +181,7 @@ void engine_window_note_ran(struct engine *engine, uint32_t task, double until_s
 	for (guint i = 0; leaves && i < engine->window_past->len; i++) {
 		struct window_span *span = past_at(engine, i);
 
-		if (engine->suspensions[task]->record.requested_s < span->to_s)
+		if (engine->suspensions[task]->requested_s < span->to_s)
 			span->ran_s = fmax(span->ran_s, fmin(until_s, span->to_s));
 	}
 }

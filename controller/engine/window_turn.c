@@ -18,9 +18,9 @@
 
 bool engine_window_suspended(const struct engine *engine, uint32_t task)
 {
-	const struct suspension *suspension = engine->suspensions[task];
+	const struct engine_suspension *suspension = engine->suspensions[task];
 
-	return engine->tasks[task].held && suspension && !suspension->record.by_person &&
+	return engine->tasks[task].held && suspension && !suspension->by_person &&
 	       (engine->tasks[task].state == ENGINE_TASK_SUSPENDED ||
 		engine->tasks[task].state == ENGINE_TASK_SUSPENDING);
 }
@@ -61,11 +61,11 @@ static void resume_all_from_budget(struct engine *engine)
  */
 static bool may_suspend(const struct engine *engine, uint32_t index)
 {
-	const struct suspension *suspension = engine->suspensions[index];
+	const struct engine_suspension *suspension = engine->suspensions[index];
 
 	return engine->tasks[index].state == ENGINE_TASK_RUNNING &&
 	       !engine->tasks[index].cancelled &&
-	       (!suspension || suspension->retries < ENGINE_RETRIES_MAX);
+	       (!suspension || suspension->own.retries < ENGINE_RETRIES_MAX);
 }
 
 static void suspend_for_budget(struct engine *engine, uint32_t index)

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "controller/sched/heap.h"
+
 /*
  * Heaps of the entries that the greedy framework (greedy.h) still has to consider. Their orders are
  * inlined at the callers: the heap takes a good part of the time of a mapping event.
@@ -49,20 +51,7 @@ static inline void greedy_heap_sift(struct greedy_heap *heap, uint32_t i, greedy
 {
 	const struct greedy_entry entry = heap->entries[i];
 
-	for (;;) {
-		uint32_t child = 2 * i + 1;
-
-		if (child >= heap->count)
-			break;
-		if (child + 1 < heap->count &&
-		    before(&heap->entries[child + 1], &heap->entries[child]))
-			child++;
-		if (!before(&heap->entries[child], &entry))
-			break;
-		heap->entries[i] = heap->entries[child];
-		i = child;
-	}
-	heap->entries[i] = entry;
+	HEAP_DOWN(heap->entries, heap->count, i, &entry, before, 0);
 }
 
 /* Makes a heap of entries in any order. */
@@ -78,9 +67,7 @@ static inline void greedy_heap_push(struct greedy_heap *heap, const struct greed
 {
 	uint32_t i = heap->count++;
 
-	for (; i > 0 && before(entry, &heap->entries[(i - 1) / 2]); i = (i - 1) / 2)
-		heap->entries[i] = heap->entries[(i - 1) / 2];
-	heap->entries[i] = *entry;
+	HEAP_UP(heap->entries, i, entry, before, 0);
 }
 
 /* Removes the entry on top; there must be one. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/sched/immediate.h"
 
+#include "controller/sched/heap.h"
 #include "controller/sched/immediate_private.h"
 #include "controller/sched/rank_key.h"
 
@@ -141,9 +142,9 @@ int immediate_begin(struct immediate *immediate, const struct policy *policy,
 	return 0;
 }
 
-static bool gives_way_before(const struct immediate_victim *a, const struct immediate_victim *b)
+static bool gives_way_after(const struct immediate_victim *a, const struct immediate_victim *b)
 {
-	return a->key != b->key ? a->key < b->key : a->node < b->node;
+	return a->key != b->key ? a->key > b->key : a->node > b->node;
 }
 
 /* Moves victim `i` of a heap, whose top is the last to be preempted, down to where it belongs. */
@@ -151,19 +152,7 @@ static void sift(struct immediate_victim *victims, uint32_t count, uint32_t i)
 {
 	const struct immediate_victim victim = victims[i];
 
-	for (;;) {
-		uint32_t child = 2 * i + 1;
-
-		if (child >= count)
-			break;
-		if (child + 1 < count && gives_way_before(&victims[child], &victims[child + 1]))
-			child++;
-		if (!gives_way_before(&victim, &victims[child]))
-			break;
-		victims[i] = victims[child];
-		i = child;
-	}
-	victims[i] = victim;
+	HEAP_DOWN(victims, count, i, &victim, gives_way_after, 0);
 }
 
 static void sort_victims(struct immediate_victim *victims, uint32_t count)
@@ -200,7 +189,7 @@ void immediate_add_victim(struct immediate *immediate, uint32_t occupant)
 		&immediate->clusters[immediate->occupants[occupant].rest.cluster];
 	uint32_t i = cluster->victims_count++;
 
-	for (; i > 0 && gives_way_before(&victim, &cluster->victims[i - 1]); i--)
+	for (; i > 0 && gives_way_after(&cluster->victims[i - 1], &victim); i--)
 		cluster->victims[i] = cluster->victims[i - 1];
 	cluster->victims[i] = victim;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "controller/sched/heap.h"
 #include "controller/sched/immediate_private.h"
 
 /* Heaps of classes in the order in which their next tasks are considered (preempt.h). */
@@ -38,20 +39,7 @@ static inline void preempt_heap_sift(struct preempt_heap *heap, uint32_t i)
 {
 	const struct preempt_entry entry = heap->entries[i];
 
-	for (;;) {
-		uint32_t child = 2 * i + 1;
-
-		if (child >= heap->count)
-			break;
-		if (child + 1 < heap->count &&
-		    preempt_before(&heap->entries[child + 1], &heap->entries[child]))
-			child++;
-		if (!preempt_before(&heap->entries[child], &entry))
-			break;
-		heap->entries[i] = heap->entries[child];
-		i = child;
-	}
-	heap->entries[i] = entry;
+	HEAP_DOWN(heap->entries, heap->count, i, &entry, preempt_before, 0);
 }
 
 /* Adds an entry at the end, out of order. Returns 0, or -ENOMEM. */
@@ -80,9 +68,7 @@ static inline int preempt_heap_push(struct preempt_heap *heap, struct arena *are
 
 	if (preempt_heap_append(heap, arena, entry) < 0)
 		return -ENOMEM;
-	for (; i > 0 && preempt_before(entry, &heap->entries[(i - 1) / 2]); i = (i - 1) / 2)
-		heap->entries[i] = heap->entries[(i - 1) / 2];
-	heap->entries[i] = *entry;
+	HEAP_UP(heap->entries, i, entry, preempt_before, 0);
 	return 0;
 }
 

@@ -13,36 +13,15 @@ struct preempt_queue {
 	uint32_t *places; /* per class: index of its entry, + 1; 0: none */
 };
 
-/* Puts an entry at an index of the heap. */
-static inline void preempt_queue_set(struct preempt_queue *queue, uint32_t i,
-				     const struct preempt_entry *entry)
-{
-	queue->heap.entries[i] = *entry;
-	queue->places[entry->class] = i + 1;
-}
-
 /* Moves `entry` from the free index `i` to where it belongs. */
 static inline void preempt_queue_settle(struct preempt_queue *queue, uint32_t i,
 					const struct preempt_entry *entry)
 {
-	const struct preempt_entry *entries = queue->heap.entries;
+	struct preempt_entry *entries = queue->heap.entries;
 
-	for (; i > 0 && preempt_before(entry, &entries[(i - 1) / 2]); i = (i - 1) / 2)
-		preempt_queue_set(queue, i, &entries[(i - 1) / 2]);
-	for (;;) {
-		uint32_t child = 2 * i + 1;
-
-		if (child >= queue->heap.count)
-			break;
-		if (child + 1 < queue->heap.count &&
-		    preempt_before(&entries[child + 1], &entries[child]))
-			child++;
-		if (!preempt_before(&entries[child], entry))
-			break;
-		preempt_queue_set(queue, i, &entries[child]);
-		i = child;
-	}
-	preempt_queue_set(queue, i, entry);
+	HEAP_UP(entries, i, entry, preempt_before, queue->places[entries[i].class] = i + 1);
+	HEAP_DOWN(entries, queue->heap.count, i, entry, preempt_before,
+		  queue->places[entries[i].class] = i + 1);
 }
 
 /* Adds an entry for a class that has none yet. Returns 0, or -ENOMEM. */
