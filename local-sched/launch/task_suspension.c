@@ -19,7 +19,7 @@ struct task_suspension *task_suspension_new(uint32_t n, const uint32_t *nodes, u
 	suspension->attempt = 1;
 	suspension->count = count;
 	suspension->nodes = g_memdup2(nodes, count * sizeof(*nodes));
-	suspension->vms = g_new0(struct task_suspension_vm, count);
+	suspension->vms = g_new0(struct task_vm_durations, count);
 	for (uint32_t i = 0; i < count; i++)
 		suspension->vms[i].node = nodes[i];
 	suspension->requested_ns = now_ns;
