@@ -48,8 +48,8 @@ struct suspension_events {
 /*
  * Creates a suspension for the running VMs of `task`, at the nodes where the task was placed last.
  * `vms` has a VM for each of its nodes, in the same order, all busy with the task; the array is
- * copied. `pool`, the VMs, `events` and `data` are borrowed until the suspension is freed, `task` is
- * only read.
+ * copied. `pool`, the VMs, `events` and `data` are borrowed until the suspension is freed, `task`
+ * is only read.
  */
 struct suspension *suspension_new(const struct task *task, struct pool *pool,
 				  struct vm *const *vms, const struct suspension_events *events,
