@@ -97,9 +97,8 @@ static bool parse_options(int argc, char **argv, struct options *options, GError
 		return true;
 	if (argc == 1 && options->config && options->cluster && options->listen && options->state)
 		return true;
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
-		    "give --config, --cluster, --listen and --state; try --help");
-	return false;
+	return error_fail(error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+			  "give --config, --cluster, --listen and --state; try --help");
 }
 
 static bool find_cluster(const struct config *config, const char *name, uint32_t *ret_index,
@@ -126,9 +125,8 @@ static bool choose_virt_type(const struct options *options, enum virt_type_choic
 
 	if (virt_type_parse(text, ret_choice))
 		return true;
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "%s: '%s' is not one of auto, kvm, qemu, probe", origin, text);
-	return false;
+	return error_fail(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			  "%s: '%s' is not one of auto, kvm, qemu, probe", origin, text);
 }
 
 /* The given timeout, or else the default times the machine's patience. */
@@ -143,11 +141,10 @@ static bool choose_boot_timeout(const struct options *options, const struct conf
 		*ret_timeout_s = config_patience(config, BOOT_WATCH_DEADLINE_S);
 		return true;
 	}
-	if (!duration_parse(text, &timeout_s) || timeout_s < 1 || timeout_s > BOOT_TIMEOUT_MAX_S) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "%s: '%s' is not from 1 s to a day, e.g. 900 or 15m", origin, text);
-		return false;
-	}
+	if (!duration_parse(text, &timeout_s) || timeout_s < 1 || timeout_s > BOOT_TIMEOUT_MAX_S)
+		return error_fail(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				  "%s: '%s' is not from 1 s to a day, e.g. 900 or 15m", origin,
+				  text);
 	*ret_timeout_s = timeout_s;
 	return true;
 }

@@ -23,16 +23,16 @@ const char *const task_keep_names[] = { "auto", "memory", "disk", NULL };
 	}
 
 static const struct record_field suspension_vm_fields[] = {
-	{ RECORD_FIELD_U32(task_suspension_vm, node) },
-	DURATION(task_suspension_vm, freeze_ns),
-	DURATION(task_suspension_vm, save_ns),
-	DURATION(task_suspension_vm, move_ns),
-	DURATION(task_suspension_vm, restore_ns),
-	DURATION(task_suspension_vm, resume_ns),
+	{ RECORD_FIELD_U32(task_vm_durations, node) },
+	DURATION(task_vm_durations, freeze_ns),
+	DURATION(task_vm_durations, save_ns),
+	DURATION(task_vm_durations, move_ns),
+	DURATION(task_vm_durations, restore_ns),
+	DURATION(task_vm_durations, resume_ns),
 	{ NULL },
 };
 static const struct record suspension_vm_record = { .name = "VM of a suspension",
-						    .size = sizeof(struct task_suspension_vm),
+						    .size = sizeof(struct task_vm_durations),
 						    .fields = suspension_vm_fields,
 						    .open = true };
 

@@ -51,7 +51,7 @@ extern const char *const task_outcome_names[]; /* "none", "completed", ...; NULL
 extern const char *const task_keep_names[];
 
 /* The durations of one VM in a suspension. */
-struct task_suspension_vm {
+struct task_vm_durations {
 	uint32_t node; /* that it left */
 	int64_t freeze_ns;
 	int64_t save_ns;
@@ -70,7 +70,7 @@ struct task_suspension {
 	uint32_t count;          /* how many VMs; also the length of the following arrays */
 	uint32_t *nodes;         /* that the VMs left */
 	uint32_t *resumed_nodes; /* NULL: not resumed yet */
-	struct task_suspension_vm *vms;
+	struct task_vm_durations *vms;
 	int64_t requested_ns;
 	int64_t frozen_ns;
 	int64_t suspended_ns;

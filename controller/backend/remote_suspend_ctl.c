@@ -43,7 +43,7 @@ static GArray *vm_overheads(const struct task_suspension *one, bool resumed)
 	GArray *vms = g_array_new(FALSE, FALSE, sizeof(struct backend_vm_overhead));
 
 	for (uint32_t i = 0; one->vms && i < one->count; i++) {
-		const struct task_suspension_vm *from = &one->vms[i];
+		const struct task_vm_durations *from = &one->vms[i];
 		struct backend_vm_overhead vm = {.node = from->node};
 
 		if (!resumed) {

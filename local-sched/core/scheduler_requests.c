@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "local-sched/core/scheduler_private.h"
 
 #define LOG_SUBSYSTEM "scheduler"
@@ -38,10 +39,9 @@ static bool vms_suit(struct scheduler *scheduler, const struct task *task, GErro
 {
 	if (scheduler_vms_suit(scheduler, task, false))
 		return true;
-	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
-		    "task '%s': a VM on its nodes was another user's; \"queue\": true has it "
-		    "booted again", task->id);
-	return false;
+	return error_fail(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
+			  "task '%s': a VM on its nodes was another user's; \"queue\": true has it "
+			  "booted again", task->id);
 }
 
 static bool same_request(const struct task *a, const struct task *b)
@@ -66,9 +66,8 @@ static bool store_task(struct scheduler *scheduler, const struct task *task, GEr
 
 	if (task_store_add(scheduler->settings.store, task, &cause))
 		return true;
-	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "task cannot be stored: %s",
-		    cause->message);
-	return false;
+	return error_fail(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW,
+			  "task cannot be stored: %s", cause->message);
 }
 
 const struct task *scheduler_put_task(struct scheduler *scheduler, const char *id,
@@ -87,19 +86,15 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 		*ret_new = false;
 		return known;
 	}
-	if (known) {
-		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
-			    "task '%s' is known with another body", id);
-		return NULL;
-	}
+	if (known)
+		return error_null(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT,
+				  "task '%s' is known with another body", id);
 	if (scheduler_is_past(scheduler, id)) {
 		scheduler_set_unknown_error(scheduler, id, error);
 		return NULL;
 	}
-	if (scheduler->stopping) {
-		g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "shutting down");
-		return NULL;
-	}
+	if (scheduler->stopping)
+		return error_null(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "shutting down");
 	task->requested_ns = now_ns;
 	if (task->queue) {
 		task->queued_ns = now_ns;
@@ -140,9 +135,8 @@ const struct task *scheduler_delete_task(struct scheduler *scheduler, const char
 
 static bool conflict(GError **error, const struct task *task, const char *what)
 {
-	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT, "task '%s' is %s: %s",
-		    task->id, task_state_names[task->state], what);
-	return false;
+	return error_fail(error, SCHEDULER_ERROR, SCHEDULER_ERROR_CONFLICT, "task '%s' is %s: %s",
+			  task->id, task_state_names[task->state], what);
 }
 
 static struct task *find_task(struct scheduler *scheduler, const char *id, GError **error)
@@ -183,8 +177,8 @@ static bool store_intent(struct scheduler *scheduler, const struct task *task, G
 	task_store_update(scheduler->settings.store, task, NULL);
 	if (task_store_flush(scheduler->settings.store))
 		return true;
-	g_set_error(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW, "request cannot be stored");
-	return false;
+	return error_fail(error, SCHEDULER_ERROR, SCHEDULER_ERROR_NOT_NOW,
+			  "request cannot be stored");
 }
 
 /* Whether a running task can be changed; `only` and `moving` say why not. */

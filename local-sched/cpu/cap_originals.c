@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "local-sched/cpu/sysfs.h"
 
 #define LOG_SUBSYSTEM "caps"
@@ -54,10 +55,9 @@ static bool set_file_error(const struct cap_originals *originals, const char *do
 {
 	const int code = errno;
 
-	g_set_error(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_FILE,
-		    "cannot %s \"%s\", which keeps the CPU's settings: %s", doing, originals->path,
-		    g_strerror(code));
-	return false;
+	return error_fail(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_FILE,
+			  "cannot %s \"%s\", which keeps the CPU's settings: %s", doing,
+			  originals->path, g_strerror(code));
 }
 
 /* Only files like these are ever written because of the file's contents. */
@@ -246,11 +246,9 @@ bool cap_originals_turn(struct cap_originals *originals, const char *knob, const
 
 	if (!before)
 		return false;
-	if (!is_knob(knob) || strpbrk(before, "\t\n")) {
-		g_set_error(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_FILE,
-			    "\"%s\" is no knob of one line", knob);
-		return false;
-	}
+	if (!is_knob(knob) || strpbrk(before, "\t\n"))
+		return error_fail(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_FILE,
+				  "\"%s\" is no knob of one line", knob);
 	if (!is_stored(originals, knob) && !store(originals, knob, before, error))
 		return false;
 	return sysfs_write(knob, value, error);
@@ -291,7 +289,6 @@ bool cap_originals_recover(const char *path, guint *ret_count, GError **error)
 	*ret_count = originals->knobs->len;
 	if (cap_originals_close(originals) == 0)
 		return true;
-	g_set_error(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_FILE,
-		    "some CPU settings could not be put back as \"%s\" has them", path);
-	return false;
+	return error_fail(error, CAP_ORIGINALS_ERROR, CAP_ORIGINALS_ERROR_FILE,
+			  "some CPU settings could not be put back as \"%s\" has them", path);
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "common/read_number.h"
 #include "local-sched/cpu/sysfs.h"
 
@@ -56,9 +57,8 @@ bool cpu_freq_available(const char *sys_root, GError **error)
 			return false;
 	if (cpus[0])
 		return true;
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "no CPUs in \"%s/devices/system/cpu\"",
-		    sys_root);
-	return false;
+	return error_fail(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+			  "no CPUs in \"%s/devices/system/cpu\"", sys_root);
 }
 
 /* The highest of the driver's frequencies up to `khz`; `khz` itself without a table. */
@@ -87,12 +87,10 @@ static bool set_cpu(const char *cpu, uint64_t khz, struct cap_originals *origina
 	g_autofree char *text = g_strdup_printf("%" PRIu64, snapped);
 	uint64_t lowest;
 
-	if (read_khz(cpu, "cpuinfo_min_freq", &lowest, NULL) && snapped < lowest) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-			    "\"%s\" goes no lower than %" PRIu64 " MHz", cpu,
-			    lowest / KHZ_PER_MHZ);
-		return false;
-	}
+	if (read_khz(cpu, "cpuinfo_min_freq", &lowest, NULL) && snapped < lowest)
+		return error_fail(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+				  "\"%s\" goes no lower than %" PRIu64 " MHz", cpu,
+				  lowest / KHZ_PER_MHZ);
 	*ret_khz = snapped;
 	return cap_originals_turn(originals, path, text, error);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "common/read_number.h"
 
 enum { TEXT_MAX = 64 * 1024 };
@@ -52,9 +53,8 @@ bool sysfs_read_number(const char *path, uint64_t *ret_value, GError **error)
 		g_autofree char *start = g_strndup(text, 40);
 		g_autofree char *valid = g_utf8_make_valid(start, -1);
 
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-			    "\"%s\" holds \"%s\", not a whole number", path, valid);
-		return false;
+		return error_fail(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+				  "\"%s\" holds \"%s\", not a whole number", path, valid);
 	}
 	*ret_value = value;
 	return true;

@@ -3,6 +3,7 @@
  * The executor for VMs under libvirt: the cluster's hosts, its nodes and their VMs, and a job for
  * each task.
  */
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "local-sched/executor/executor.h"
 #include "local-sched/executor/libvirt_about.h"
@@ -105,11 +106,9 @@ static bool check_hosts(const struct config_cluster *cluster, GError **error)
 	for (uint32_t i = 0; i < cluster->hosts_count; i++) {
 		if (cluster->hosts[i].uri)
 			continue;
-		g_set_error(error, EXECUTOR_ERROR, EXECUTOR_ERROR_CONFIG,
-			    "cluster '%s': host '%s' has no libvirt URI; give `uri`, or "
-			    "bring the lab up",
-			    cluster->name, cluster->hosts[i].name);
-		return false;
+		return error_fail(error, EXECUTOR_ERROR, EXECUTOR_ERROR_CONFIG,
+				  "cluster '%s': host '%s' has no libvirt URI; give `uri`, or "
+				  "bring the lab up", cluster->name, cluster->hosts[i].name);
 	}
 	return true;
 }

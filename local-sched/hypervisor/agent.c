@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 
 #define WHAT "guest agent's reply"
@@ -101,9 +102,8 @@ static bool rubbish(GError **error, const char *reply)
 	g_autofree char *shown = g_strndup(reply, 80);
 	g_autofree char *escaped = g_strescape(shown, NULL);
 
-	g_set_error(error, AGENT_ERROR, AGENT_ERROR_RUBBISH, WHAT " makes no sense: '%s'",
-		    escaped);
-	return false;
+	return error_fail(error, AGENT_ERROR, AGENT_ERROR_RUBBISH, WHAT " makes no sense: '%s'",
+			  escaped);
 }
 
 /* Parses a reply. Returns a new reference, from which *ret_return is borrowed, or NULL. */
@@ -115,9 +115,8 @@ static json_t *parse(const char *reply, json_t **ret_return, GError **error)
 
 	if (refusal) {
 		text = json_string_value(json_object_get(refusal, "desc"));
-		g_set_error(error, AGENT_ERROR, AGENT_ERROR_REFUSED, "guest agent refused: %.200s",
-			    text ? text : "no description");
-		return NULL;
+		return error_null(error, AGENT_ERROR, AGENT_ERROR_REFUSED,
+				  "guest agent refused: %.200s", text ? text : "no description");
 	}
 	*ret_return = json_object_get(object, "return");
 	if (!*ret_return) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/lab_state.h"
 #include "common/read_number.h"
@@ -96,8 +97,8 @@ struct claim *claim_parse(const char *text, GError **error)
 			&keeper, "machine", &machine, "machine_id", &machine_id, "boot_id",
 			&boot_id, "pids", &pids, "pid", &pid, "start_ticks", &start_ticks, "since",
 			&since, "beat", &beat) < 0) {
-		g_set_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN, "no local scheduler wrote it");
-		return NULL;
+		return error_null(error, VIRT_ERROR, VIRT_ERROR_FOREIGN,
+				  "no local scheduler wrote it");
 	}
 	*claim = (struct claim){
 		.keeper = g_strdup(keeper),

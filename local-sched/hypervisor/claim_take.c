@@ -11,6 +11,7 @@
 #include <libvirt/virterror.h>
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "local-sched/hypervisor/claim.h"
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -180,11 +181,10 @@ static struct claim_result *look_at(const struct order *order, const struct late
 	if (cause) {
 		g_autofree char *name = volume_of(order->name, latest->number);
 
-		g_set_error(error, VIRT_ERROR, VIRT_ERROR_FOREIGN,
-			    "volume '%s' in the storage pool is to say which local scheduler "
-			    "serves the cluster, but %s; remove it if it is of no use",
-			    name, cause->message);
-		return NULL;
+		return error_null(error, VIRT_ERROR, VIRT_ERROR_FOREIGN,
+				  "volume '%s' in the storage pool is to say which local scheduler "
+				  "serves the cluster, but %s; remove it if it is of no use", name,
+				  cause->message);
 	}
 	if (!latest->text)
 		return g_steal_pointer(&result);

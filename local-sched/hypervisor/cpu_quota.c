@@ -8,6 +8,8 @@
 #include <libvirt/virterror.h>
 #include <string.h>
 
+#include "common/error_fail.h"
+
 #include "common/log.h"
 #include "local-sched/hypervisor/virt_error.h"
 
@@ -185,9 +187,8 @@ bool cpu_quota_apply(const struct cpu_cap *cap, virDomainPtr domain, GError **er
 		if (period == cap->period_us && as_set(quota) == set)
 			return true;
 	}
-	g_set_error(error, VIRT_ERROR, VIRT_ERROR_OTHER,
-		    "VM '%s': CPU quota reads %lld of %llu us after %" PRId64 " of %" PRIu64
-		    " us was set",
-		    virDomainGetName(domain), quota, period, cap->quota_us, cap->period_us);
-	return false;
+	return error_fail(error, VIRT_ERROR, VIRT_ERROR_OTHER,
+			  "VM '%s': CPU quota reads %lld of %llu us after %" PRId64 " of %" PRIu64
+			  " us was set", virDomainGetName(domain), quota, period, cap->quota_us,
+			  cap->period_us);
 }

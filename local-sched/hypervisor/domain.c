@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/error_fail.h"
+
 #include "common/clock.h"
 #include "common/log.h"
 #include "local-sched/hypervisor/cpu_quota.h"
@@ -410,11 +412,9 @@ static gpointer agent_work(virConnectPtr connection, gpointer data, GError **err
 	 * A VM that was found before a later one was created is not the later one, whatever its
 	 * name.
 	 */
-	if (input->boot.boots && g_atomic_int_get(input->boot.boots) != input->boot.boot) {
-		g_set_error(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN,
-			    "VM '%s' was gone before its agent was asked", input->name);
-		return NULL;
-	}
+	if (input->boot.boots && g_atomic_int_get(input->boot.boots) != input->boot.boot)
+		return error_null(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN,
+				  "VM '%s' was gone before its agent was asked", input->name);
 	reply = agent_command(domain, input->text, input->timeout_s);
 	if (!reply) {
 		virt_error_set(error, "agent of VM '%s'", input->name);

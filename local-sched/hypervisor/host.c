@@ -4,6 +4,7 @@
 #include <libvirt/libvirt-qemu.h>
 #include <libvirt/virterror.h>
 
+#include "common/error_fail.h"
 #include "common/handoff.h"
 #include "local-sched/hypervisor/pause.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -361,9 +362,8 @@ virConnectPtr host_connect(struct host *host, GError **error)
 {
 	if (!g_atomic_int_get(&host->closed))
 		return open_connection(host, error);
-	g_set_error(error, VIRT_ERROR, VIRT_ERROR_CONNECTION, "host '%s' is not used any more",
-		    host->name);
-	return NULL;
+	return error_null(error, VIRT_ERROR, VIRT_ERROR_CONNECTION,
+			  "host '%s' is not used any more", host->name);
 }
 
 /* Errands. */

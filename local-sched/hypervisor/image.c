@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_file.h"
 #include "local-sched/hypervisor/storage.h"
@@ -97,12 +98,10 @@ struct image *image_load(const char *directory, GError **error)
 	text = read_file(path, READ_FILE_SMALL_MAX, &length, &cause);
 	if (text)
 		manifest = json_parse(text, length, path, &cause);
-	if (!manifest) {
-		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
-			    "no guest image in '%s': %s; build it with vm-images/build", directory,
-			    cause->message);
-		return NULL;
-	}
+	if (!manifest)
+		return error_null(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
+				  "no guest image in '%s': %s; build it with vm-images/build",
+				  directory, cause->message);
 	for (int i = 0; i < IMAGE_FILES; i++)
 		if (!load_file(image, i, directory, json_object_get(manifest, "files"), error))
 			return NULL;
@@ -150,19 +149,17 @@ static bool send_file(virStorageVolPtr volume, const struct image *image, int fi
 	bool sent;
 
 	source.fd = read_file_open(path, &cause);
-	if (source.fd < 0) {
-		g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE, "image: %s", cause->message);
-		return false;
-	}
+	if (source.fd < 0)
+		return error_fail(error, VIRT_ERROR, VIRT_ERROR_IMAGE, "image: %s", cause->message);
 	sent = storage_upload(volume, source.left, give_file, &source, error);
 	close(source.fd);
 	if (!sent)
 		return false;
 	if (g_str_equal(g_checksum_get_string(sum), image->sha256[file]))
 		return true;
-	g_set_error(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
-		    "image file '%s' is not what its manifest says; build the image again", path);
-	return false;
+	return error_fail(error, VIRT_ERROR, VIRT_ERROR_IMAGE,
+			  "image file '%s' is not what its manifest says; build the image again",
+			  path);
 }
 
 /*

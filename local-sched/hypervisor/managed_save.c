@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "common/error_fail.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
@@ -69,11 +70,9 @@ static gpointer save_work(virConnectPtr connection, gpointer input, GError **err
 
 	if (!domain_find(connection, order->domain, order->keeper, &domain, error))
 		return NULL;
-	if (!domain) {
-		g_set_error(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN, "VM '%s' is gone",
-			    order->domain);
-		return NULL;
-	}
+	if (!domain)
+		return error_null(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN, "VM '%s' is gone",
+				  order->domain);
 	pool = storage_open(connection, false, error);
 	path = pool ? volume_path(pool, order, true, error) : NULL;
 	if (!path)

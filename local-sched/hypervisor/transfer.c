@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "local-sched/hypervisor/domain.h"
 #include "local-sched/hypervisor/domain_xml.h"
 #include "local-sched/hypervisor/storage.h"
@@ -150,8 +151,8 @@ static unsigned int migrate_flags(const struct order *order)
 
 static gpointer is_gone(const struct order *order, GError **error)
 {
-	g_set_error(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN, "VM '%s' is gone", order->domain);
-	return NULL;
+	return error_null(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN, "VM '%s' is gone",
+			  order->domain);
 }
 
 static gpointer migrate_work(virConnectPtr connection, gpointer input, GError **error)
@@ -371,9 +372,8 @@ static gpointer abort_work(virConnectPtr connection, gpointer input, GError **er
 
 static gpointer not_known_yet(const struct order *order, GError **error)
 {
-	g_set_error(error, VIRT_ERROR, VIRT_ERROR_CONNECTION, "VM '%s' is still on its way",
-		    order->domain);
-	return NULL;
+	return error_null(error, VIRT_ERROR, VIRT_ERROR_CONNECTION, "VM '%s' is still on its way",
+			  order->domain);
 }
 
 /* Where a frozen VM is: on the host that has it. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/lab/lab_channel.h"
 
+#include "common/error_fail.h"
+
 #include <errno.h>
 #include <gio/gio.h>
 #include <poll.h>
@@ -13,9 +15,8 @@ bool lab_channel_open(int ret_fds[2], GError **error)
 {
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_fds) == 0)
 		return true;
-	g_set_error(error, G_IO_ERROR, (int)g_io_error_from_errno(errno),
-		    "cannot make a pair of sockets: %s", g_strerror(errno));
-	return false;
+	return error_fail(error, G_IO_ERROR, (int)g_io_error_from_errno(errno),
+			  "cannot make a pair of sockets: %s", g_strerror(errno));
 }
 
 bool lab_channel_send(int fd, const char *format, ...)

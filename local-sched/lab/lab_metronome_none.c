@@ -7,13 +7,14 @@
 
 #include "local-sched/lab/lab_metronome.h"
 
+#include "common/error_fail.h"
+
 struct lab_metronome *lab_metronome_start(const struct lab_cgroup *cgroup, const char *lab,
 					  double cpu_cores,
 					  GError **error)
 {
-	g_set_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
-		    "there is no metronome on this machine for lab \"%s\"", lab);
-	return NULL;
+	return error_null(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
+			  "there is no metronome on this machine for lab \"%s\"", lab);
 }
 
 void lab_metronome_stop(struct lab_metronome *metronome)

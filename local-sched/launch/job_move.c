@@ -128,16 +128,11 @@ bool job_match_targets(const struct job *job, uint32_t *nodes, GError **error)
 void job_migrate(struct job *job)
 {
 	g_autofree struct vm **vms = job_vms(job);
-	const struct migration_settings settings = {
-		.task = job->task->id,
-		.pool = job->settings.pool,
-		.vms = vms,
-		.count = job->task->nodes_count,
-	};
 
 	/* The suspension has recorded where the VMs were. */
 	g_clear_pointer(&job->suspension, suspension_free);
 	if (!job->migration)
-		job->migration = migration_new(&settings, &migration_events, job);
+		job->migration = migration_new(job->task, job->settings.pool, vms,
+					       &migration_events, job);
 	migration_start(job->migration, task_last_migration(job->task));
 }

@@ -82,15 +82,9 @@ bool job_may_suspend(const struct job *job)
 static void create_suspension(struct job *job)
 {
 	g_autofree struct vm **vms = job_vms(job);
-	const struct suspension_settings settings = {
-		.task = job->task->id,
-		.pool = job->settings.pool,
-		.vms = vms,
-		.nodes = task_placed(job->task),
-		.count = job->task->nodes_count,
-	};
 
-	job->suspension = suspension_new(&settings, &suspension_events, job);
+	job->suspension = suspension_new(job->task, job->settings.pool, vms, &suspension_events,
+					 job);
 }
 
 void job_suspend(struct job *job)

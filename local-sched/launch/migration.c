@@ -192,22 +192,22 @@ static const struct vm_steps_kind kind = {
 
 /* Life. */
 
-struct migration *migration_new(const struct migration_settings *settings,
+struct migration *migration_new(const struct task *task, struct pool *pool, struct vm *const *vms,
 				const struct migration_events *events, void *data)
 {
 	struct migration *migration = g_new0(struct migration, 1);
 
-	migration->task = g_strdup(settings->task);
-	migration->pool = settings->pool;
-	migration->count = settings->count;
+	migration->task = g_strdup(task->id);
+	migration->pool = pool;
+	migration->count = task->nodes_count;
 	migration->events = events;
 	migration->data = data;
-	migration->steps = vm_steps_new(&kind, settings->task, settings->count,
-					vm_patience_s(settings->vms[0]), migration);
-	migration->vms = g_new0(struct moving_vm, settings->count);
-	for (uint32_t i = 0; i < settings->count; i++)
+	migration->steps = vm_steps_new(&kind, task->id, task->nodes_count, vm_patience_s(vms[0]),
+					migration);
+	migration->vms = g_new0(struct moving_vm, task->nodes_count);
+	for (uint32_t i = 0; i < task->nodes_count; i++)
 		migration->vms[i] = (struct moving_vm){
-			.migration = migration, .index = i, .vm = settings->vms[i]};
+			.migration = migration, .index = i, .vm = vms[i]};
 	return migration;
 }
 

@@ -7,7 +7,7 @@
 
 #include "local-sched/hypervisor/pool.h"
 #include "local-sched/launch/migration_step.h"
-#include "local-sched/launch/task_migration.h"
+#include "local-sched/launch/task.h"
 
 /*
  * Migrates VMs of a task to other nodes while the task runs, repeatedly. The steps and their
@@ -39,15 +39,12 @@ struct migration_events {
 	void (*ended)(enum migration_end end, const char *reason, void *data);
 };
 
-/* The VMs of a migration; borrowed until it is freed, the array is copied. */
-struct migration_settings {
-	const char *task; /* for messages */
-	struct pool *pool;
-	struct vm *const *vms; /* count of them, all busy with the task */
-	uint32_t count;
-};
-
-struct migration *migration_new(const struct migration_settings *settings,
+/*
+ * Creates a migration for the VMs of `task`. `vms` has a VM for each of its nodes, in the same
+ * order, all busy with the task; the array is copied. `pool`, the VMs, `events` and `data` are
+ * borrowed until the migration is freed, `task` is only read.
+ */
+struct migration *migration_new(const struct task *task, struct pool *pool, struct vm *const *vms,
 				const struct migration_events *events, void *data);
 
 /* Frees it, also while calls are under way, without an event. NULL is allowed. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/error_fail.h"
 #include "common/read_number.h"
 
 #define KVS_NAME "virtbed"
@@ -65,9 +66,8 @@ static bool protocol_error(GError **error, uint32_t rank, const char *what, cons
 	g_autofree char *shown = g_strndup(line, 60);
 	g_autofree char *escaped = g_strescape(shown, NULL);
 
-	g_set_error(error, PMI_ERROR, PMI_ERROR_PROTOCOL, "rank %u: PMI: %s: '%s'", rank, what,
-		    escaped);
-	return false;
+	return error_fail(error, PMI_ERROR, PMI_ERROR_PROTOCOL, "rank %u: PMI: %s: '%s'", rank,
+			  what, escaped);
 }
 
 /* The value of `key` among the words `key=value`, or NULL. */
@@ -212,9 +212,9 @@ static bool serve_abort(struct pmi_server *server, uint32_t rank, char **words, 
 {
 	const char *code = word(words, "exitcode");
 
-	g_set_error(error, PMI_ERROR, PMI_ERROR_ABORT, "rank %u aborted the job (exit code %.12s)",
-		    rank, code ? code : "unknown");
-	return false;
+	return error_fail(error, PMI_ERROR, PMI_ERROR_ABORT,
+			  "rank %u aborted the job (exit code %.12s)", rank,
+			  code ? code : "unknown");
 }
 
 /* A whole number in [0, PMI_STEPS_MAX]. */

@@ -260,26 +260,27 @@ static const struct vm_steps_kind kind = {
 
 /* Life. */
 
-struct suspension *suspension_new(const struct suspension_settings *settings,
-				  const struct suspension_events *events, void *data)
+struct suspension *suspension_new(const struct task *task, struct pool *pool,
+				  struct vm *const *vms, const struct suspension_events *events,
+				  void *data)
 {
 	struct suspension *suspension = g_new0(struct suspension, 1);
 
-	suspension->pool = settings->pool;
-	suspension->count = settings->count;
-	suspension->task = g_strdup(settings->task);
+	suspension->pool = pool;
+	suspension->count = task->nodes_count;
+	suspension->task = g_strdup(task->id);
 	suspension->events = events;
 	suspension->data = data;
-	suspension->steps = vm_steps_new(&kind, settings->task, settings->count,
-					 vm_patience_s(settings->vms[0]), suspension);
-	suspension->vms = g_new0(struct suspended_vm, settings->count);
-	for (uint32_t i = 0; i < settings->count; i++)
+	suspension->steps = vm_steps_new(&kind, task->id, task->nodes_count,
+					 vm_patience_s(vms[0]), suspension);
+	suspension->vms = g_new0(struct suspended_vm, task->nodes_count);
+	for (uint32_t i = 0; i < task->nodes_count; i++)
 		suspension->vms[i] = (struct suspended_vm){
 			.suspension = suspension,
 			.index = i,
-			.vm = settings->vms[i],
-			.node = pool_node(settings->pool, settings->nodes[i]),
-			.settled = vm_where(settings->vms[i]),
+			.vm = vms[i],
+			.node = pool_node(pool, task_placed(task)[i]),
+			.settled = vm_where(vms[i]),
 		};
 	return suspension;
 }

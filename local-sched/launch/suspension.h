@@ -7,7 +7,7 @@
 
 #include "local-sched/hypervisor/pool.h"
 #include "local-sched/launch/suspension_step.h"
-#include "local-sched/launch/task_suspension.h"
+#include "local-sched/launch/task.h"
 
 /*
  * Suspends and resumes all VMs of a task together, repeatedly. The steps and their rollback are in
@@ -45,18 +45,15 @@ struct suspension_events {
 	void (*cancelled)(void *data);
 };
 
-/* The VMs of a suspension; borrowed until it is freed, the arrays are copied. */
-struct suspension_settings {
-	const char *task;                 /* for messages */
-	struct pool *pool;
-	struct vm *const *vms;  /* count of them, all busy with the task */
-	const uint32_t *nodes;            /* the VMs' nodes, in the same order */
-	uint32_t count;
-};
-
-/* Creates a suspension for running VMs. */
-struct suspension *suspension_new(const struct suspension_settings *settings,
-				  const struct suspension_events *events, void *data);
+/*
+ * Creates a suspension for the running VMs of `task`, at the nodes where the task was placed last.
+ * `vms` has a VM for each of its nodes, in the same order, all busy with the task; the array is
+ * copied. `pool`, the VMs, `events` and `data` are borrowed until the suspension is freed, `task`
+ * is only read.
+ */
+struct suspension *suspension_new(const struct task *task, struct pool *pool,
+				  struct vm *const *vms, const struct suspension_events *events,
+				  void *data);
 
 /* Frees it, also while calls are under way, without an event. NULL is allowed. */
 void suspension_free(struct suspension *suspension);

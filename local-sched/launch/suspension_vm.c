@@ -9,7 +9,7 @@ static gpointer call_new(struct suspended_vm *suspended)
 	return vm_steps_call(suspended->suspension->steps, suspended->index);
 }
 
-static struct task_suspension_vm *times(const struct suspended_vm *suspended)
+static struct task_vm_durations *times(const struct suspended_vm *suspended)
 {
 	return &suspended->suspension->record->vms[suspended->index];
 }

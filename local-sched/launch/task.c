@@ -6,6 +6,7 @@
 
 #include "common/benchmark.h"
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_number.h"
 
@@ -81,8 +82,7 @@ static struct task *task_new(const char *id)
 
 static bool bad_request(GError **error, const char *key, const char *what)
 {
-	g_set_error(error, TASK_ERROR, TASK_ERROR_REQUEST, WHAT ": %s: %s", key, what);
-	return false;
+	return error_fail(error, TASK_ERROR, TASK_ERROR_REQUEST, WHAT ": %s: %s", key, what);
 }
 
 static bool parse_kernel(struct task *task, const json_t *body, GError **error)
@@ -225,10 +225,9 @@ bool task_parse_nodes(const json_t *body, const char *what, uint32_t most, uint3
 			wrong = "a node is named twice";
 		nodes[count] = (uint32_t)value;
 	}
-	if (wrong) {
-		g_set_error(error, TASK_ERROR, TASK_ERROR_REQUEST, "%s: nodes: %s", what, wrong);
-		return false;
-	}
+	if (wrong)
+		return error_fail(error, TASK_ERROR, TASK_ERROR_REQUEST, "%s: nodes: %s", what,
+				  wrong);
 	*ret_nodes = g_steal_pointer(&nodes);
 	*ret_count = count;
 	return true;

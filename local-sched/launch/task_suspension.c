@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/launch/task_suspension.h"
 
+#include "common/error_fail.h"
 #include "common/json.h"
 #include "common/read_number.h"
 #include "local-sched/launch/task.h"
@@ -18,7 +19,7 @@ struct task_suspension *task_suspension_new(uint32_t n, const uint32_t *nodes, u
 	suspension->attempt = 1;
 	suspension->count = count;
 	suspension->nodes = g_memdup2(nodes, count * sizeof(*nodes));
-	suspension->vms = g_new0(struct task_suspension_vm, count);
+	suspension->vms = g_new0(struct task_vm_durations, count);
 	for (uint32_t i = 0; i < count; i++)
 		suspension->vms[i].node = nodes[i];
 	suspension->requested_ns = now_ns;
@@ -38,8 +39,7 @@ void task_suspension_undo(struct task_suspension *suspension)
 
 static bool bad_request(GError **error, const char *key, const char *what)
 {
-	g_set_error(error, TASK_ERROR, TASK_ERROR_REQUEST, WHAT ": %s: %s", key, what);
-	return false;
+	return error_fail(error, TASK_ERROR, TASK_ERROR_REQUEST, WHAT ": %s: %s", key, what);
 }
 
 /* The common part of both requests. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "common/read_number.h"
 #include "local-sched/power/meter_ipmi_parse.h"
 #include "local-sched/power/snmp_get.h"
@@ -158,12 +159,10 @@ static char *configuration(const struct meter_amm *meter, GError **error)
 
 	if (!password)
 		return NULL;
-	if (!*password || !quotable(password) || (config->user && !quotable(config->user))) {
-		g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
-			    "user and password need printable characters without quotes and "
-			    "backslashes");
-		return NULL;
-	}
+	if (!*password || !quotable(password) || (config->user && !quotable(config->user)))
+		return error_null(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+				  "user and password need printable characters without quotes and "
+				  "backslashes");
 	if (config->snmp != CONFIG_METER_SNMP_V3)
 		return g_strdup_printf("defVersion %s\ndefCommunity \"%s\"\n",
 				       config->snmp == CONFIG_METER_SNMP_V1 ? "1" : "2c",

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 
 #define LOG_SUBSYSTEM "power"
 #include "common/log.h"
@@ -239,11 +240,9 @@ static bool rewrite(struct power_journal *journal, GError **error)
 	if (journal->fd >= 0)
 		close(journal->fd);
 	journal->fd = open(journal->path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	if (journal->fd < 0) {
-		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
-			    "cannot open \"%s\": %s", journal->path, g_strerror(errno));
-		return false;
-	}
+	if (journal->fd < 0)
+		return error_fail(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
+				  "cannot open \"%s\": %s", journal->path, g_strerror(errno));
 	journal->appended = 0;
 	return true;
 }

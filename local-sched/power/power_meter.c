@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/error_fail.h"
 #include "common/read_file.h"
 
 G_DEFINE_QUARK(virtbed-power-meter, power_meter_error)
@@ -36,10 +37,9 @@ struct power_meter *power_meter_open(const struct config_meter *config, const ch
 		power_meter_close(meter);
 		return NULL;
 	}
-	g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
-		    "host \"%s\": no driver for meters of kind %s", host,
-		    config_meter_kind_name(config->kind));
-	return NULL;
+	return error_null(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+			  "host \"%s\": no driver for meters of kind %s", host,
+			  config_meter_kind_name(config->kind));
 }
 
 char *power_meter_password(const struct config_meter *config, GError **error)
@@ -50,11 +50,9 @@ char *power_meter_password(const struct config_meter *config, GError **error)
 	if (!config->password_file)
 		return g_strdup("");
 	text = read_file(config->password_file, READ_FILE_SMALL_MAX, NULL, &reason);
-	if (!text) {
-		g_set_error(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
-			    "no password: %s", reason->message);
-		return NULL;
-	}
+	if (!text)
+		return error_null(error, POWER_METER_ERROR, POWER_METER_ERROR_SETUP,
+				  "no password: %s", reason->message);
 	text[strcspn(text, "\r\n")] = '\0';
 	return g_steal_pointer(&text);
 }

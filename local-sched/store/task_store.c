@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "local-sched/store/task_store_private.h"
 
 #define LOG_SUBSYSTEM "store"
@@ -83,9 +84,9 @@ static bool make_directories(struct task_store *store, GError **error)
 	if (g_mkdir_with_parents(store->directory, 0700) == 0 &&
 	    g_mkdir_with_parents(tasks, 0700) == 0)
 		return true;
-	g_set_error(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
-		    "cannot make state directory '%s': %s", store->directory, g_strerror(errno));
-	return false;
+	return error_fail(error, DATABASE_ERROR, DATABASE_ERROR_OPEN,
+			  "cannot make state directory '%s': %s", store->directory,
+			  g_strerror(errno));
 }
 
 static bool read_meta(struct task_store *store, GError **error)

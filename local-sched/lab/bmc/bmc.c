@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/error_fail.h"
 #include "common/subprocess.h"
 #include "local-sched/lab/bmc/dcmi_module.h"
 
@@ -67,11 +68,9 @@ static const char *module_path(GError **error)
 	for (gsize i = 0; i < G_N_ELEMENTS(places); i++)
 		if (places[i] && g_access(places[i], R_OK) == 0)
 			return places[i];
-	g_set_error(error, BMC_ERROR, BMC_ERROR_START,
-		    "cannot emulate a BMC: no module \"%s\"; build it, or name it in "
-		    "VIRTBED_DCMI_MODULE",
-		    DCMI_MODULE_INSTALLED);
-	return NULL;
+	return error_null(error, BMC_ERROR, BMC_ERROR_START,
+			  "cannot emulate a BMC: no module \"%s\"; build it, or name it in "
+			  "VIRTBED_DCMI_MODULE", DCMI_MODULE_INSTALLED);
 }
 
 /* ipmi_lan(5). Sessions for a shell, its successor, and people beside them. */
@@ -177,11 +176,9 @@ static char *prepare_state(const struct bmc_spec *spec, GError **error)
 	g_autofree char *compiled = g_build_filename(own, "sdr.20.main", NULL);
 	g_autofree char *source = NULL;
 
-	if (g_mkdir_with_parents(own, 0700) < 0) {
-		g_set_error(error, BMC_ERROR, BMC_ERROR_FILES, "cannot make \"%s\": %s", own,
-			    g_strerror(errno));
-		return NULL;
-	}
+	if (g_mkdir_with_parents(own, 0700) < 0)
+		return error_null(error, BMC_ERROR, BMC_ERROR_FILES, "cannot make \"%s\": %s", own,
+				  g_strerror(errno));
 	clear_state(own);
 	source = write_file(spec->dir, "sensors.sdrs", sensor_records(), error);
 	if (!source)
