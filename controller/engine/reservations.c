@@ -53,8 +53,9 @@ void engine_remove_planned(struct engine *engine, uint32_t index)
 	struct planned_list *list = list_of(engine, &engine->tasks[index]);
 	uint32_t i = 0;
 
-	while (list->entries[i].task->id != index)
+	while (i < list->count && list->entries[i].task->id != index)
 		i++;
+	g_assert(i < list->count);
 	list->count--;
 	memmove(list->entries + i, list->entries + i + 1,
 		(list->count - i) * sizeof(*list->entries));

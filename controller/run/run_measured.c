@@ -122,13 +122,14 @@ static void continue_run(struct measured_run *run)
 static bool restore_run(struct measured_run *run, GError **error)
 {
 	struct run_session *session = run->series->session;
+	const double continued_s = backend_now_s(run->backend);
 
 	if (!recorder_store_restore(session->store, run->row.run, &run->setup, run->engine,
 				    NULL, error))
 		return false;
 	run_session_note(session, "resumed",
 			 "the controller was restarted; run %" PRId64 " continues at %.1f s",
-			 run->row.run, backend_now_s(run->backend));
+			 run->row.run, continued_s);
 	run_reattach(run->engine, run->backend, run->series->trial.workload->tasks_count);
 	engine_queue_again(run->engine);
 	remote_backend_wait_asked(run->backend, RUN_SESSION_READY_S);

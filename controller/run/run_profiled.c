@@ -167,7 +167,8 @@ static void recall_sums(struct run_profiled *profiled)
 
 	if (sums) {
 		record_init(&sums_record, &profiled->before);
-		record_from_json(&sums_record, sums, &profiled->before, NULL);
+		if (!record_from_json(&sums_record, sums, &profiled->before, NULL))
+			memset(&profiled->before, 0, sizeof(profiled->before));
 	}
 	profiled->sums = profiled->before;
 }

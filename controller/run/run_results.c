@@ -198,12 +198,14 @@ bool run_results_print_estimates_json(const char *dir, const struct run_results_
 				      GError **error)
 {
 	g_autoptr(config_t) config = load(dir, error);
+	g_autoptr(json_t) measured = NULL;
 	json_t *document;
 
 	if (!config)
 		return false;
-	document = record_to_json(&measured_record, config);
-	json_object_set_new(document, "dir", json_string(dir));
+	measured = record_to_json(&measured_record, config);
+	document = json_pack("{s:s}", "dir", dir);
+	json_object_update(document, measured);
 	for (uint32_t i = 0; i < config->estimates_count; i++) {
 		const uint32_t repetitions =
 			find_repetitions(config, &config->estimates[i], target);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#define LOG_SUBSYSTEM "run"
 /*
  * The time up to which a service has been under way is a fact in the store, written once a minute,
  * with the numbers of the samples read by then. A controller that continues the service reads
@@ -9,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/log.h"
 #include "controller/run/run_record.h"
 #include "controller/run/run_service_private.h"
 
@@ -71,9 +73,12 @@ bool run_service_account_keep(struct run_service *service, GError **error)
 static void read_account(struct store *store, struct account *ret_account)
 {
 	g_autoptr(json_t) json = store_get_document(store, ACCOUNT_KEY);
+	g_autoptr(GError) damage = NULL;
 
 	record_init(&account_record, ret_account);
-	record_from_json(&account_record, json, ret_account, NULL);
+	if (!record_from_json(&account_record, json, ret_account, &damage) && json)
+		log_warning("the stored account of energy is damaged and begins again: %s",
+			    damage->message);
 }
 
 /*

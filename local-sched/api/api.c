@@ -93,7 +93,7 @@ static void put_task(struct http_request *request, const char *const *arguments,
 {
 	struct api *api = data;
 	g_autoptr(GError) error = NULL;
-	bool is_new;
+	bool is_new = false; /* also where the request is refused */
 	const struct task *task =
 		scheduler_put_task(api->scheduler, arguments[0], body, &is_new, &error);
 
@@ -116,7 +116,7 @@ static void put_step(struct http_request *request, const char *const *arguments,
 	};
 	struct api *api = data;
 	g_autoptr(GError) error = NULL;
-	bool is_new;
+	bool is_new = false; /* also where the request is refused */
 	const struct task *task = steps[http_request_what(request)](
 		api->scheduler, arguments[0], arguments[1], body, &is_new, &error);
 

@@ -166,7 +166,8 @@ static bool remove_dir(const char *path, GError **error)
 {
 	if (nftw(path, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0 || errno == ENOENT)
 		return true;
-	return lab_error_set_errno(error, "remove", path);
+	return lab_error_set(error, LAB_ERROR_LEFT, "cannot remove \"%s\": %s", path,
+			     g_strerror(errno));
 }
 
 /* The directories that labs share are removed with the last lab. */

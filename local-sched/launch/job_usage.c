@@ -205,7 +205,7 @@ static void times_read(gpointer result, const GError *error, gpointer data)
 	/* A reading that was delayed until the end is useless for the start. */
 	if (question->phase < usage->phase)
 		reading->cpu_ns = reading->host_cpu_ns = (double)NAN;
-	if (isnan(reading->cpu_ns))
+	if (isnan(reading->cpu_ns) && !was_stale(part_at(usage, question->part)))
 		log_unread(part_at(usage, question->part), error);
 	usage->under_way--;
 	if (usage->under_way > 0)

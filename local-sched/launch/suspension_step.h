@@ -54,5 +54,8 @@ enum suspension_event {
 	SUSPENSION_EVENT_LIMIT,       /* the step exceeds its limit */
 };
 
-/* The steps; the task is lost where a rollback fails, or a step exceeds its limit. */
+/*
+ * The steps; the task is lost where a rollback fails, and where a step exceeds its limit and no
+ * transition says otherwise.
+ */
 extern const struct vm_step_table suspension_steps;
