@@ -293,8 +293,8 @@ void service_api_drain(struct http_request *request, const char *const *argument
 	g_autofree char *user = api_peer_name(request);
 	g_autoptr(GError) error = NULL;
 	char *reason = NULL;
-	uint32_t cluster;
-	uint32_t node;
+	uint32_t cluster = 0;
+	uint32_t node = 0;
 
 	if (!api_is_served(request, session) ||
 	    !find_node(request, session->config, arguments, &cluster, &node))
