@@ -135,11 +135,13 @@ static void compare_section(const char *path, const char *given, const struct co
 	for (const struct config_key *key = section->keys; key->name; key++) {
 		g_autofree char *name = g_strdup_printf("%s.%s", path, key->name);
 		g_autofree char *mark = g_strdup_printf("\\b%s:", key->name);
-		const char *below = *(const char *const *)(data + key->offset);
+		const bool within = key->kind == CONFIG_KIND_SECTION ||
+				    (key->kind == CONFIG_KIND_LIST && key->entry == CONFIG_KIND_SECTION);
+		const char *below = within || key->kind == CONFIG_KIND_TEXT
+					    ? *(const char *const *)(data + key->offset)
+					    : NULL; /* a number may not be aligned as a pointer is */
 
-		if (key->kind == CONFIG_KIND_SECTION && below)
-			compare_section(name, given, key->section, below);
-		else if (key->kind == CONFIG_KIND_LIST && key->entry == CONFIG_KIND_SECTION && below)
+		if (within && below)
 			compare_section(name, given, key->section, below);
 		else if (key->kind < CONFIG_KIND_TEXT && !key->needed && !g_regex_match_simple(mark, given, 0, 0))
 			compare_number(name, key, data + key->offset);
