@@ -132,8 +132,8 @@ static void give_up(struct ipmi_shell *shell, enum power_meter_error code, const
 }
 
 /*
- * Whether a BMC answered a login, and refused it. ipmitool names the answer (IPMI 2.0, sections 13.18
- * to 13.23) in verbose output alone; its last line is the same where the BMC did not answer.
+ * Whether a BMC answered a login, and refused it. ipmitool names the answer (IPMI 2.0, sections
+ * 13.18 to 13.23) in verbose output alone; its last line is the same where the BMC did not answer.
  */
 static bool is_refusal(const char *output)
 {
