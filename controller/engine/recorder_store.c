@@ -189,7 +189,7 @@ static bool record_vms(struct recorder_store *recorder, const struct engine_susp
 
 	for (uint32_t i = 0; i < suspension->vms_count; i++) {
 		const struct backend_overhead *overhead = &suspension->vms[i].overhead;
-		const struct store_suspension_vm row = {
+		const struct store_vm_overhead row = {
 			.run = recorder->run,
 			.task = suspension->task,
 			.attempt = suspension->attempt,
@@ -201,7 +201,7 @@ static bool record_vms(struct recorder_store *recorder, const struct engine_susp
 			.resume_s = resumed ? overhead->resume_s : (double)NAN,
 		};
 
-		if (!store_put_suspension_vm(recorder->store, &row, &recorder->error))
+		if (!store_put_vm_overhead(recorder->store, &row, &recorder->error))
 			return false;
 	}
 	return true;

@@ -112,8 +112,8 @@ struct store_suspension {
 	double freeze_s, save_s, restore_s, resume_s, skew_s; /* as in backend.h */
 };
 
-/* The part of one VM of the task in a suspension. */
-struct store_suspension_vm {
+/* The overhead of one VM of the task in a suspension: a row of the table suspension_vm. */
+struct store_vm_overhead {
 	int64_t run;
 	uint32_t task, attempt, n;
 	uint32_t vm; /* from 0, in the order of the task's nodes */
@@ -280,13 +280,13 @@ void store_suspension_free(struct store_suspension *suspension);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_suspension_t, store_suspension_free)
 
 /* Inserts the row (run, task, attempt, n, vm), or updates its known values. */
-bool store_put_suspension_vm(struct store *store, const struct store_suspension_vm *vm,
+bool store_put_vm_overhead(struct store *store, const struct store_vm_overhead *vm,
 			     GError **error);
 /*
- * By task, attempt, number and VM: GPtrArray of struct store_suspension_vm, to be freed with
+ * By task, attempt, number and VM: GPtrArray of struct store_vm_overhead, to be freed with
  * g_free() each.
  */
-GPtrArray *store_suspension_vms(struct store *store, int64_t run, GError **error);
+GPtrArray *store_vm_overheads(struct store *store, int64_t run, GError **error);
 
 /* Inserts or replaces the row (run, task, attempt, n). */
 bool store_put_migration(struct store *store, const struct store_migration *migration,

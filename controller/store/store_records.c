@@ -148,21 +148,21 @@ const struct record store_suspension_record = {
 	.free = (GDestroyNotify)store_suspension_free, .table = "suspension", .since = 2};
 RECORD_DEFINE_FREE(store_suspension, store_suspension_record)
 
-static const struct record_field suspension_vm_fields[] = {
-	STORE_RUN_COLUMN(store_suspension_vm),
-	STORE_KEY(U32, store_suspension_vm, task),
-	STORE_KEY(U32, store_suspension_vm, attempt),
-	STORE_KEY(U32, store_suspension_vm, n),
-	STORE_KEY(U32, store_suspension_vm, vm),
-	{RECORD_FIELD_REAL(store_suspension_vm, freeze_s)},
-	{RECORD_FIELD_REAL(store_suspension_vm, save_s)},
-	{RECORD_FIELD_REAL(store_suspension_vm, restore_s)},
-	{RECORD_FIELD_REAL(store_suspension_vm, resume_s)},
+static const struct record_field vm_overhead_fields[] = {
+	STORE_RUN_COLUMN(store_vm_overhead),
+	STORE_KEY(U32, store_vm_overhead, task),
+	STORE_KEY(U32, store_vm_overhead, attempt),
+	STORE_KEY(U32, store_vm_overhead, n),
+	STORE_KEY(U32, store_vm_overhead, vm),
+	{RECORD_FIELD_REAL(store_vm_overhead, freeze_s)},
+	{RECORD_FIELD_REAL(store_vm_overhead, save_s)},
+	{RECORD_FIELD_REAL(store_vm_overhead, restore_s)},
+	{RECORD_FIELD_REAL(store_vm_overhead, resume_s)},
 	{NULL},
 };
-const struct record store_suspension_vm_record = {
-	.name = "VM of a suspension", .size = sizeof(struct store_suspension_vm),
-	.fields = suspension_vm_fields, .free = g_free, .table = "suspension_vm", .since = 2};
+const struct record store_vm_overhead_record = {
+	.name = "VM of a suspension", .size = sizeof(struct store_vm_overhead),
+	.fields = vm_overhead_fields, .free = g_free, .table = "suspension_vm", .since = 2};
 
 static const struct record_field migration_fields[] = {
 	STORE_RUN_COLUMN(store_migration),

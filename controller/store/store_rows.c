@@ -104,7 +104,7 @@ GPtrArray *store_task_suspensions(struct store *store, int64_t run, uint32_t tas
 			     DATABASE_ARGS(run, task, attempt), "read the suspensions", error);
 }
 
-bool store_put_suspension_vm(struct store *store, const struct store_suspension_vm *vm,
+bool store_put_vm_overhead(struct store *store, const struct store_vm_overhead *vm,
 			     GError **error)
 {
 	static const char sql[] =
@@ -115,13 +115,13 @@ bool store_put_suspension_vm(struct store *store, const struct store_suspension_
 		" restore_s = coalesce(excluded.restore_s, restore_s),"
 		" resume_s = coalesce(excluded.resume_s, resume_s)";
 
-	return database_put_by(store->database, sql, &store_suspension_vm_record, vm,
+	return database_put_by(store->database, sql, &store_vm_overhead_record, vm,
 			       "store a suspension", error);
 }
 
-GPtrArray *store_suspension_vms(struct store *store, int64_t run, GError **error)
+GPtrArray *store_vm_overheads(struct store *store, int64_t run, GError **error)
 {
-	return database_list(store->database, &store_suspension_vm_record, OF_RUN_BY_VM,
+	return database_list(store->database, &store_vm_overhead_record, OF_RUN_BY_VM,
 			     DATABASE_ARGS(run), "read the suspensions", error);
 }
 

@@ -72,7 +72,7 @@ G_STATIC_ASSERT(G_N_ELEMENTS(steps) == STORE_SCHEMA_VERSION + 1);
 static const struct record *const records[] = {
 	&store_run_record, &store_task_record, &store_event_record, &store_decision_record,
 	&store_sample_record, &store_estimate_record, &store_suspension_record,
-	&store_suspension_vm_record, &store_migration_record, &store_migration_vm_record,
+	&store_vm_overhead_record, &store_migration_record, &store_migration_vm_record,
 	&store_share_record, &store_delivery_record, &store_submission_record,
 	&store_drain_record, &store_account_meter_record, &store_energy_interval_record,
 	&store_energy_part_record, &store_energy_day_record, &store_energy_task_record,

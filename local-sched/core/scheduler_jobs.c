@@ -88,19 +88,18 @@ static void record_stayed(struct scheduler *scheduler, struct task *task, const 
 	task->reason = own;
 }
 
-void scheduler_task_changed(struct task *task, enum suspension_end how, const char *reason,
-			    void *data)
+void scheduler_task_changed(struct task *task, const char *reason, void *data)
 {
 	struct scheduler *scheduler = data;
 	struct task_suspension *last = task_last_suspension(task);
 	bool suspends = task->state == TASK_SUSPENDING;
 
-	if (how == SUSPENSION_END_SUSPENDED) {
+	if (suspends && !reason) {
 		task->state = TASK_SUSPENDED;
 		log_info_of(LOG_LOCAL(task->id), "suspended, kept %s",
 			    last->keep == CONFIG_KEEP_DISK ? "on disk" : "in memory");
 		scheduler_record_task(scheduler, task, "task-suspended");
-	} else if (how == SUSPENSION_END_RESUMED) {
+	} else if (!reason) {
 		task->state = TASK_RUNNING;
 		scheduler_record_task(scheduler, task, "task-resumed");
 	} else if (suspends) {

@@ -59,8 +59,7 @@ void scheduler_drop_unmoved(struct task *task);
 void scheduler_task_started(struct task *task, void *data);
 void scheduler_task_results(struct task *task, GBytes *stream, void *data);
 void scheduler_task_ended(struct task *task, const char *output, size_t length, void *data);
-void scheduler_task_changed(struct task *task, enum suspension_end how, const char *reason,
-			    void *data);
+void scheduler_task_changed(struct task *task, const char *reason, void *data);
 void scheduler_task_moved(struct task *task, const char *reason, void *data);
 void scheduler_task_printed(void *data);
 void scheduler_task_shared(struct task *task, const char *reason, void *data);

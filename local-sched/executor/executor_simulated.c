@@ -329,8 +329,7 @@ static void suspended(struct simulated_job *job)
 	record->keep = CONFIG_KEEP_MEMORY;
 	record->skew_ns = 0;
 	record->suspended_ns = clock_now_ns();
-	executor->settings.events->tasks.changed(job->task, SUSPENSION_END_SUSPENDED, NULL,
-					  executor->settings.data);
+	executor->settings.events->tasks.changed(job->task, NULL, executor->settings.data);
 }
 
 static void resumed(struct simulated_job *job)
@@ -340,8 +339,7 @@ static void resumed(struct simulated_job *job)
 
 	record->resumed_ns = clock_now_ns();
 	run_until_next_step(job);
-	executor->settings.events->tasks.changed(job->task, SUSPENSION_END_RESUMED, NULL,
-					  executor->settings.data);
+	executor->settings.events->tasks.changed(job->task, NULL, executor->settings.data);
 }
 
 static void migrated(struct simulated_job *job)

@@ -63,7 +63,7 @@ static gboolean check_migration(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-static void on_begins(void *data)
+static void on_held(int64_t t_ns G_GNUC_UNUSED, void *data)
 {
 	struct job *job = data;
 
@@ -73,8 +73,10 @@ static void on_begins(void *data)
 }
 
 /* Handles events that came meanwhile. */
-static void handle_pending_events(struct job *job)
+static void on_released(int64_t t_ns G_GNUC_UNUSED, void *data)
 {
+	struct job *job = data;
+
 	g_clear_handle_id(&job->look_source, g_source_remove);
 	if (job->usage && !job->usage_closing)
 		job_next_interval(job);
@@ -86,33 +88,30 @@ static void handle_pending_events(struct job *job)
 	job_advance(job);
 }
 
-static void on_moved(void *data)
-{
-	handle_pending_events(data);
-}
-
-static void on_ended(enum migration_end end, const char *reason, void *data)
+static void on_ended(const char *reason, void *data)
 {
 	struct job *job = data;
-	g_autofree char *text = NULL;
 
-	if (end != MIGRATION_END_LOST) {
-		job->events->moved(job->task, end == MIGRATION_END_MOVED ? NULL : reason,
-				   job->data);
-		return;
-	}
+	job->events->moved(job->task, reason, job->data);
+}
+
+static void on_lost(const char *reason, void *data)
+{
+	struct job *job = data;
+	g_autofree char *text =
+		g_strdup_printf("could not be moved to another host: %s", reason);
+
 	g_clear_handle_id(&job->look_source, g_source_remove);
-	text = g_strdup_printf("could not be moved to another host: %s",
-			       reason ? reason : "for no known reason");
 	job_kill(job, TASK_OUTCOME_LOST, TASK_CAUSE_VM, text);
 	job_give_up(job);
 }
 
-static const struct migration_events migration_events = {
+static const struct vm_steps_events migration_events = {
 	.is_quiet = is_quiet,
-	.begins = on_begins,
-	.moved = on_moved,
+	.held = on_held,
+	.released = on_released,
 	.ended = on_ended,
+	.lost = on_lost,
 };
 
 /* Requests. */

@@ -4,6 +4,7 @@
 #include "local-sched/launch/job.h"
 #include "local-sched/launch/job_output.h"
 #include "local-sched/launch/migration.h"
+#include "local-sched/launch/suspension.h"
 
 /*
  * What the files of a job share:

@@ -9,7 +9,7 @@ static bool is_quiet(void *data)
 }
 
 /* The deadline's clock stands still with the VMs. */
-static void on_stopped(int64_t t_ns, void *data)
+static void on_held(int64_t t_ns, void *data)
 {
 	struct job *job = data;
 
@@ -18,7 +18,7 @@ static void on_stopped(int64_t t_ns, void *data)
 }
 
 /* A rollback may come before the VMs had stopped. */
-static void on_runs(int64_t t_ns, void *data)
+static void on_released(int64_t t_ns, void *data)
 {
 	struct job *job = data;
 
@@ -32,17 +32,18 @@ static int64_t last_sent_ns(void *data)
 	return ((const struct job *)data)->sent_ns;
 }
 
-static void on_ended(enum suspension_end end, const char *reason, void *data)
+static void on_ended(const char *reason, void *data)
 {
 	struct job *job = data;
-	g_autofree char *text = NULL;
 
-	if (end != SUSPENSION_END_LOST) {
-		job->events->changed(job->task, end, reason, job->data);
-		return;
-	}
-	text = g_strdup_printf("could not be suspended or resumed: %s",
-			       reason ? reason : "for no known reason");
+	job->events->changed(job->task, reason, job->data);
+}
+
+static void on_lost(const char *reason, void *data)
+{
+	struct job *job = data;
+	g_autofree char *text = g_strdup_printf("could not be suspended or resumed: %s", reason);
+
 	job_kill(job, TASK_OUTCOME_LOST, TASK_CAUSE_VM, text);
 }
 
@@ -63,12 +64,13 @@ static void on_cancelled(void *data)
 	job_give_up(data);
 }
 
-static const struct suspension_events suspension_events = {
+static const struct vm_steps_events suspension_events = {
 	.is_quiet = is_quiet,
-	.stopped = on_stopped,
-	.runs = on_runs,
-	.last_sent_ns = last_sent_ns,
+	.held = on_held,
+	.released = on_released,
 	.ended = on_ended,
+	.lost = on_lost,
+	.last_sent_ns = last_sent_ns,
 	.cancelled = on_cancelled,
 };
 

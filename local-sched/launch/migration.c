@@ -48,7 +48,7 @@ static void enter_moving(struct migration *migration)
 	migration->record->begun_ns = clock_now_ns();
 	for (uint32_t i = 0; i < migration->count; i++)
 		vm_hold(migration->vms[i].vm);
-	migration->events->begins(migration->data);
+	migration->events->held(migration->record->begun_ns, migration->data);
 	vm_steps_run(migration->steps);
 }
 
@@ -84,7 +84,7 @@ static void enter_clocking(struct migration *migration)
 		vm_unhold(migration->vms[i].vm);
 	}
 	leave_nodes(migration);
-	migration->events->moved(migration->data);
+	migration->events->released(migration->record->moved_ns, migration->data);
 	if (migration_step(migration) == MIGRATION_CLOCKING)
 		vm_steps_run(migration->steps);
 }
@@ -102,18 +102,14 @@ static bool all_moved(const struct migration *migration)
 
 static void enter_idle(struct migration *migration, guint event)
 {
-	g_autofree char *reason = vm_steps_take_reason(migration->steps);
-	bool moved = all_moved(migration);
-
 	if (event == MIGRATION_EVENT_ABORT)
 		return;
 	if (event == MIGRATION_EVENT_LIMIT)
 		leave_nodes(migration); /* no VM has moved */
 	migration->record->settled_ns = clock_now_ns();
-	if (!moved)
-		migration->record->reason = g_strdup(reason ? reason : "for no known reason");
-	migration->events->ended(moved ? MIGRATION_END_MOVED : MIGRATION_END_STAYED,
-				 migration->record->reason, migration->data);
+	if (!all_moved(migration))
+		migration->record->reason = vm_steps_take_reason(migration->steps);
+	migration->events->ended(migration->record->reason, migration->data);
 }
 
 /* The VMs are held until the task gives them back, which removes them. */
@@ -130,7 +126,7 @@ static void enter_lost(struct migration *migration)
 			vm_set_destination(moving->vm, NULL);
 	}
 	leave_nodes(migration);
-	migration->events->ended(MIGRATION_END_LOST, reason, migration->data);
+	migration->events->lost(reason, migration->data);
 }
 
 /* The beginning of steps that do more, or other, than a step for each VM. */
@@ -193,7 +189,7 @@ static const struct vm_steps_kind kind = {
 /* Life. */
 
 struct migration *migration_new(const struct task *task, struct pool *pool, struct vm *const *vms,
-				const struct migration_events *events, void *data)
+				const struct vm_steps_events *events, void *data)
 {
 	struct migration *migration = g_new0(struct migration, 1);
 

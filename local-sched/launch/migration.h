@@ -8,6 +8,7 @@
 #include "local-sched/hypervisor/pool.h"
 #include "local-sched/launch/migration_step.h"
 #include "local-sched/launch/task.h"
+#include "local-sched/launch/vm_steps.h"
 
 /*
  * Migrates VMs of a task to other nodes while the task runs, repeatedly. The steps and their
@@ -17,35 +18,13 @@
  */
 struct migration;
 
-/* The end of a request. */
-enum migration_end {
-	MIGRATION_END_MOVED = 0, /* all VMs are where they were to go */
-	MIGRATION_END_STAYED,    /* a VM at least runs where it was; the record says which */
-	MIGRATION_END_LOST,      /* a VM is gone, or is not usable: the task has to be ended */
-};
-
-/* The events and queries of a migration. All are required. */
-struct migration_events {
-	/*
-	 * Whether no request to a guest is under way, and no rank waits for a message. Called
-	 * repeatedly until it is true.
-	 */
-	bool (*is_quiet)(void *data);
-	/* VMs begin to move. Until `moved`, nothing may be asked of the guests or sent to them. */
-	void (*begins)(void *data);
-	/* All VMs are where they will be, and can be asked. */
-	void (*moved)(void *data);
-	/* The end of a request; `reason` is NULL where all VMs have moved. */
-	void (*ended)(enum migration_end end, const char *reason, void *data);
-};
-
 /*
  * Creates a migration for the VMs of `task`. `vms` has a VM for each of its nodes, in the same
  * order, all busy with the task; the array is copied. `pool`, the VMs, `events` and `data` are
  * borrowed until the migration is freed, `task` is only read.
  */
 struct migration *migration_new(const struct task *task, struct pool *pool, struct vm *const *vms,
-				const struct migration_events *events, void *data);
+				const struct vm_steps_events *events, void *data);
 
 /* Frees it, also while calls are under way, without an event. NULL is allowed. */
 void migration_free(struct migration *migration);

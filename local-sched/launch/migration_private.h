@@ -2,7 +2,6 @@
 #pragma once
 
 #include "local-sched/launch/migration.h"
-#include "local-sched/launch/vm_steps.h"
 
 /* What migration.c (the sequence of steps) and migration_vm.c (a step for a VM) share. */
 
@@ -20,7 +19,7 @@ struct migration {
 	char *task;
 	struct pool *pool;
 	uint32_t count;
-	const struct migration_events *events;
+	const struct vm_steps_events *events;
 	void *data;
 	struct vm_steps *steps;
 	struct moving_vm *vms; /* count of them */

@@ -111,19 +111,21 @@ static void let_go_all(struct suspension *suspension)
 	for (uint32_t i = 0; i < suspension->count; i++)
 		vm_unhold(suspension->vms[i].vm);
 	forget_images(suspension);
-	suspension->events->runs(now_ns, suspension->data);
+	suspension->events->released(now_ns, suspension->data);
 }
 
-static void end(struct suspension *suspension, enum suspension_end how)
+static void succeed(struct suspension *suspension)
+{
+	/* Failures of an attempt that succeeded in the end do not matter. */
+	g_free(vm_steps_take_reason(suspension->steps));
+	suspension->events->ended(NULL, suspension->data);
+}
+
+static void stay(struct suspension *suspension)
 {
 	g_autofree char *reason = vm_steps_take_reason(suspension->steps);
 
-	/* Failures of an attempt that succeeded in the end do not matter. */
-	suspension->events->ended(how,
-				  how == SUSPENSION_END_RESUMED || how == SUSPENSION_END_SUSPENDED ?
-					  NULL :
-					  reason,
-				  suspension->data);
+	suspension->events->ended(reason, suspension->data);
 }
 
 static void enter_quieting(struct suspension *suspension)
@@ -146,7 +148,7 @@ static void enter_counting(struct suspension *suspension)
 	log_info_of(
 		LOG_LOCAL(suspension->task), "frozen after %.3f s",
 		clock_elapsed_s(suspension->record->requested_ns, suspension->record->frozen_ns));
-	suspension->events->stopped(suspension->record->frozen_ns, suspension->data);
+	suspension->events->held(suspension->record->frozen_ns, suspension->data);
 }
 
 static void enter_leaving(struct suspension *suspension)
@@ -169,7 +171,9 @@ static void enter_clocking(struct suspension *suspension)
 
 static void enter_lost(struct suspension *suspension)
 {
-	end(suspension, SUSPENSION_END_LOST);
+	g_autofree char *reason = vm_steps_take_reason(suspension->steps);
+
+	suspension->events->lost(reason, suspension->data);
 }
 
 /* `event` led to the step "running", by any way. */
@@ -181,19 +185,20 @@ static void enter_running(struct suspension *suspension, guint previous, guint e
 		let_go_all(suspension);
 	if (previous == SUSPENSION_CLOCKING) {
 		suspension->record->resumed_ns = clock_now_ns();
-		end(suspension, SUSPENSION_END_RESUMED);
+		succeed(suspension);
 	} else {
-		end(suspension, SUSPENSION_END_STAYED);
+		stay(suspension);
 	}
 }
 
 static void enter_suspended(struct suspension *suspension, guint previous)
 {
-	bool stayed = previous == SUSPENSION_RETREATING;
-
-	if (!stayed)
+	if (previous == SUSPENSION_RETREATING) {
+		stay(suspension);
+	} else {
 		suspension->record->suspended_ns = clock_now_ns();
-	end(suspension, stayed ? SUSPENSION_END_STAYED : SUSPENSION_END_SUSPENDED);
+		succeed(suspension);
+	}
 }
 
 static void finish_doom(struct suspension *suspension)
@@ -261,7 +266,7 @@ static const struct vm_steps_kind kind = {
 /* Life. */
 
 struct suspension *suspension_new(const struct task *task, struct pool *pool,
-				  struct vm *const *vms, const struct suspension_events *events,
+				  struct vm *const *vms, const struct vm_steps_events *events,
 				  void *data)
 {
 	struct suspension *suspension = g_new0(struct suspension, 1);

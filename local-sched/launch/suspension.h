@@ -8,6 +8,7 @@
 #include "local-sched/hypervisor/pool.h"
 #include "local-sched/launch/suspension_step.h"
 #include "local-sched/launch/task.h"
+#include "local-sched/launch/vm_steps.h"
 
 /*
  * Suspends and resumes all VMs of a task together, repeatedly. The steps and their rollback are in
@@ -16,35 +17,6 @@
  */
 struct suspension;
 
-/* The end of a request. */
-enum suspension_end {
-	SUSPENSION_END_SUSPENDED = 0,
-	SUSPENSION_END_RESUMED,
-	SUSPENSION_END_STAYED, /* rolled back: the task runs, or is suspended, as before */
-	SUSPENSION_END_LOST,   /* the rollback failed: the task has to be ended */
-};
-
-/* The events and queries of a suspension. All are required. */
-struct suspension_events {
-	/*
-	 * Whether no request to a guest is under way. If it returns false, call
-	 * suspension_proceed() when none is.
-	 */
-	bool (*is_quiet)(void *data);
-	/*
-	 * The VMs stand still, or run again, since `t_ns`. After `stopped`, call
-	 * suspension_proceed() when the task's usage until then was read.
-	 */
-	void (*stopped)(int64_t t_ns, void *data);
-	void (*runs)(int64_t t_ns, void *data);
-	/* When something was sent to a PMI port last, clock_now_ns(). */
-	int64_t (*last_sent_ns)(void *data);
-	/* The end of a request; `reason` is NULL where it succeeded. */
-	void (*ended)(enum suspension_end end, const char *reason, void *data);
-	/* The end of suspension_cancel(): the VMs may be removed. */
-	void (*cancelled)(void *data);
-};
-
 /*
  * Creates a suspension for the running VMs of `task`, at the nodes where the task was placed last.
  * `vms` has a VM for each of its nodes, in the same order, all busy with the task; the array is
@@ -52,7 +24,7 @@ struct suspension_events {
  * is only read.
  */
 struct suspension *suspension_new(const struct task *task, struct pool *pool,
-				  struct vm *const *vms, const struct suspension_events *events,
+				  struct vm *const *vms, const struct vm_steps_events *events,
 				  void *data);
 
 /* Frees it, also while calls are under way, without an event. NULL is allowed. */

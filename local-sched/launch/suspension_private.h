@@ -2,7 +2,6 @@
 #pragma once
 
 #include "local-sched/launch/suspension.h"
-#include "local-sched/launch/vm_steps.h"
 
 /*
  * What suspension.c (the sequence of steps), suspension_vm.c (a step for a VM) and
@@ -24,7 +23,7 @@ struct suspension {
 	struct pool *pool;
 	uint32_t count;
 	char *task;
-	const struct suspension_events *events;
+	const struct vm_steps_events *events;
 	void *data;
 	struct vm_steps *steps;
 	struct suspended_vm *vms; /* count of them */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "local-sched/launch/suspension.h"
 #include "local-sched/launch/task.h"
 
 /*
@@ -19,10 +18,11 @@ struct task_events {
 	 */
 	void (*ended)(struct task *task, const char *output, size_t length, void *data);
 	/*
-	 * The end of a suspension or resumption, except SUSPENSION_END_LOST, after which the task
-	 * ends. The owner updates the task's state and its last suspension.
+	 * The end of the suspension or resumption that the task's state names. `reason` is NULL where
+	 * it succeeded; otherwise the task runs, or is suspended, as before it. The owner updates the
+	 * task's state and its last suspension.
 	 */
-	void (*changed)(struct task *task, enum suspension_end how, const char *reason, void *data);
+	void (*changed)(struct task *task, const char *reason, void *data);
 	/*
 	 * The end of the task's last migration: its VMs were moved, or not all of them because of
 	 * `reason`. The migration's record says where they are.

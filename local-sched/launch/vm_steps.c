@@ -109,7 +109,8 @@ static const char *name_of(const struct vm_steps *steps, guint step)
 
 char *vm_steps_take_reason(struct vm_steps *steps)
 {
-	return g_steal_pointer(&steps->reason);
+	return steps->reason ? g_steal_pointer(&steps->reason) :
+			       g_strdup("for no known reason");
 }
 
 /* Sequence of steps. */

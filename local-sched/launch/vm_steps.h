@@ -38,6 +38,27 @@ struct vm_steps_kind {
 };
 
 /*
+ * The events and queries of a suspension or a migration. All are required, the last two by a
+ * suspension alone.
+ */
+struct vm_steps_events {
+	/* Whether no request to a guest is under way. A migration calls it until it is true. */
+	bool (*is_quiet)(void *data);
+	/* The VMs are held since `t_ns`: nothing may be sent to the guests until `released`. */
+	void (*held)(int64_t t_ns, void *data);
+	/* The VMs execute since `t_ns`, and can be reached. A rollback may come without `held`. */
+	void (*released)(int64_t t_ns, void *data);
+	/* The end of a request. `reason` is NULL where it succeeded, and says why it did not. */
+	void (*ended)(const char *reason, void *data);
+	/* A VM is gone, or not usable: the task has to be ended. */
+	void (*lost)(const char *reason, void *data);
+	/* When something was sent to a PMI port last, clock_now_ns(). */
+	int64_t (*last_sent_ns)(void *data);
+	/* The end of suspension_cancel(): the VMs may be removed. */
+	void (*cancelled)(void *data);
+};
+
+/*
  * Creates the steps for `count` VMs of `task` (copied), at step 0, whose agents may take
  * `patience_s` to answer. `kind` and `owner` are borrowed.
  */
@@ -51,7 +72,7 @@ void vm_steps_free(struct vm_steps *steps);
 guint vm_steps_current(const struct vm_steps *steps);
 unsigned vm_steps_limit_s(const struct vm_steps *steps);
 
-/* The first failure, or NULL. The caller takes and frees the text. */
+/* The first failure, or that none is known. The caller takes and frees the text. */
 char *vm_steps_take_reason(struct vm_steps *steps);
 
 /*

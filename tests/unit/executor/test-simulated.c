@@ -75,11 +75,12 @@ static void ended(struct task *task, const char *output, size_t length, void *da
 	say(data, task, task_outcome_name(task->outcome));
 }
 
-/* As the scheduler does. */
-static void changed(struct task *task, enum suspension_end how, const char *reason, void *data)
+/* As the scheduler does, which has states between the two. */
+static void changed(struct task *task, const char *reason, void *data)
 {
-	task->state = how == SUSPENSION_END_SUSPENDED ? TASK_SUSPENDED : TASK_RUNNING;
-	say(data, task, how == SUSPENSION_END_SUSPENDED ? "suspended" : "resumed");
+	g_assert_null(reason);
+	task->state = task->state == TASK_RUNNING ? TASK_SUSPENDED : TASK_RUNNING;
+	say(data, task, task->state == TASK_SUSPENDED ? "suspended" : "resumed");
 }
 
 static void moved(struct task *task, const char *reason, void *data)

@@ -150,7 +150,7 @@ static void assert_all(struct store *store, int version)
 	assert_rows(store_samples(store, RUN, NULL), 4);
 	assert_rows(store_estimates(store, NULL), 1);
 	assert_rows(store_suspensions(store, RUN, NULL), version >= 2);
-	assert_rows(store_suspension_vms(store, RUN, NULL), version >= 2);
+	assert_rows(store_vm_overheads(store, RUN, NULL), version >= 2);
 	assert_rows(store_task_suspensions(store, RUN, TASK, 1, NULL), version >= 2);
 	assert_rows(store_migrations(store, RUN, NULL), version >= 4);
 	assert_rows(store_task_migrations(store, RUN, TASK, 1, NULL), version >= 4);

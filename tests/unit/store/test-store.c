@@ -452,14 +452,14 @@ static void test_suspensions(struct fixture *fixture, const void *data)
 {
 	g_autoptr(GError) error = NULL;
 	struct store_suspension row = some_suspension;
-	struct store_suspension_vm vm = {.task = 3, .attempt = 1, .n = 2, .vm = 1};
+	struct store_vm_overhead vm = {.task = 3, .attempt = 1, .n = 2, .vm = 1};
 	g_autoptr(GPtrArray) rows = NULL;
 	g_autoptr(GPtrArray) of_task = NULL;
 	g_autoptr(GPtrArray) none = NULL;
 	g_autoptr(GPtrArray) others = NULL;
 	g_autoptr(GPtrArray) vms = NULL;
 	const struct store_suspension *read;
-	const struct store_suspension_vm *read_vm;
+	const struct store_vm_overhead *read_vm;
 
 	row.run = vm.run = add_run(fixture->store, "easy");
 	g_assert_true(store_put_suspension(fixture->store, &row, &error));
@@ -474,11 +474,11 @@ static void test_suspensions(struct fixture *fixture, const void *data)
 	vm.freeze_s = 0.25;
 	vm.save_s = 1.5;
 	vm.restore_s = vm.resume_s = NAN;
-	g_assert_true(store_put_suspension_vm(fixture->store, &vm, &error));
+	g_assert_true(store_put_vm_overhead(fixture->store, &vm, &error));
 	vm.freeze_s = vm.save_s = NAN;
 	vm.restore_s = 3;
 	vm.resume_s = 0;
-	g_assert_true(store_put_suspension_vm(fixture->store, &vm, &error));
+	g_assert_true(store_put_vm_overhead(fixture->store, &vm, &error));
 	g_assert_no_error(error);
 	reopen(fixture);
 	rows = store_suspensions(fixture->store, row.run, &error);
@@ -506,7 +506,7 @@ static void test_suspensions(struct fixture *fixture, const void *data)
 	others = store_task_suspensions(fixture->store, row.run, 2, 1, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(none->len + others->len, ==, 0);
-	vms = store_suspension_vms(fixture->store, row.run, &error);
+	vms = store_vm_overheads(fixture->store, row.run, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(vms->len, ==, 1);
 	read_vm = g_ptr_array_index(vms, 0);
