@@ -28,7 +28,6 @@ static const struct {
 	enum scheduler_error code;
 	int status;
 } statuses[] = {
-	{SCHEDULER_ERROR_REQUEST, 400},
 	{SCHEDULER_ERROR_UNKNOWN, 404},
 	{SCHEDULER_ERROR_CONFLICT, 409},
 	{SCHEDULER_ERROR_GONE, 410},
@@ -44,7 +43,8 @@ static void reply(struct http_request *request, int status, json_t *body)
 
 static void reply_error(struct http_request *request, const GError *error)
 {
-	int status = 500;
+	/* An error of the parsers has their domain. */
+	int status = error->domain == SCHEDULER_ERROR ? 500 : 400;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(statuses); i++)
 		if (g_error_matches(error, SCHEDULER_ERROR, (gint)statuses[i].code))

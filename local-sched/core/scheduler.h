@@ -32,7 +32,6 @@ struct scheduler_settings {
 GQuark scheduler_error_quark(void);
 enum scheduler_error {
 	SCHEDULER_ERROR_CONFIG = 1, /* a configuration that a local scheduler cannot serve */
-	SCHEDULER_ERROR_REQUEST,    /* an invalid request: status 400 */
 	SCHEDULER_ERROR_UNKNOWN,    /* no such task: 404 */
 	SCHEDULER_ERROR_CONFLICT,   /* another task of this name, a node that is not ready: 409 */
 	SCHEDULER_ERROR_GONE,       /* the task has ended, and is not kept any more: 410 */
@@ -71,7 +70,8 @@ void scheduler_stop(struct scheduler *scheduler, void (*done)(bool clean, void *
 
 /*
  * Starts task `id` as the body of the PUT says, or queues it until its turn comes. Returns the task
- * (borrowed), with *ret_new saying whether it is new, or NULL with `error` set.
+ * (borrowed), with *ret_new saying whether it is new, or NULL with `error`: SCHEDULER_ERROR, or an
+ * error of another domain for an invalid request (status 400).
  */
 const struct task *scheduler_put_task(struct scheduler *scheduler, const char *id,
 				      const json_t *body, bool *ret_new, GError **error);

@@ -52,14 +52,6 @@ static bool same_request(const struct task *a, const struct task *b)
 	return g_str_equal(text_a, text_b);
 }
 
-/* Translates errors of the parsers. */
-static const struct task *bad_body(GError **error, GError *cause)
-{
-	g_set_error_literal(error, SCHEDULER_ERROR, SCHEDULER_ERROR_REQUEST, cause->message);
-	g_error_free(cause);
-	return NULL;
-}
-
 static bool store_task(struct scheduler *scheduler, const struct task *task, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
@@ -74,13 +66,12 @@ const struct task *scheduler_put_task(struct scheduler *scheduler, const char *i
 				      const json_t *body, bool *ret_new, GError **error)
 {
 	int64_t now_ns = clock_now_ns();
-	GError *cause = NULL;
 	g_autoptr(task_t) task = task_parse_request(id, body, scheduler->cluster->nodes,
-						    scheduler->cluster->cores, &cause);
+						    scheduler->cluster->cores, error);
 	struct task *known;
 
 	if (!task)
-		return bad_body(error, cause);
+		return NULL;
 	known = g_hash_table_lookup(scheduler->by_id, id);
 	if (known && same_request(known, task)) {
 		*ret_new = false;
@@ -161,13 +152,10 @@ static struct task *read_nodes_request(struct scheduler *scheduler, const char *
 				       GError **error)
 {
 	struct task *task = find_task(scheduler, id, error);
-	GError *cause = NULL;
 
-	if (!task)
-		return NULL;
-	if (task_resume_request_parse(n, body, scheduler->cluster->nodes, ret_request, &cause))
+	if (task && task_resume_request_parse(n, body, scheduler->cluster->nodes, ret_request,
+					      error))
 		return task;
-	bad_body(error, cause);
 	return NULL;
 }
 
@@ -230,12 +218,9 @@ const struct task *scheduler_suspend_task(struct scheduler *scheduler, const cha
 	struct task *task = find_task(scheduler, id, error);
 	struct task_suspend_request request;
 	struct task_suspension *suspension;
-	GError *cause = NULL;
 
-	if (!task)
+	if (!task || !task_suspend_request_parse(n, body, &request, error))
 		return NULL;
-	if (!task_suspend_request_parse(n, body, &request, &cause))
-		return bad_body(error, cause);
 	*ret_new = false;
 	if (was_asked_to_suspend(task, &request))
 		return task;
@@ -328,20 +313,12 @@ static const struct task_migration *known_migration(const struct task *task,
 	return NULL;
 }
 
-static bool is_one_of(const uint32_t *nodes, uint32_t count, uint32_t node)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (nodes[i] == node)
-			return true;
-	return false;
-}
-
 /* Whether the targets are ready; nodes that the task has already need not be. */
 static bool targets_ready(struct scheduler *scheduler, const struct task *task,
 			  const struct task_resume_request *request, GError **error)
 {
 	for (uint32_t i = 0; i < request->count; i++)
-		if (!is_one_of(task_placed(task), task->nodes_count, request->nodes[i]) &&
+		if (!task_has_node(task_placed(task), task->nodes_count, request->nodes[i]) &&
 		    !nodes_ready(scheduler, &request->nodes[i], 1, error))
 			return false;
 	return true;
@@ -413,14 +390,11 @@ const struct task *scheduler_share_task(struct scheduler *scheduler, const char 
 {
 	struct task *task = find_task(scheduler, id, error);
 	struct task before;
-	GError *cause = NULL;
 	int64_t number;
 	double share;
 
-	if (!task)
+	if (!task || !task_share_request_parse(n, body, &number, &share, error))
 		return NULL;
-	if (!task_share_request_parse(n, body, &number, &share, &cause))
-		return bad_body(error, cause);
 	*ret_new = false;
 	if (number <= task->share.n)
 		return task;

@@ -9,24 +9,26 @@
 #include "local-sched/hypervisor/storage.h"
 #include "local-sched/hypervisor/virt_error.h"
 
-/* The VM of a call. */
+/* The VM of a call, or the cluster whose volumes are removed. */
 struct order {
-	char *domain;
+	char *name; /* the domain's; of a cluster, the prefix of its domains */
 	char *keeper;
+	GStrv kept; /* volumes of the cluster that stay */
 };
 
 static void order_free(gpointer data)
 {
 	struct order *order = data;
 
-	g_free(order->domain);
+	g_free(order->name);
 	g_free(order->keeper);
+	g_strfreev(order->kept);
 	g_free(order);
 }
 
 static char *volume_name(const struct order *order)
 {
-	return storage_volume_name(order->domain, order->keeper, STORAGE_SAVED);
+	return storage_volume_name(order->name, order->keeper, STORAGE_SAVED);
 }
 
 /* The path of a VM's volume, created if `create`. Its mode keeps guests' memory private. */
@@ -68,11 +70,11 @@ static gpointer save_work(virConnectPtr connection, gpointer input, GError **err
 	g_autofree char *path = NULL;
 	uint64_t bytes;
 
-	if (!domain_find(connection, order->domain, order->keeper, &domain, error))
+	if (!domain_find(connection, order->name, order->keeper, &domain, error))
 		return NULL;
 	if (!domain)
 		return error_null(error, VIRT_ERROR, VIRT_ERROR_NO_DOMAIN, "VM '%s' is gone",
-				  order->domain);
+				  order->name);
 	pool = storage_open(connection, false, error);
 	path = pool ? volume_path(pool, order, true, error) : NULL;
 	if (!path)
@@ -80,8 +82,8 @@ static gpointer save_work(virConnectPtr connection, gpointer input, GError **err
 	bytes = memory_bytes(domain);
 	if (virDomainSaveFlags(domain, path, NULL, VIR_DOMAIN_SAVE_PAUSED) == 0)
 		return HOST_DONE;
-	virt_error_set(error, "cannot save VM '%s'", order->domain);
-	storage_blame_room(pool, order->domain, bytes, error);
+	virt_error_set(error, "cannot save VM '%s'", order->name);
+	storage_blame_room(pool, order->name, bytes, error);
 	return NULL;
 }
 
@@ -92,19 +94,19 @@ static gpointer restore_work(virConnectPtr connection, gpointer input, GError **
 	g_autoptr(virStoragePool) pool = NULL;
 	g_autofree char *path = NULL;
 
-	if (!domain_find(connection, order->domain, order->keeper, &domain, error))
+	if (!domain_find(connection, order->name, order->keeper, &domain, error))
 		return NULL;
 	if (domain && virDomainIsActive(domain) == 1)
 		return HOST_DONE;
 	pool = storage_open(connection, false, error);
 	path = pool ? volume_path(pool, order, false, error) : NULL;
 	if (!path) {
-		g_prefix_error(error, "cannot restore VM '%s': ", order->domain);
+		g_prefix_error(error, "cannot restore VM '%s': ", order->name);
 		return NULL;
 	}
 	if (virDomainRestoreFlags(connection, path, NULL, VIR_DOMAIN_SAVE_PAUSED) == 0)
 		return HOST_DONE;
-	virt_error_set(error, "cannot restore VM '%s'", order->domain);
+	virt_error_set(error, "cannot restore VM '%s'", order->name);
 	return NULL;
 }
 
@@ -119,29 +121,12 @@ static gpointer remove_work(virConnectPtr connection, gpointer input, GError **e
 	return HOST_DONE;
 }
 
-/* The volumes to remove. */
-struct leftovers {
-	char *prefix;
-	char *keeper;
-	GStrv kept;
-};
-
-static void leftovers_free(gpointer data)
+static bool is_leftover(const struct order *order, const char *volume)
 {
-	struct leftovers *leftovers = data;
-
-	g_free(leftovers->prefix);
-	g_free(leftovers->keeper);
-	g_strfreev(leftovers->kept);
-	g_free(leftovers);
-}
-
-static bool is_leftover(const struct leftovers *leftovers, const char *volume)
-{
-	return storage_is_of_cluster(volume, leftovers->prefix, leftovers->keeper) &&
+	return storage_is_of_cluster(volume, order->name, order->keeper) &&
 	       (g_str_has_suffix(volume, STORAGE_SAVED) ||
 		(g_str_has_suffix(volume, STORAGE_SWAP) &&
-		 !g_strv_contains((const char *const *)leftovers->kept, volume)));
+		 !g_strv_contains((const char *const *)order->kept, volume)));
 }
 
 static gpointer tidy_work(virConnectPtr connection, gpointer input, GError **error)
@@ -164,13 +149,12 @@ static gpointer tidy_work(virConnectPtr connection, gpointer input, GError **err
 	return NULL;
 }
 
-static void submit(struct host *host, enum host_lane lane, host_work_f work, const char *domain,
-		   const char *keeper,
-		   host_done_f done, gpointer data)
+static void submit(struct host *host, enum host_lane lane, host_work_f work, const char *name,
+		   const char *keeper, const char *const *kept, host_done_f done, gpointer data)
 {
 	struct order *order = g_new0(struct order, 1);
 	const struct host_call call = {
-		.vm = lane == HOST_LANE_DISK ? domain : NULL,
+		.vm = lane == HOST_LANE_DISK ? name : NULL,
 		.work = work,
 		.input = order,
 		.input_free = order_free,
@@ -178,43 +162,30 @@ static void submit(struct host *host, enum host_lane lane, host_work_f work, con
 		.data = data,
 	};
 
-	*order = (struct order){g_strdup(domain), g_strdup(keeper)};
+	*order = (struct order){g_strdup(name), g_strdup(keeper), g_strdupv((GStrv)kept)};
 	host_call(host, lane, &call);
 }
 
 void managed_save_file(struct host *host, const char *domain, const char *keeper, host_done_f done,
 		       gpointer data)
 {
-	submit(host, HOST_LANE_DISK, save_work, domain, keeper, done, data);
+	submit(host, HOST_LANE_DISK, save_work, domain, keeper, NULL, done, data);
 }
 
 void managed_save_restore(struct host *host, const char *domain, const char *keeper,
 			  host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_DISK, restore_work, domain, keeper, done, data);
+	submit(host, HOST_LANE_DISK, restore_work, domain, keeper, NULL, done, data);
 }
 
 void managed_save_remove(struct host *host, const char *domain, const char *keeper,
 			 host_done_f done, gpointer data)
 {
-	submit(host, HOST_LANE_STORE, remove_work, domain, keeper, done, data);
+	submit(host, HOST_LANE_STORE, remove_work, domain, keeper, NULL, done, data);
 }
 
 void managed_save_tidy(struct host *host, const char *prefix, const char *keeper,
-		       const char *const *kept, host_done_f done,
-		gpointer data)
+		       const char *const *kept, host_done_f done, gpointer data)
 {
-	struct leftovers *leftovers = g_new0(struct leftovers, 1);
-	const struct host_call call = {
-		.work = tidy_work,
-		.input = leftovers,
-		.input_free = leftovers_free,
-		.done = done,
-		.data = data,
-	};
-
-	leftovers->prefix = g_strdup(prefix);
-	leftovers->keeper = g_strdup(keeper);
-	leftovers->kept = g_strdupv((GStrv)kept);
-	host_call(host, HOST_LANE_STORE, &call);
+	submit(host, HOST_LANE_STORE, tidy_work, prefix, keeper, kept, done, data);
 }

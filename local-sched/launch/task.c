@@ -185,16 +185,7 @@ static bool parse_script(struct task *task, const json_t *body, GError **error)
 	return true;
 }
 
-/* Restores the summary of a script, which is all that is stored of it. */
-static void restore_script(struct task *task, const json_t *request)
-{
-	const json_t *object = json_object_get(request, "script");
-
-	if (object)
-		task->script_summary = json_text(object);
-}
-
-static bool is_one_of(const uint32_t *nodes, uint32_t count, uint32_t node)
+bool task_has_node(const uint32_t *nodes, uint32_t count, uint32_t node)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (nodes[i] == node)
@@ -221,7 +212,7 @@ bool task_parse_nodes(const json_t *body, const char *what, uint32_t most, uint3
 
 		if (value < 0 || value >= (json_int_t)most)
 			wrong = "no such node in the cluster";
-		else if (is_one_of(nodes, count, (uint32_t)value))
+		else if (task_has_node(nodes, count, (uint32_t)value))
 			wrong = "a node is named twice";
 		nodes[count] = (uint32_t)value;
 	}
@@ -233,30 +224,29 @@ bool task_parse_nodes(const json_t *body, const char *what, uint32_t most, uint3
 	return true;
 }
 
+/* All of a request but its script, which is not stored. */
+static bool parse_request(struct task *task, const json_t *body, uint32_t nodes, GError **error)
+{
+	return parse_kernel(task, body, error) && parse_numbers(task, body, error) &&
+	       parse_queue(task, body, error) &&
+	       task_parse_nodes(body, WHAT, nodes, &task->nodes, &task->nodes_count, error) &&
+	       parse_user(task, body, error);
+}
+
 struct task *task_parse_request(const char *id, const json_t *body, uint32_t nodes, uint32_t cores,
 				GError **error)
 {
 	g_autoptr(task_t) task = task_new(id);
 
-	if (!task_id_ok(id)) {
-		bad_request(error, "id", "must be 1 to 64 of A-Z a-z 0-9 . _ -");
+	if (!(task_id_ok(id) || bad_request(error, "id", "must be 1 to 64 of A-Z a-z 0-9 . _ -")) ||
+	    !(json_is_object(body) || bad_request(error, "body", "must be an object")) ||
+	    !parse_request(task, body, nodes, error) || !parse_script(task, body, error))
 		return NULL;
-	}
-	if (!json_is_object(body)) {
-		bad_request(error, "body", "must be an object");
-		return NULL;
-	}
-	if (!parse_kernel(task, body, error) || !parse_numbers(task, body, error) ||
-	    !parse_queue(task, body, error) || !task_parse_nodes(body, WHAT, nodes, &task->nodes, &task->nodes_count, error) ||
-	    !parse_user(task, body, error) || !parse_script(task, body, error))
-		return NULL;
-	if ((task->ranks + cores - 1) / cores != task->nodes_count) {
-		g_set_error(error, TASK_ERROR, TASK_ERROR_REQUEST,
-			    WHAT ": nodes: %u ranks at %u cores per node need %u nodes, not %u",
-			    task->ranks, cores, (task->ranks + cores - 1) / cores,
-			    task->nodes_count);
-		return NULL;
-	}
+	if ((task->ranks + cores - 1) / cores != task->nodes_count)
+		return error_null(error, TASK_ERROR, TASK_ERROR_REQUEST, WHAT
+				  ": nodes: %u ranks at %u cores per node need %u nodes, not %u",
+				  task->ranks, cores, (task->ranks + cores - 1) / cores,
+				  task->nodes_count);
 	return g_steal_pointer(&task);
 }
 
@@ -514,23 +504,17 @@ json_t *task_to_json(const struct task *task)
 struct task *task_restore(const char *id, const char *request, const char *record, GError **error)
 {
 	g_autoptr(json_t) request_json = json_parse(request, strlen(request), "stored task", error);
-	g_autoptr(json_t) record_json = NULL;
-	g_autoptr(task_t) task = NULL;
+	g_autoptr(json_t) record_json =
+		request_json ? json_parse(record, strlen(record), "stored task", error) : NULL;
+	g_autoptr(task_t) task = task_new(id);
+	const json_t *script;
 
-	if (!request_json)
-		return NULL;
-	record_json = json_parse(record, strlen(record), "stored task", error);
 	if (!record_json)
 		return NULL;
-	task = task_new(id);
-	if (!parse_kernel(task, request_json, error) ||
-	    !parse_numbers(task, request_json, error) ||
-	    !parse_queue(task, request_json, error) ||
-	    !task_parse_nodes(request_json, WHAT, UINT32_MAX, &task->nodes, &task->nodes_count,
-			      error) ||
-	    !parse_user(task, request_json, error))
+	if (!parse_request(task, request_json, UINT32_MAX, error))
 		return NULL;
-	restore_script(task, request_json);
+	script = json_object_get(request_json, "script"); /* the summary, all that is stored of it */
+	task->script_summary = script ? json_text(script) : NULL;
 	/* Each row by itself: a bad value leaves the others as they are. */
 	for (const struct record_field *field = task_fields; field->name; field++)
 		record_field_from_json(&task_record, field, record_json, task, NULL);

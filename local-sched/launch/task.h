@@ -87,6 +87,9 @@ bool task_id_ok(const char *id);
 struct task *task_parse_request(const char *id, const json_t *body, uint32_t nodes, uint32_t cores,
 				GError **error);
 
+/* Whether `node` is one of the `count` nodes. */
+bool task_has_node(const uint32_t *nodes, uint32_t count, uint32_t node);
+
 /*
  * Reads "nodes" of a request about `what`: different nodes below `most`, as *ret_count numbers that
  * the caller frees. False with `error` (TASK_ERROR, JSON_ERROR), and nothing is written.
