@@ -32,7 +32,7 @@ int cmd_report(int argc, char **argv);
 int cmd_decide(int argc, char **argv);
 /* `virtbed policies`: lists the policies with the section of the paper of each. */
 int cmd_policies(int argc, char **argv);
-/* `virtbed lab up|down|status|check CONFIG`: emulated blades on this machine. */
+/* `virtbed lab up|down|status|check|probe CONFIG`: emulated blades on this machine. */
 int cmd_lab(int argc, char **argv);
 /* `virtbed submit TYPE`: submits tasks to a service. */
 int cmd_submit(int argc, char **argv);
