@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * Sets `error`, which may be NULL, as g_set_error() does. Returns false, so that a function which fails is one
- * statement: return error_fail(error, DOMAIN, CODE, "...").
+ * Sets `error`, which may be NULL, as g_set_error() does. Returns false, so that a function which
+ * fails is one statement: return error_fail(error, DOMAIN, CODE, "...").
  */
 bool error_fail(GError **error, GQuark domain, int code, const char *format, ...)
 	G_GNUC_PRINTF(4, 5);

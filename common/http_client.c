@@ -64,7 +64,7 @@ struct call {
 	GError *error;
 };
 
-G_DEFINE_QUARK(virtbed-http, http_error)
+G_DEFINE_QUARK(virtbed_http, http_error)
 
 static void transfer_free(struct transfer *transfer)
 {

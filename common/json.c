@@ -6,7 +6,7 @@
 
 #include "common/error_fail.h"
 
-G_DEFINE_QUARK(virtbed-json, json_error)
+G_DEFINE_QUARK(virtbed_json, json_error)
 
 json_t *json_parse(const char *text, size_t length, const char *what, GError **error)
 {
@@ -119,7 +119,10 @@ json_t *json_string_or_null(const char *text)
 
 #define TYPE(type) (1U << (type))
 
-/* The value of `key`, of one of `types` (bits of TYPE()), which `expected` names; NULL with `error`. */
+/*
+ * The value of `key`, of one of `types` (bits of TYPE()), which `expected` names; NULL with
+ * `error`.
+ */
 static json_t *lookup(const json_t *object, const char *key, const char *what, unsigned types,
 		      const char *expected, GError **error)
 {

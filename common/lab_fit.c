@@ -5,7 +5,10 @@
 
 #include "common/error_fail.h"
 
-/* The least share of a CPU that a VM's quota can be: 1 ms per period, of which the shortest is 71 ms (cpu_cap.h). */
+/*
+ * The least share of a CPU that a VM's quota can be: 1 ms per period, of which the shortest is 71
+ * ms (cpu_cap.h).
+ */
 #define QUOTA_LEAST 0.0142
 #define REPETITIONS_MAX 1e9
 /* Repetitions that had to be so many times as many as they should are worth telling. */
@@ -74,7 +77,10 @@ static void fit_type(struct fitting *fitting, struct config_type *type, GString 
 		     type->name, 1 / wanted);
 }
 
-/* The mean factor by which arriving tasks last longer here, since types of few repetitions cannot shrink enough. */
+/*
+ * The mean factor by which arriving tasks last longer here, since types of few repetitions cannot
+ * shrink enough.
+ */
 static double mean_length(const struct config *before, double work)
 {
 	double share = 0;

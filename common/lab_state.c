@@ -8,7 +8,7 @@
 #include "common/json.h"
 #include "common/read_number.h"
 
-G_DEFINE_QUARK(virtbed-lab-state, lab_state_error)
+G_DEFINE_QUARK(virtbed_lab_state, lab_state_error)
 
 bool lab_state_name_ok(const char *name)
 {

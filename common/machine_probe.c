@@ -12,7 +12,7 @@
 #define CORES_MAX 4096.0
 #define SPEED_MAX 1000.0
 
-G_DEFINE_QUARK(virtbed-machine-probe, machine_probe_error)
+G_DEFINE_QUARK(virtbed_machine_probe, machine_probe_error)
 
 static const char *const keys[] = { "cores", "speed", "memory_mib", "disk_mib", "utc", NULL };
 

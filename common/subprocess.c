@@ -34,7 +34,7 @@ struct launch {
 	int status_fd; /* close-on-exec; receives errno if the program cannot be executed */
 };
 
-G_DEFINE_QUARK(virtbed-subprocess, subprocess_error)
+G_DEFINE_QUARK(virtbed_subprocess, subprocess_error)
 
 static void close_fd(int *fd)
 {
@@ -221,8 +221,8 @@ static bool drain(struct run *run, int i)
 }
 
 /*
- * Milliseconds until a deadline, rounded up so that the last wait does not spin, 60 s at most; 0: it
- * has passed.
+ * Milliseconds until a deadline, rounded up so that the last wait does not spin, 60 s at most; 0:
+ * it has passed.
  */
 static int left_ms(int64_t deadline_ns)
 {

@@ -8,7 +8,7 @@
 #include "common/json.h"
 #include "common/read_number.h"
 
-G_DEFINE_QUARK(virtbed-task-script, task_script_error)
+G_DEFINE_QUARK(virtbed_task_script, task_script_error)
 
 #define fail_script(error, ...) \
 	error_fail(error, TASK_SCRIPT_ERROR, TASK_SCRIPT_ERROR_INPUT, __VA_ARGS__)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What a mapping event costs when there is more of everything: one snapshot of a simulated
- * environment (Machovec 2018, section 4.2) is made 1 to 64 times larger in one direction, and decided
- * again and again.
+ * environment (Machovec 2018, section 4.2) is made 1 to 64 times larger in one direction, and
+ * decided again and again.
  *
  * - tasks: every mappable task is there as many times;
  * - nodes: clusters have as many times the nodes, and all tasks, those that run too, take as many

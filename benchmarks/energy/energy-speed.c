@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How long mapping events of a simulated environment take (Machovec 2018, section 4.2): each policy runs
- * the first trials of a configuration on one core, as `virtbed simulate` does. Of every so many
- * mapping events the oracle of the unit tests (tests/oracle/oracle.h), which rescans every option
- * of every task after every placement, decides the same snapshot; what both start before the next
- * event must be equal.
+ * How long mapping events of a simulated environment take (Machovec 2018, section 4.2): each policy
+ * runs the first trials of a configuration on one core, as `virtbed simulate` does. Of every so
+ * many mapping events the oracle of the unit tests (tests/oracle/oracle.h), which rescans every
+ * option of every task after every placement, decides the same snapshot; what both start before the
+ * next event must be equal.
  *
  *   energy-speed CONFIG [--policy NAME,...] [--trials N] [--seed N] [--every N]
  *

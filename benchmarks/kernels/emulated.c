@@ -17,7 +17,10 @@
 #define BOOT_TIMEOUT_S 1800
 #define PACK_TIMEOUT_S 120
 
-/* As the local scheduler's domains have them (local-sched/hypervisor/domain_xml.c), but for the feature. */
+/*
+ * As the local scheduler's domains have them (local-sched/hypervisor/domain_xml.c), but for the
+ * feature.
+ */
 static const struct processor {
 	const char *name; /* in the document */
 	const char *cpu;  /* QEMU's */
@@ -227,7 +230,7 @@ static json_t *measure(const struct emulated_settings *settings, const char *ini
 		       const char *const *programs, gsize count, GError **error)
 {
 	g_autofree double *once = g_new0(double, count);
-	g_autofree double *all = g_new0(double, count * PROCESSORS * (gsize)settings->rounds);
+	g_autofree double *all = g_new0(double, (gsize)settings->rounds * PROCESSORS * count);
 	json_t *list = json_array();
 
 	for (int round = 0; round < settings->rounds; round++) {

@@ -4,9 +4,10 @@
  *
  *   NPB_CLASS=CLASS init PROGRAM...
  *
- * runs each program (an absolute path; Linux may have put other arguments before) alone on CLASS, and
- * switches the guest off. The line "BEGIN PROGRAM" goes to the serial port before each, and "END STATUS"
- * after it: what the guest's processor took meanwhile its host knows better, which may be busy.
+ * runs each program (an absolute path; Linux may have put other arguments before) alone on CLASS,
+ * and switches the guest off. The line "BEGIN PROGRAM" goes to the serial port before each, and
+ * "END STATUS" after it: what the guest's processor took meanwhile its host knows better, which may
+ * be busy.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How fast the MPI kernels are on this machine, beside what its memory can do: every kernel natively, on
- * each of the given numbers of ranks, in turn with a bandwidth loop and a gather loop on as many
- * threads (loops.h). The rates depend on the machine, the ratios to the loops much less.
+ * How fast the MPI kernels are on this machine, beside what its memory can do: every kernel
+ * natively, on each of the given numbers of ranks, in turn with a bandwidth loop and a gather loop
+ * on as many threads (loops.h). The rates depend on the machine, the ratios to the loops much less.
  *
  *   kernel-speed [--programs DIR] [--class C] [--ranks 1,2] [--rounds N] [--mpiexec PROGRAM]
  *                [--emulated N] [--image DIR] [--qemu PROGRAM]
  *
- * and then each kernel of class S under QEMU's emulator, on a processor with fused multiply-add and on one without
- * (emulated.h). It prints one JSON document; exit status 1 when a kernel does not run or not verify, 2 for bad usage.
+ * and then each kernel of class S under QEMU's emulator, on a processor with fused multiply-add and
+ * on one without (emulated.h). It prints one JSON document; exit status 1 when a kernel does not
+ * run or not verify, 2 for bad usage.
  *
- * For class A on 1 and 2 ranks `reference_mops` is what the Fortran and C of NPB 3.4 reached (MPICH 4.0,
- * gcc 12.2 -O3 -march=native, two shared cores of an AMD EPYC, median of 5): another machine needs
- * its own, and the loops say how it compares.
+ * For class A on 1 and 2 ranks `reference_mops` is what the Fortran and C of NPB 3.4 reached (MPICH
+ * 4.0, gcc 12.2 -O3 -march=native, two shared cores of an AMD EPYC, median of 5): another machine
+ * needs its own, and the loops say how it compares.
  */
 #include <stdio.h>
 #include <stdlib.h>

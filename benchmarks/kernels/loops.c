@@ -118,7 +118,9 @@ static double time_rounds(struct share *shares, int threads, share_f loop)
 	return shortest_round_s(workers, threads);
 }
 
-/* Uninitialised; NULL when memory runs out. On huge pages where there are any, as the kernels do. */
+/*
+ * Uninitialised; NULL when memory runs out. On huge pages where there are any, as the kernels do.
+ */
 static void *allocate(size_t bytes)
 {
 	size_t rounded = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the local scheduler adds to the launch of a task: the time from a PUT to all ranks started,
- * beside that of the bare agent calls (one guest-exec per rank, VMs side by side), in turn on the same
- * ready VMs.
+ * beside that of the bare agent calls (one guest-exec per rank, VMs side by side), in turn on the
+ * same ready VMs.
  *
- *   launch-latency --listen ADDRESS --uri URI --prefix virtbed-LAB-CLUSTER- --vms N --ranks R --count K
+ *   launch-latency --listen ADDRESS --uri URI --prefix virtbed-LAB-CLUSTER- --vms N --ranks R
+ *   --count K
  *
  * prints one line of JSON; times in milliseconds.
  */

@@ -96,7 +96,8 @@ static struct npb_problem *ep_create(const struct npb_context *context)
 	p->class = ep_class_find(context->class);
 	p->first = batches * context->rank / context->ranks;
 	p->count = batches * (context->rank + 1) / context->ranks - p->first;
-	ep_pairs_add_up(p->first, 1, context->progress, &mine); /* untimed: one batch, and a message */
+	/* untimed: one batch, and a message */
+	ep_pairs_add_up(p->first, 1, context->progress, &mine);
 	add_over_ranks(p, &mine, &p->sums);
 	return p;
 }

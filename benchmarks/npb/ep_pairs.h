@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The pairs of EP: uniform deviates in the square, those within the unit circle turned into pairs of
- * Gaussian deviates, which are summed and counted by square annuli.  Pure functions, no MPI.
+ * The pairs of EP: uniform deviates in the square, those within the unit circle turned into pairs
+ * of Gaussian deviates, which are summed and counted by square annuli. Pure functions, no MPI.
  *
- * Pair j (from 0) has x = 2 u[2j+1] - 1 and y = 2 u[2j+2] - 1.  It is accepted if t = x^2 + y^2 <= 1,
- * and gives X = x s and Y = y s with s = sqrt(-2 ln t / t).
+ * Pair j (from 0) has x = 2 u[2j+1] - 1 and y = 2 u[2j+2] - 1. It is accepted if t = x^2 + y^2 <=
+ * 1, and gives X = x s and Y = y s with s = sqrt(-2 ln t / t).
  */
 #ifndef NPB_EP_PAIRS_H
 #define NPB_EP_PAIRS_H
@@ -36,8 +36,8 @@ struct ep_sums {
 
 /*
  * Add up batches @first .. @first+@count-1 (from 0; 2^EP_BATCH_LOG2 pairs each) into @ret_sums,
- * which is overwritten; @progress (NULL: none) counts the batches.  The hot
- * loop is compiled for several processors (npb_clones.h), which differ in the last bits of the sums.
+ * which is overwritten; @progress (NULL: none) counts the batches. The hot loop is compiled for
+ * several processors (npb_clones.h), which differ in the last bits of the sums.
  */
 void ep_pairs_add_up(int64_t first, int64_t count, struct npb_progress *progress,
 		     struct ep_sums *ret_sums);

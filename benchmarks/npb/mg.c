@@ -175,7 +175,8 @@ static struct npb_problem *mg_create(const struct npb_context *context)
 	mg_charges_place(&charges, mg_cycle_source(p->cycle));
 	mg_cycle_reset(p->cycle);
 	mg_cycle_start(p->cycle);
-	mg_cycle_iterate(p->cycle, context->progress); /* untimed: the first messages between neighbours */
+	/* untimed: the first messages between neighbours */
+	mg_cycle_iterate(p->cycle, context->progress);
 	return p;
 }
 

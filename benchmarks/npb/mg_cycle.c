@@ -153,7 +153,9 @@ static void renew(const struct sweep *s, int k)
 /* Do for @p and the planes behind it what can be done without the neighbours' planes. */
 static void sweep_to(const struct sweep *s, int p)
 {
-	/* the planes beyond both ends are copies that are kept up to date, or the ends themselves */
+	/*
+	 * the planes beyond both ends are copies that are kept up to date, or the ends themselves
+	 */
 	if (p < s->last || (p == s->last && !s->z->is_whole))
 		interpolate(s, p);
 	if (p - 1 >= s->first && p - 1 <= s->last)

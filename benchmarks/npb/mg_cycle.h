@@ -51,7 +51,7 @@ void mg_cycle_reset(struct mg_cycle *cycle);
 void mg_cycle_start(struct mg_cycle *cycle);
 
 /*
- * One iteration: a V-cycle on the residual, the correction of u, and r := v - A u.  @progress (NULL:
+ * One iteration: a V-cycle on the residual, the correction of u, and r := v - A u. @progress (NULL:
  * none) counts mg_cycle_steps() steps, those of rank 0 of @ranks.
  */
 void mg_cycle_iterate(struct mg_cycle *cycle, struct npb_progress *progress);

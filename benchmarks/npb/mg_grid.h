@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One level of MG on one rank: a slab of whole planes of a periodic cube of n^3 points, or the cube.
+ * One level of MG on one rank: a slab of whole planes of a periodic cube of n^3 points, or the
+ * cube.
  *
  * Planes are numbered as in the cube, so that neighbours of planes are called by their numbers on
  * any slab: a slab has room for one more plane below (first - 1, also for -1) and above, copies of

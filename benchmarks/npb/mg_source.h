@@ -3,8 +3,8 @@
  * The problem that MG solves: class figures, and the right-hand side, which is zero but for ten
  * points of +1 and ten of -1.  Pure functions, no MPI.
  *
- * Point (i, j, k) of the cube has deviate number 1 + i + n j + n^2 k of the stream; the points of the
- * ten largest deviates get +1, those of the ten smallest -1.
+ * Point (i, j, k) of the cube has deviate number 1 + i + n j + n^2 k of the stream; the points of
+ * the ten largest deviates get +1, those of the ten smallest -1.
  */
 #ifndef NPB_MG_SOURCE_H
 #define NPB_MG_SOURCE_H

@@ -3,8 +3,8 @@
 #define NPB_CLOCK_H
 
 /*
- * Seconds of a clock that stops while this machine is suspended: MPI_Wtime() may jump when a VM was suspended
- * and its clock is set right.
+ * Seconds of a clock that stops while this machine is suspended: MPI_Wtime() may jump when a VM was
+ * suspended and its clock is set right.
  */
 double npb_time_s(void);
 

@@ -4,10 +4,10 @@
  * repetitions of all kernels.  Rank 0 reports to its launcher, so that a hanging program and a
  * slow one can be told apart.
  *
- * A report is the line "cmd=progress done=D total=T" on the launcher's PMI connection, PMI_FD, which
- * is not answered.  PMI-1 knows no such message: it is sent only where the launcher says that it
- * takes it, by VIRTBED_PROGRESS_MS in the environment, which is also the least time between two
- * reports.  The first (of 0 steps) and the last one (of all) come whatever that time is.  No report
+ * A report is the line "cmd=progress done=D total=T" on the launcher's PMI connection, PMI_FD,
+ * which is not answered. PMI-1 knows no such message: it is sent only where the launcher says that
+ * it takes it, by VIRTBED_PROGRESS_MS in the environment, which is also the least time between two
+ * reports. The first (of 0 steps) and the last one (of all) come whatever that time is. No report
  * waits: a report that the connection does not take at once is left out.
  */
 #ifndef NPB_PROGRESS_H

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How long mapping events of the environment of Machovec 2017 take: each heuristic runs the first trials
- * of a configuration on one core, as `virtbed simulate` does, and every mapping event is decided once
- * more and timed, the longest ones thrice, of which the shortest counts: what else the machine does
- * is no part of it. Of every so many events the literal oracle of the unit tests
+ * How long mapping events of the environment of Machovec 2017 take: each heuristic runs the first
+ * trials of a configuration on one core, as `virtbed simulate` does, and every mapping event is
+ * decided once more and timed, the longest ones thrice, of which the shortest counts: what else the
+ * machine does is no part of it. Of every so many events the literal oracle of the unit tests
  * (tests/oracle/preempt_oracle.h), which looks at every core for every task after every decision,
  * decides the same snapshot, cut down to some of its mappable tasks; the actions must be equal.
  *
  *   preempt-speed CONFIG [--policy NAME,...] [--burst N,...] [--utility step|decay|classes]
  *                 [--trials N] [--seed N] [--every N] [--baseline-tasks N]
  *
- * prints one JSON document; exit status 1 when decisions differ, 2 for bad usage or input. Times are
- * processor time.
+ * prints one JSON document; exit status 1 when decisions differ, 2 for bad usage or input. Times
+ * are processor time.
  */
 #include <stdio.h>
 #include <stdlib.h>

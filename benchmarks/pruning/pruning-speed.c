@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The mappers of Gentry 2019 on its workload (section VI): how long a mapping event takes, beside the same
- * event with all completion times convolved from scratch, and which share of the tasks is on time.
+ * The mappers of Gentry 2019 on its workload (section VI): how long a mapping event takes, beside
+ * the same event with all completion times convolved from scratch, and which share of the tasks is
+ * on time.
  *
  * Times are processor time of the thread. Every event is decided twice more for them, once with a
- * memory of its own that is as warm as that of the run, and once without any; all plans have to be the
- * same. Trials run side by side.
+ * memory of its own that is as warm as that of the run, and once without any; all plans have to be
+ * the same. Trials run side by side.
  *
- * A mapper that defers keeps queues short. What it costs where they are full: PAM and MOC also decide
- * the events of MM's runs at which no queue lacks more than one task ("full"); these decisions are not carried out.
+ * A mapper that defers keeps queues short. What it costs where they are full: PAM and MOC also
+ * decide the events of MM's runs at which no queue lacks more than one task ("full"); these
+ * decisions are not carried out.
  */
 #include <glib.h>
 #include <jansson.h>
@@ -39,7 +41,10 @@ static const char *const mappers[] = { "pam", "pamf", "moc", "mm", "msd", "mmu" 
 #define MAPPERS G_N_ELEMENTS(mappers)
 #define LEVELS 2
 #define QUEUE_LENGTH 6
-/* Calibrated (docs/explanation/reproduction.md): the tasks of the higher level arrive in so long, beta. */
+/*
+ * Calibrated (docs/explanation/reproduction.md): the tasks of the higher level arrive in so long,
+ * beta.
+ */
 #define SPAN (250000.0 * 800 / 34000)
 #define SLACK 1.7
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Preloaded into a controller (LD_PRELOAD) by record-speed, to have something to compare with; never installed.
+ * Preloaded into a controller (LD_PRELOAD) by record-speed, to have something to compare with;
+ * never installed.
  *
- *   VIRTBED_COMMIT=each  each commit waits for the disk where it is made, on the main loop, as SQLite does it with
- *                        PRAGMA synchronous = FULL; the thread that brings many at once to the disk has nothing
- *                        to do
+ *   VIRTBED_COMMIT=each  each commit waits for the disk where it is made, on the main loop, as
+ *                        SQLite does it with PRAGMA synchronous = FULL; the thread that brings many
+ *                        at once to the disk has nothing to do
  *   VIRTBED_DISK_US=N    the disk takes N microseconds longer for whatever is to be on it
  */
 #include <dlfcn.h>

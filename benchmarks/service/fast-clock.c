@@ -2,15 +2,17 @@
 /*
  * Preloaded into the daemons (LD_PRELOAD) by `soak`, so that days pass in minutes; never installed.
  *
- *   VIRTBED_FASTER=N        their clocks, all of them, go N times as fast as those of the machine, and what they
- *                           wait for by the clock comes as much sooner
- *   VIRTBED_FASTER_FROM=NS  ... from when CLOCK_BOOTTIME showed that: the same for all daemons, and for those that are
- *                           started again
+ *   VIRTBED_FASTER=N        their clocks, all of them, go N times as fast as those of the machine,
+ *                           and what they wait for by the clock comes as much sooner
+ *   VIRTBED_FASTER_FROM=NS  ... from when CLOCK_BOOTTIME showed that: the same for all daemons, and
+ *                           for those that are started again
  *
- *   VIRTBED_HEAP=DIR        twice a second (of the machine's) each writes into DIR/PID how many bytes of its heap are in use
+ *   VIRTBED_HEAP=DIR        twice a second (of the machine's) each writes into DIR/PID how many
+ *                           bytes of its heap are in use
  *
- * The work itself takes as long as ever, so that to the daemons the machine seems N times slower. `virtbed serve`,
- * which watches over them, stays in the time of the machine: it would take them for dead.
+ * The work itself takes as long as ever, so that to the daemons the machine seems N times slower.
+ * `virtbed serve`, which watches over them, stays in the time of the machine: it would take them
+ * for dead.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +73,8 @@ static int64_t ahead_ns(void)
 }
 
 /*
- * What is in use, not what was taken from the kernel: that hardly ever becomes less. On the main thread, which waits.
+ * What is in use, not what was taken from the kernel: that hardly ever becomes less. On the main
+ * thread, which waits.
  */
 static void tell_heap(void)
 {

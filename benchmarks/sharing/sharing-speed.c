@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Policies that share hosts in time, and FCFS and EASY on whole hosts, on traces of the Lublin model
- * for 128 hosts (Stillwell 2010, sections IV and V): how long an allocation takes, over all mapping events
- * with at least 11 jobs in the system as in the paper, and how far each policy's largest stretch of a
- * trace is above that of the best policy (degradation factor, Table I).
+ * Policies that share hosts in time, and FCFS and EASY on whole hosts, on traces of the Lublin
+ * model for 128 hosts (Stillwell 2010, sections IV and V): how long an allocation takes, over all
+ * mapping events with at least 11 jobs in the system as in the paper, and how far each policy's
+ * largest stretch of a trace is above that of the best policy (degradation factor, Table I).
  *
- * Times are processor time of one thread. Every allocation is computed twice more, and the lesser time
- * counts: what interrupts one of them is not the policy's.
+ * Times are processor time of one thread. Every allocation is computed twice more, and the lesser
+ * time counts: what interrupts one of them is not the policy's.
  */
 #include <glib.h>
 #include <jansson.h>

@@ -9,9 +9,10 @@
  *
  * prints one JSON document; exit status 1 when the results differ, 2 for bad usage or input.
  *
- * What is compared is whole simulations: engine, backend and workload cost both passes the same. The
- * baseline also pays for what policy_decide() prepares before it calls a policy, beside building
- * its own schedules; that is a part of the fast pass, so `speedup` is too high by less than 1.
+ * What is compared is whole simulations: engine, backend and workload cost both passes the same.
+ * The baseline also pays for what policy_decide() prepares before it calls a policy, beside
+ * building its own schedules; that is a part of the fast pass, so `speedup` is too high by less
+ * than 1.
  */
 #include <errno.h>
 #include <stdio.h>

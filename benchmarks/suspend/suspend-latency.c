@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the local scheduler adds to suspending and resuming the VMs of a task: the time from a PUT until all of
- * its VMs stand still, or go, beside that of one `virsh suspend` (`virsh resume`) per VM, side by side, in turn
- * on the same VMs of the same task. And how far apart the VMs stop, by QEMU's own events.
+ * What the local scheduler adds to suspending and resuming the VMs of a task: the time from a PUT
+ * until all of its VMs stand still, or go, beside that of one `virsh suspend` (`virsh resume`) per
+ * VM, side by side, in turn on the same VMs of the same task. And how far apart the VMs stop, by
+ * QEMU's own events.
  *
  *   suspend-latency --listen ADDRESS --uri URI --vms N --count K
  *
@@ -238,7 +239,10 @@ static void measure(struct http_client *client)
 	init(&bare);
 	init(&scheduled);
 	start_task(client, path);
-	/* The two sides take turns in being first; the first round opens connections and is not counted. */
+	/*
+	 * The two sides take turns in being first; the first round opens connections and is not
+	 * counted.
+	 */
 	for (int i = 0; i <= option_count; i++) {
 		if (i % 2)
 			run_bare(client, &bare);

@@ -9,7 +9,7 @@
 #include "common/config/config_write.h"
 #include "common/error_fail.h"
 
-G_DEFINE_QUARK(virtbed-config-error-quark, config_error)
+G_DEFINE_QUARK(virtbed_config_error_quark, config_error)
 
 /* Reads the file alone, by the rows. */
 static struct config *read_file_of(const char *path, const struct config_served *served, GHashTable *given,

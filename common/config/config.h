@@ -15,13 +15,14 @@
  * estimates, the workload and the experiment, and that `run`, `simulate`, `profile`, the
  * controller and the local schedulers all read.
  *
- * Reading has two steps: config_load() reads by the rows of the keys (an unknown key or a value of the
- * wrong kind is refused with its line and column) and config_check() verifies the meaning (a wrong
- * value is refused with the path of its key). Both produce one line that names the file, the place
- * and the cure. A loaded configuration is read-only and is shared by pointer.
+ * Reading has two steps: config_load() reads by the rows of the keys (an unknown key or a value of
+ * the wrong kind is refused with its line and column) and config_check() verifies the meaning (a
+ * wrong value is refused with the path of its key). Both produce one line that names the file, the
+ * place and the cure. A loaded configuration is read-only and is shared by pointer.
  *
- * Where an optional number is absent from the file, config_load() fills in the default of its row, else 0. A 0 that is
- * written stays one, means the same as an absent key, or is refused (enum config_zero).
+ * Where an optional number is absent from the file, config_load() fills in the default of its row,
+ * else 0. A 0 that is written stays one, means the same as an absent key, or is refused (enum
+ * config_zero).
  */
 
 /* Sections of a file that are not in common/config. */
@@ -30,14 +31,21 @@
 struct config;
 
 /*
- * What a program reads of a configuration beside the sections in common/config. A program that serves none of these
- * accepts them unread.
+ * What a program reads of a configuration beside the sections in common/config. A program that
+ * serves none of these accepts them unread.
  */
 struct config_served {
-	const struct config_section *sections[CONFIG_SERVED_MAX]; /* of environment and study, or NULL */
-	/* Fills in what rows alone cannot, before all else is filled in. `path` is the file's. `error`: CONFIG_ERROR. */
+	/* of environment and study, or NULL */
+	const struct config_section *sections[CONFIG_SERVED_MAX];
+	/*
+	 * Fills in what rows alone cannot, before all else is filled in. `path` is the file's.
+	 * `error`: CONFIG_ERROR.
+	 */
 	bool (*fill_in)(struct config *config, const char *path, GHashTable *given, GError **error);
-	/* Verifies the meaning of the sections: NULL, or "KEY.PATH: what is wrong; what to do" (the caller frees). */
+	/*
+	 * Verifies the meaning of the sections: NULL, or "KEY.PATH: what is wrong; what to do" (the
+	 * caller frees).
+	 */
 	char *(*check)(const struct config *config);
 };
 
@@ -58,36 +66,42 @@ struct config {
 	struct config_workload *workload;
 	struct config_experiment *experiment;
 	struct config_service *service; /* NULL: the defaults (config_service_of()) */
-	struct config_tls *tls; /* NULL: all daemons are on one machine, or their connections are tunnelled */
+	/* NULL: all daemons are on one machine, or their connections are tunnelled */
+	struct config_tls *tls;
 	struct config_lab *lab; /* NULL: real blades */
 	/*
-	 * Sections that one program alone serves, in the order of config_served: each is a structure of that
-	 * program's; NULL: absent, or not served here.
+	 * Sections that one program alone serves, in the order of config_served: each is a
+	 * structure of that program's; NULL: absent, or not served here.
 	 */
 	void *served_sections[CONFIG_SERVED_MAX];
 	char *image;            /* directory of the guest image; default: the build's own */
 	/*
-	 * How many times as long as on a machine of speed 1 with all of its quotas what a machine does may take
-	 * (config_patience()); 0: not given.
+	 * How many times as long as on a machine of speed 1 with all of its quotas what a machine
+	 * does may take (config_patience()); 0: not given.
 	 */
 	double patience;
 	/* Not keys: */
-	const struct config_served *served; /* what it was read for; NULL: the sections above alone */
+	/* what it was read for; NULL: the sections above alone */
+	const struct config_served *served;
 	bool service_follows; /* service.mapping_interval_s is not given, or 0: the experiment's */
-	bool is_drawn; /* simulations draw its types and workload (section environment): both may be missing */
+	/* simulations draw its types and workload (section environment): both may be missing */
+	bool is_drawn;
 };
 
 /*
- * Reads `path`, fills in defaults and checks the meaning (config_check()). Returns a new configuration that the caller
- * frees with config_free(), or NULL with `error` set. Its sections are those of common/config; others are accepted
- * unread.
+ * Reads `path`, fills in defaults and checks the meaning (config_check()). Returns a new
+ * configuration that the caller frees with config_free(), or NULL with `error` set. Its sections
+ * are those of common/config; others are accepted unread.
  */
 struct config *config_load(const char *path, GError **error);
 
 /* The same, with the sections that `served` reads, which outlives the configuration. */
 struct config *config_load_served(const char *path, const struct config_served *served, GError **error);
 
-/* Whether some time follows from the estimates (workload.load, experiment.mapping_interval, experiment.duration). */
+/*
+ * Whether some time follows from the estimates (workload.load, experiment.mapping_interval,
+ * experiment.duration).
+ */
 bool config_times_follow(const struct config *config);
 
 /* Whether all times are known: they are given, or the estimates that they follow from are there. */
@@ -107,23 +121,29 @@ bool config_load_estimates(struct config *config, const char *path, GError **err
  */
 bool config_check(const struct config *config, const char *path, GError **error);
 
-/* What an emulated VM takes beside its RAM when it is young, in MiB: QEMU, and the code that it has translated. */
+/*
+ * What an emulated VM takes beside its RAM when it is young, in MiB: QEMU, and the code that it has
+ * translated.
+ */
 #define CONFIG_LAB_EMULATOR_MIB 120
 
-/* MiB of memory that the VMs of a lab need when all are up, spares and QEMU included. 0 without blades. */
+/*
+ * MiB of memory that the VMs of a lab need when all are up, spares and QEMU included. 0 without
+ * blades.
+ */
 uint64_t config_lab_memory_mib(const struct config *config);
 
 /*
- * Limits of a local scheduler: addresses of VMs hold the numbers of cluster and node, and a VM has a channel for each
- * core. What is only simulated may be larger.
+ * Limits of a local scheduler: addresses of VMs hold the numbers of cluster and node, and a VM has
+ * a channel for each core. What is only simulated may be larger.
  */
 #define CONFIG_SERVED_NODES_MAX 239
 #define CONFIG_SERVED_CORES_MAX 30
 #define CONFIG_SERVED_CLUSTERS_MAX 254
 
 /*
- * Whether a local scheduler can serve `clusters[index]`. Returns NULL, or "KEY.PATH: what is wrong; what to do" (the
- * caller frees).
+ * Whether a local scheduler can serve `clusters[index]`. Returns NULL, or "KEY.PATH: what is wrong;
+ * what to do" (the caller frees).
  */
 char *config_cluster_check_served(const struct config *config, uint32_t index);
 
@@ -131,20 +151,20 @@ char *config_cluster_check_served(const struct config *config, uint32_t index);
 bool config_uri_is_local(const char *uri);
 
 /*
- * `config` as YAML, such that equal texts are equal configurations; the caller frees. With all defaults it may be
- * longer than a file can be (config_text_is_readable()).
+ * `config` as YAML, such that equal texts are equal configurations; the caller frees. With all
+ * defaults it may be longer than a file can be (config_text_is_readable()).
  */
 char *config_to_text(const struct config *config);
 
 /*
- * Whether `text`, a configuration with all defaults that is to be at `path`, is as short as a file that is read has
- * to be. Returns true, or false with `error` (CONFIG_ERROR_MEANING).
+ * Whether `text`, a configuration with all defaults that is to be at `path`, is as short as a file
+ * that is read has to be. Returns true, or false with `error` (CONFIG_ERROR_MEANING).
  */
 bool config_text_is_readable(const char *text, const char *path, GError **error);
 
 /*
- * Writes `config` as YAML to `path`, such that config_load() reads it back equal; refuses what would be too long to be
- * read (config_text_is_readable()).
+ * Writes `config` as YAML to `path`, such that config_load() reads it back equal; refuses what
+ * would be too long to be read (config_text_is_readable()).
  */
 bool config_save(const struct config *config, const char *path, GError **error);
 
@@ -179,8 +199,9 @@ bool config_is_hole(const struct config *config, const struct config_type *type,
 		    const struct config_cluster *cluster);
 
 /*
- * What a task of `type` is expected to take on `cluster`: what its estimate says; of a script without one the
- * time that its type allows, at the mean power of all other types there. False: there is no estimate.
+ * What a task of `type` is expected to take on `cluster`: what its estimate says; of a script
+ * without one the time that its type allows, at the mean power of all other types there. False:
+ * there is no estimate.
  */
 bool config_expectation(const struct config *config, const struct config_type *type,
 			const struct config_cluster *cluster, double *ret_etc_s, double *ret_eec_j);
@@ -202,8 +223,9 @@ bool config_lab_is_to_fit(const struct config *config);
 #define CONFIG_LAB_HOST_SHARE 0.8
 
 /*
- * Host cores that all VMs of a lab may use, emulator threads included: under the quotas of their clusters, or
- * where there is none the budgets of their blades. Without the metronome. The configuration has a lab.
+ * Host cores that all VMs of a lab may use, emulator threads included: under the quotas of their
+ * clusters, or where there is none the budgets of their blades. Without the metronome. The
+ * configuration has a lab.
  */
 double config_lab_cores(const struct config *config);
 
@@ -211,12 +233,15 @@ double config_lab_cores(const struct config *config);
 double config_lab_blade_quotas(const struct config *config, uint32_t blade);
 
 /*
- * `seconds` that are enough on a machine of speed 1 with all of its quotas, as this machine may take: times
- * `patience`, and never less.
+ * `seconds` that are enough on a machine of speed 1 with all of its quotas, as this machine may
+ * take: times `patience`, and never less.
  */
 double config_patience(const struct config *config, double seconds);
 
-/* Whether this build has the metronome that a steady lab goes by (local-sched/lab/metronome, for x86-64 alone). */
+/*
+ * Whether this build has the metronome that a steady lab goes by (local-sched/lab/metronome, for
+ * x86-64 alone).
+ */
 #ifdef __x86_64__
 #define CONFIG_LAB_HAS_METRONOME true
 #else

@@ -10,11 +10,14 @@
 
 /*
  * The meaning of a configuration. Each rule names the path of the key that breaks it, what is
- * wrong, and what to do. The first broken rule wins: one clear line. The line of a rule begins with the
- * key's path below the section of the rule, or with ":" where the section itself is meant.
+ * wrong, and what to do. The first broken rule wins: one clear line. The line of a rule begins with
+ * the key's path below the section of the rule, or with ":" where the section itself is meant.
  */
 
-/* Puts the path of an entry of a list before what is wrong with it, which it takes over; NULL: nothing is. */
+/*
+ * Puts the path of an entry of a list before what is wrong with it, which it takes over; NULL:
+ * nothing is.
+ */
 static char *entry_line(const char *list, uint32_t index, char *wrong)
 {
 	g_autofree char *line = wrong;

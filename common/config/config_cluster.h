@@ -13,18 +13,21 @@ enum config_keep {
 /* How tasks are suspended on a cluster. */
 struct config_preemption {
 	enum config_keep keep;
-	uint32_t spares;     /* VMs per host beyond its nodes, booted beforehand or suspended; default 0 */
-	uint64_t memory_mib; /* RAM that suspended VMs may hold on each host; 0: as much as its nodes */
+	/* VMs per host beyond its nodes, booted beforehand or suspended; default 0 */
+	uint32_t spares;
+	/* RAM that suspended VMs may hold on each host; 0: as much as its nodes */
+	uint64_t memory_mib;
 };
 
 /*
- * A cluster that is simulated behind its local scheduler's API, in real time: no VMs, no hosts but in
- * name. Tasks take what the estimates say, and draw the energy that these say.
+ * A cluster that is simulated behind its local scheduler's API, in real time: no VMs, no hosts but
+ * in name. Tasks take what the estimates say, and draw the energy that these say.
  */
 struct config_simulated {
 	double speed;  /* how many times as fast as the estimates; default 1 */
 	double idle_w; /* of each host, >= 0 */
-	uint64_t seed; /* of the execution times, which vary by the estimates' etc_sd_s; default 1 */
+	/* of the execution times, which vary by the estimates' etc_sd_s; default 1 */
+	uint64_t seed;
 };
 
 /* A homogeneous cluster (Machovec 2018, Table 4). */
@@ -39,19 +42,23 @@ struct config_cluster {
 	char *max_cstate;    /* deepest C-state, e.g. "C1"; NULL: no limit */
 	struct config_preemption *preemption; /* NULL: the defaults */
 	/*
-	 * Its hosts are shared in time (Stillwell 2010): policies place VMs on hosts and give them shares of
-	 * their CPUs. A node is then a place for a VM, with the whole CPU of its host for its cap; every
-	 * host has the same number of them. docs/how-to/sharing.md.
+	 * Its hosts are shared in time (Stillwell 2010): policies place VMs on hosts and give them
+	 * shares of their CPUs. A node is then a place for a VM, with the whole CPU of its host for
+	 * its cap; every host has the same number of them. docs/how-to/sharing.md.
 	 */
 	bool shared;
 	/*
-	 * Its hosts send one another the memory of VMs by TLS, with the certificates that each one's libvirt
-	 * has for that (migrate_tls_x509_cert_dir in qemu.conf). docs/explanation/migrate.md.
+	 * Its hosts send one another the memory of VMs by TLS, with the certificates that each
+	 * one's libvirt has for that (migrate_tls_x509_cert_dir in qemu.conf).
+	 * docs/explanation/migrate.md.
 	 */
 	bool migration_tls;
 	char *local_scheduler; /* URL of a running local scheduler; NULL: `run` starts one */
 	struct config_simulated *simulated; /* NULL: VMs on hosts */
-	/* hosts_count of them; may be empty for `simulate` only. A simulated cluster has one by default. */
+	/*
+	 * hosts_count of them; may be empty for `simulate` only. A simulated cluster has one by
+	 * default.
+	 */
 	struct config_host *hosts;
 	uint32_t hosts_count;
 };
@@ -59,7 +66,9 @@ struct config_cluster {
 /* The rows of the structures above. */
 extern const struct config_section config_cluster_section;
 
-/* The index of the host that a node of `cluster` is on: they are spread over its hosts in blocks. */
+/*
+ * The index of the host that a node of `cluster` is on: they are spread over its hosts in blocks.
+ */
 uint32_t config_cluster_host(const struct config_cluster *cluster, uint32_t node);
 
 /* How many hosts of `cluster` are blades of a lab: the one of that name, or (NULL) any. */

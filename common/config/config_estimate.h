@@ -14,7 +14,10 @@ struct config_estimate {
 	uint32_t count;  /* measurements behind the entry; 0: given */
 };
 
-/* A pair of type and cluster that was to be measured and could not be: no task of the type is placed there. */
+/*
+ * A pair of type and cluster that was to be measured and could not be: no task of the type is
+ * placed there.
+ */
 struct config_unmeasured {
 	char *type;
 	char *cluster;
@@ -22,9 +25,9 @@ struct config_unmeasured {
 };
 
 /*
- * What one suspension of a task took, seconds of elapsed time, each step after the one before: all of
- * its VMs frozen, off the nodes, back on nodes, running again (controller/backend/backend.h). Simulations
- * draw from these; without any, suspending takes no time (Machovec 2017, section II).
+ * What one suspension of a task took, seconds of elapsed time, each step after the one before: all
+ * of its VMs frozen, off the nodes, back on nodes, running again (controller/backend/backend.h).
+ * Simulations draw from these; without any, suspending takes no time (Machovec 2017, section II).
  */
 struct config_overhead {
 	char *cluster;

@@ -21,7 +21,8 @@ struct config_experiment {
 	uint32_t repeats;    /* of the same workload; default 1 */
 	double baseline_s;   /* idle time metered before each run; default 10 */
 	uint32_t profile_repeats; /* measurements per type and cluster; default 3 */
-	double task_deadline_s; /* a task that runs longer is killed and fails; default 10 x its ETC */
+	/* a task that runs longer is killed and fails; default 10 x its ETC */
+	double task_deadline_s;
 };
 
 /* The rows of the structures above. */

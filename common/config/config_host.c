@@ -64,7 +64,10 @@ char *config_host_check(const struct config_host *host)
 	g_autoptr(GUri) peer = host->peer_uri ? g_uri_parse(host->peer_uri, G_URI_FLAGS_NONE, NULL) : NULL;
 	char *wrong = host->uri ? check_uri("uri", host->uri) : NULL;
 
-	/* Blades of a lab speak to each other in the clear, on a network that is nowhere but in this machine. */
+	/*
+	 * Blades of a lab speak to each other in the clear, on a network that is nowhere but in
+	 * this machine.
+	 */
 	if (!wrong && host->peer_uri && !host->blade)
 		wrong = check_uri("peer_uri", host->peer_uri);
 	/* Another host reaches it by this URI, which therefore names the host. */

@@ -14,7 +14,8 @@ struct config_host {
 	char *blade;  /* lab blade, or NULL */
 	char *bridge; /* bridge on the host to which the guests' NICs go; default "br0" */
 	struct config_meter *meter; /* NULL: none */
-	char *sys_root; /* where the CPUs' knobs are, on a host that is this machine; default "/sys" */
+	/* where the CPUs' knobs are, on a host that is this machine; default "/sys" */
+	char *sys_root;
 	char *dev_root; /* and cpu_dma_latency; default "/dev" */
 };
 

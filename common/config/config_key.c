@@ -170,7 +170,10 @@ void config_section_free(const struct config_section *section, void *data)
 	g_free(data);
 }
 
-/* What is wrong with a number that is outside the range of `key`; `first` is the text of the section's first key. */
+/*
+ * What is wrong with a number that is outside the range of `key`; `first` is the text of the
+ * section's first key.
+ */
 static char *refusal(const struct config_key *key, double value, const char *first)
 {
 	g_autofree char *range = config_key_range(key);

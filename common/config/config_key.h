@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 /*
- * A key of a configuration is one row: its name, kind, default, range and help. Files are read and written by the
- * rows; defaults, the errors of ranges and words, `virtbed config keys` and docs/reference/virtbed.yaml.5 come from them. Rules
- * that compare keys with each other are code, beside the rows of their section.
+ * A key of a configuration is one row: its name, kind, default, range and help. Files are read and
+ * written by the rows; defaults, the errors of ranges and words, `virtbed config keys` and
+ * docs/reference/virtbed.yaml.5 come from them. Rules that compare keys with each other are code,
+ * beside the rows of their section.
  */
 
 #define CONFIG_ERROR (config_error_quark())
@@ -34,14 +35,16 @@ enum config_kind {
 	CONFIG_KIND_WORD,     /* an enum of the values 0, 1, 2 ..., in the order of `words` */
 	CONFIG_KIND_TEXT,     /* char *, owned; NULL: absent */
 	CONFIG_KIND_SECTION,  /* pointer to the structure of `section`, owned; NULL: absent */
-	CONFIG_KIND_LIST,     /* pointer to an array, owned, with its uint32_t count in FIELD_count */
+	/* pointer to an array, owned, with its uint32_t count in FIELD_count */
+	CONFIG_KIND_LIST,
 };
 
 /* What 0 means for an optional number. */
 enum config_zero {
 	CONFIG_ZERO_IS_ABSENT = 0, /* the same as leaving it out */
 	CONFIG_ZERO_IS_VALUE,      /* a value of its own, beside a default that is not 0 */
-	CONFIG_ZERO_IS_REFUSED,    /* it makes no sense: the author of the file means something else */
+	/* it makes no sense: the author of the file means something else */
+	CONFIG_ZERO_IS_REFUSED,
 };
 
 /* How an error tells that a number is outside its range. */
@@ -49,13 +52,15 @@ enum config_range {
 	CONFIG_RANGE_BRACKETS = 0, /* "2 is outside (0, 1]" */
 	CONFIG_RANGE_TO,           /* "2 is outside 0 to 1" */
 	CONFIG_RANGE_FROM,         /* "2 is not from 0 to 1" */
-	CONFIG_RANGE_MOST,         /* "2 is more than 1; give 0 to 1", "-1 is negative or not a number" */
+	/* "2 is more than 1; give 0 to 1", "-1 is negative or not a number" */
+	CONFIG_RANGE_MOST,
 };
 
 /* A row. */
 struct config_key {
 	const char *name;
-	const char *former;    /* its name in the version before, which a file may still have; a warning says so */
+	/* its name in the version before, which a file may still have; a warning says so */
+	const char *former;
 	const char *help;      /* for the manual page; `x` is bold there */
 	enum config_kind kind;
 	enum config_kind entry; /* of a list: what each entry is */
@@ -65,7 +70,10 @@ struct config_key {
 	size_t offset;         /* of the field in the section's structure */
 	size_t size;           /* of the field; of a list the size of an entry */
 	size_t count_offset;   /* of a list's count */
-	/* No two entries of a list are the same; of a section's first key: no two sections of a list have the same. */
+	/*
+	 * No two entries of a list are the same; of a section's first key: no two sections of a
+	 * list have the same.
+	 */
 	bool once;
 	double fallback;       /* default of a number, flag or word where the key is absent */
 	const char *fallback_text; /* default of a text */
@@ -74,13 +82,23 @@ struct config_key {
 	bool above_min;        /* `min` itself is outside */
 	bool below_max;        /* `max` itself is outside */
 	enum config_range range;
-	/* What an error says instead: `#` is the number, `@` the range, `~` the text of the section's first key. */
+	/*
+	 * What an error says instead: `#` is the number, `@` the range, `~` the text of the
+	 * section's first key.
+	 */
 	const char *says;
 	const char *const *words; /* NULL-terminated */
-	/* In a section whose first key is a word: the words with which this key is taken, as bits; 0: with any. */
+	/*
+	 * In a section whose first key is a word: the words with which this key is taken, as bits;
+	 * 0: with any.
+	 */
 	unsigned takers;
-	const char *cure;         /* what to do where it is missing with one of them, or there twice; NULL: nothing */
-	/* Of a section, or of each entry of a list of sections; NULL: not served here, so that it is not read. */
+	/* what to do where it is missing with one of them, or there twice; NULL: nothing */
+	const char *cure;
+	/*
+	 * Of a section, or of each entry of a list of sections; NULL: not served here, so that it
+	 * is not read.
+	 */
 	const struct config_section *section;
 };
 
@@ -89,7 +107,8 @@ struct config_section {
 	const struct config_key *keys; /* the last one has no name */
 	size_t size;                   /* of the structure */
 	const char *help;              /* for the manual page, or NULL */
-	const char *gone;              /* a key of a former version that is refused with advice; NULL: none */
+	/* a key of a former version that is refused with advice; NULL: none */
+	const char *gone;
 	const char *advice;            /* what to do about it */
 };
 
@@ -144,7 +163,10 @@ const void *config_entry_find(const void *entries, uint32_t count, size_t size, 
 /* The kind's name in the manual page, such as "whole number". */
 const char *config_kind_name(enum config_kind kind);
 
-/* Whether the field of `key` in `data` is as if the file did not have the key; a key that is needed never is. */
+/*
+ * Whether the field of `key` in `data` is as if the file did not have the key; a key that is needed
+ * never is.
+ */
 bool config_key_is_absent(const struct config_key *key, const void *data);
 
 /* The value of a number, flag or word at `place`, which is the field of `key` or an entry of it. */
@@ -159,10 +181,15 @@ char *config_key_range(const struct config_key *key);
 /* Fills all of `data`, a structure of `section`, with the defaults. */
 void config_section_fill(const struct config_section *section, void *data);
 
-/* A new structure of `section` with the defaults; the caller frees it with config_section_free(). */
+/*
+ * A new structure of `section` with the defaults; the caller frees it with config_section_free().
+ */
 void *config_section_new(const struct config_section *section);
 
-/* Gives the number, flag or word `name` of `data`, a structure of `section`, a value that is in its range. */
+/*
+ * Gives the number, flag or word `name` of `data`, a structure of `section`, a value that is in its
+ * range.
+ */
 void config_section_set(const struct config_section *section, void *data, const char *name, double value);
 
 /* Frees what `data`, a structure of `section`, points to, and all below. */
@@ -172,8 +199,9 @@ void config_section_clear(const struct config_section *section, void *data);
 void config_section_free(const struct config_section *section, void *data);
 
 /*
- * Whether every number of `data` and below is in its range, no list longer than it may be, and nothing there twice
- * that may be there `once`; `path` is that of the section, "" for the file. Returns NULL, or the first
- * "KEY.PATH: what is wrong" (the caller frees). An optional number of 0 that is the same as an absent one passes.
+ * Whether every number of `data` and below is in its range, no list longer than it may be, and
+ * nothing there twice that may be there `once`; `path` is that of the section, "" for the file.
+ * Returns NULL, or the first "KEY.PATH: what is wrong" (the caller frees). An optional number of 0
+ * that is the same as an absent one passes.
  */
 char *config_section_check(const struct config_section *section, const char *path, const void *data);

@@ -75,9 +75,9 @@ static double cores_on(const struct config_cluster *cluster, const struct config
 }
 
 /*
- * Host cores that the VMs on `blade` may use under the quotas of their clusters (`quotas`), or those of the VMs
- * without one. A VM's quota covers its emulator threads too (local-sched/cpu), so nothing comes on top; VMs without
- * one are held by the blade's cpu_cores alone.
+ * Host cores that the VMs on `blade` may use under the quotas of their clusters (`quotas`), or
+ * those of the VMs without one. A VM's quota covers its emulator threads too (local-sched/cpu), so
+ * nothing comes on top; VMs without one are held by the blade's cpu_cores alone.
  */
 static double blade_cores(const struct config *config, const struct config_blade *blade, bool quotas)
 {

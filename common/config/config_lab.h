@@ -12,7 +12,8 @@ enum config_bmc {
 /* An emulated blade: its CPU budget and the coefficients of its power model. */
 struct config_blade {
 	char *name;
-	double cpu_cores; /* CPU budget of the blade's cgroup, in host cores: at least its VMs' quotas */
+	/* CPU budget of the blade's cgroup, in host cores: at least its VMs' quotas */
+	double cpu_cores;
 	double idle_w;    /* watts at no load */
 	double core_w;    /* watts more per host core that its VMs keep busy */
 	enum config_bmc bmc; /* default ipmi */
@@ -29,11 +30,14 @@ struct config_lab {
 	struct config_blade *blades; /* CONFIG_BLADES_MAX at most */
 	uint32_t blades_count;
 	/*
-	 * Whether the blades may be promised more than 80 % of this machine's CPUs. For tests of what
-	 * works: VMs then slow one another down, and nothing can be measured.
+	 * Whether the blades may be promised more than 80 % of this machine's CPUs. For tests of
+	 * what works: VMs then slow one another down, and nothing can be measured.
 	 */
 	enum config_answer overcommit;
-	/* Whether the VMs' quotas follow the machine's own speed, so that their work per second does not. */
+	/*
+	 * Whether the VMs' quotas follow the machine's own speed, so that their work per second
+	 * does not.
+	 */
 	enum config_answer steady;
 	/*
 	 * Whether quotas and repetitions are for a machine that has enough of both, and are to be
@@ -49,7 +53,8 @@ struct config_lab {
 #define CONFIG_LAB_STEADY_MOST 1.25
 
 #define CONFIG_BLADES_MAX 64
-#define CONFIG_BLADE_CORES_MIN 0.01 /* the least that a control group takes is a thousandth of a core */
+/* The least that a control group takes is a thousandth of a core. */
+#define CONFIG_BLADE_CORES_MIN 0.01
 #define CONFIG_BLADE_NAME_MAX 24 /* its name is a host name, and part of VM names */
 
 /* The rows of the structures above. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Which keys each kind of meter takes and needs, and their defaults. A key that the kind does not
- * take is refused: it would be ignored otherwise, and be read as if it were obeyed. Kind none takes all
- * keys: it is how a meter is switched off for a while.
+ * take is refused: it would be ignored otherwise, and be read as if it were obeyed. Kind none takes
+ * all keys: it is how a meter is switched off for a while.
  */
 #include "common/config/config_meter.h"
 
@@ -29,8 +29,8 @@ static const char *const auths[] = {"basic", "session", NULL};
 static const char *const snmps[] = {"v3", "v1", "v2c", NULL};
 
 /*
- * IPMI 2.0 has cipher suites up to 19 (table 22-20), and a BladeCenter H 14 bays. RAPL is not to be read more often
- * than every 50 ms (docs/reference/meters.md).
+ * IPMI 2.0 has cipher suites up to 19 (table 22-20), and a BladeCenter H 14 bays. RAPL is not to be
+ * read more often than every 50 ms (docs/reference/meters.md).
  */
 static const struct config_key meter_keys[] = {
 	{CONFIG_WORD(meter, kind, kind_names), .needed = true,

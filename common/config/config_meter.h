@@ -23,7 +23,8 @@ enum config_meter_auth {
 
 /* Which certificates a Redfish meter accepts. */
 enum config_meter_tls {
-	CONFIG_METER_VERIFY = 0, /* a certificate that `ca_file`, or else the system's CAs, signed */
+	/* a certificate that `ca_file`, or else the system's CAs, signed */
+	CONFIG_METER_VERIFY = 0,
 	CONFIG_METER_INSECURE,   /* any certificate: a machine in between may read the password */
 };
 

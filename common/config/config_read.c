@@ -62,7 +62,9 @@ static bool is_visible(const char *text)
 	return strcmp(shown, text) == 0 && !strstr(text, "\xef\xbf\xbe") && !strstr(text, "\xef\xbf\xbf");
 }
 
-/* Reads one value into its field or entry; `kind` is that of the key, or of each entry of its list. */
+/*
+ * Reads one value into its field or entry; `kind` is that of the key, or of each entry of its list.
+ */
 static bool read_scalar(const struct walk *walk, const yaml_node_t *node, const struct config_key *key,
 			enum config_kind kind, const char *path, void *place)
 {
@@ -203,7 +205,9 @@ static bool read_section(const struct walk *walk, yaml_node_t *node, const struc
 	return true;
 }
 
-/* What YAML has beside plain values: named once and used again, or of a kind that the file names. */
+/*
+ * What YAML has beside plain values: named once and used again, or of a kind that the file names.
+ */
 static const char *find_extra(const yaml_event_t *event)
 {
 	switch (event->type) {
@@ -235,8 +239,8 @@ static void start_parser(yaml_parser_t *parser, const char *text, size_t length)
 }
 
 /*
- * Whether the text is one document, of plain values alone that are no more than MAX_DEPTH within each other: libyaml's
- * documents would take anchors and tags without a word.
+ * Whether the text is one document, of plain values alone that are no more than MAX_DEPTH within
+ * each other: libyaml's documents would take anchors and tags without a word.
  */
 static bool check_plain(const struct walk *walk, const char *text, size_t length)
 {

@@ -12,14 +12,18 @@
 struct config_service {
 	char *policy;              /* default "easy" */
 	double mapping_interval_s; /* > 0; default: that of the experiment */
-	uint32_t tasks_max;        /* tasks that it can take in its life, 1 to 1e6; default 100000 */
+	/* tasks that it can take in its life, 1 to 1e6; default 100000 */
+	uint32_t tasks_max;
 	uint32_t user_tasks_max;   /* of one user that have not ended, 1 to 1e6; default 10000 */
 	double user_requests_per_s; /* of one user, [1, 1e6]; default 100 */
-	double retention_days;     /* how long samples, decisions, events and output are kept, > 0; default 30 */
+	/* how long samples, decisions, events and output are kept, > 0; default 30 */
+	double retention_days;
 	double energy_limit_j;     /* dynamic, in every window, > 0; 0: none, the default */
 	double energy_window_s;    /* 10 to 31622400; default a day */
-	double meter_refresh_s;    /* how old what meters say can be, beside their interval_s; 0 to 600, default 0 */
-	char *group;               /* whose members may use its socket, too; NULL: only its user and root */
+	/* how old what meters say can be, beside their interval_s; 0 to 600, default 0 */
+	double meter_refresh_s;
+	/* whose members may use its socket, too; NULL: only its user and root */
+	char *group;
 	char *listen;              /* a second address, http on loopback or https; NULL: none */
 	char *certificate;         /* file; for https */
 	char *key;                 /* of the certificate; file that only its user can read */

@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Times that follow from the estimates: a workload says how much of the clusters' capacity its tasks ask for
- * (workload.load, workload.tasks) and an experiment its times in those of tasks and arrivals
- * (experiment.mapping_interval, experiment.duration). The same experiment then comes out wherever tasks take
- * longer or shorter.
+ * Times that follow from the estimates: a workload says how much of the clusters' capacity its
+ * tasks ask for (workload.load, workload.tasks) and an experiment its times in those of tasks and
+ * arrivals (experiment.mapping_interval, experiment.duration). The same experiment then comes out
+ * wherever tasks take longer or shorter.
  *
- * Every time is rounded to three significant digits, so that the figures printed are the figures used.
+ * Every time is rounded to three significant digits, so that the figures printed are the figures
+ * used.
  */
 #include <math.h>
 #include <string.h>
 
 #include "common/config/config_parts.h"
 
-/* Tasks per second that a cluster completes while its nodes are busy, and the seconds that one takes there. */
+/*
+ * Tasks per second that a cluster completes while its nodes are busy, and the seconds that one
+ * takes there.
+ */
 struct rate {
 	double tasks_per_s;
 	double etc_s;
 };
 
-/* Means over the types that arrive and have an estimate on the cluster, weighted by their shares. */
+/*
+ * Means over the types that arrive and have an estimate on the cluster, weighted by their shares.
+ */
 static struct rate cluster_rate(const struct config *config, const struct config_cluster *cluster)
 {
 	double share = 0;

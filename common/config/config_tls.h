@@ -4,8 +4,8 @@
 #include "common/config/config_key.h"
 
 /*
- * How daemons on different machines know one another: every one has a certificate of the same CA. On each
- * machine the files are its own.
+ * How daemons on different machines know one another: every one has a certificate of the same CA.
+ * On each machine the files are its own.
  */
 struct config_tls {
 	char *ca;          /* file: whose certificates are trusted */

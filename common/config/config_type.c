@@ -75,7 +75,9 @@ bool config_type_is_script(const struct config_type *type)
 	return type->benchmark && benchmark_is_script(type->benchmark);
 }
 
-/* Memory is in proportion; more than there is on any machine is refused later, whatever the number. */
+/*
+ * Memory is in proportion; more than there is on any machine is refused later, whatever the number.
+ */
 static struct config_type with_nodes(const struct config_type *range, uint32_t nodes)
 {
 	struct config_type type = *range;

@@ -8,8 +8,9 @@ struct config_workload {
 	double arrival_mean_s; /* mean of the exponential inter-arrival time */
 	double duration_s;     /* arrivals happen in [0, duration_s) */
 	/*
-	 * Instead of these, both 0 unless given: the work that arrives over what all clusters can do in that
-	 * time, and the mean number of tasks. The two above follow from the estimates then.
+	 * Instead of these, both 0 unless given: the work that arrives over what all clusters can
+	 * do in that time, and the mean number of tasks. The two above follow from the estimates
+	 * then.
 	 */
 	double load;
 	double tasks;

@@ -53,7 +53,9 @@ enum {
 	RECORD_OMIT_NULL = 1 << 1,
 	/* SQLite: a column of the primary key */
 	RECORD_KEY = 1 << 2,
-	/* JSON: left out of an object that is written where it is 0, false, NULL or an empty array */
+	/*
+	 * JSON: left out of an object that is written where it is 0, false, NULL or an empty array
+	 */
 	RECORD_OMIT_ZERO = 1 << 3,
 	/* RECORD_ARRAY: an array of `longest` structures in the structure itself, not a pointer */
 	RECORD_EMBEDDED = 1 << 4,
@@ -78,9 +80,13 @@ struct record_field {
 	enum record_null null;
 	unsigned flags;
 	size_t offset; /* of the field in the structure */
-	/* of a list of numbers or structures; two fields may share a count and are then equally long */
+	/*
+	 * of a list of numbers or structures; two fields may share a count and are then equally
+	 * long
+	 */
 	size_t count_offset;
-	double min, max;          /* of a number, or of each in a list; both 0: what the type holds */
+	/* of a number, or of each in a list; both 0: what the type holds */
+	double min, max;
 	uint32_t longest;         /* entries of a list at the most; 0: RECORD_LONGEST */
 	const char *const *words; /* RECORD_WORD: NULL-terminated */
 	const struct record *of;  /* RECORD_STRUCT, RECORD_ARRAY, RECORD_LIST */
@@ -118,7 +124,9 @@ struct record {
 	/* unknown keys are ignored, as of a peer of a later version; else refused */
 	bool open;
 	GDestroyNotify free; /* frees one; for RECORD_LIST and database_list() */
-	/* JSON: verifies a structure whose rows were read; as `read` of a row; NULL: nothing to do */
+	/*
+	 * JSON: verifies a structure whose rows were read; as `read` of a row; NULL: nothing to do
+	 */
 	bool (*check)(const struct record_reading *reading, void *data);
 	/* SQLite. The table; NULL: none. */
 	const char *table;
@@ -205,8 +213,8 @@ GPtrArray *record_list_new(const struct record *record);
 bool record_equal(const struct record *record, const void *a, const void *b);
 
 /*
- * The structure as JSON: a new reference. Reals that are not finite and values that stand for null become null.
- * O(size of the document).
+ * The structure as JSON: a new reference. Reals that are not finite and values that stand for null
+ * become null. O(size of the document).
  */
 json_t *record_to_json(const struct record *record, const void *data);
 
@@ -223,7 +231,9 @@ json_t *record_write(const struct record *record, const void *data, unsigned var
 bool record_from_json(const struct record *record, const json_t *object, void *data,
 		      GError **error);
 
-/* As record_from_json(), with the keys of a variant, and with `context` for functions of the rows. */
+/*
+ * As record_from_json(), with the keys of a variant, and with `context` for functions of the rows.
+ */
 bool record_read(const struct record *record, const json_t *object, void *data, unsigned variant,
 		 void *context, GError **error);
 

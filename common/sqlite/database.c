@@ -4,7 +4,7 @@
 #include "common/error_fail.h"
 #include "common/sqlite/database_private.h"
 
-G_DEFINE_QUARK(virtbed - database, database_error)
+G_DEFINE_QUARK(virtbed_database, database_error)
 
 /* Errors. */
 
@@ -23,7 +23,9 @@ static enum database_error translate(sqlite3 *handle, int code)
 	case SQLITE_IOERR:
 		if (code == SQLITE_IOERR_SHORT_READ)
 			return DATABASE_ERROR_CORRUPT;
-		/* SQLite reports an exceeded quota as an I/O error; to callers it is a full disk. */
+		/*
+		 * SQLite reports an exceeded quota as an I/O error; to callers it is a full disk.
+		 */
 		return handle && sqlite3_system_errno(handle) == EDQUOT ? DATABASE_ERROR_FULL
 									: DATABASE_ERROR_SQL;
 	default:

@@ -10,11 +10,12 @@
 #include "common/record/record.h"
 
 /*
- * SQLite for all files of the project: opening, migration from schema to schema, checks, statements with their values
- * in order, and records as rows (common/record/record.h). No other file binds or reads columns.
+ * SQLite for all files of the project: opening, migration from schema to schema, checks, statements
+ * with their values in order, and records as rows (common/record/record.h). No other file binds or
+ * reads columns.
  *
- * A database is used by one thread at a time. Errors are DATABASE_ERROR, with the path and what was attempted, as
- * "PATH: cannot store a task: the disk is full; make room".
+ * A database is used by one thread at a time. Errors are DATABASE_ERROR, with the path and what was
+ * attempted, as "PATH: cannot store a task: the disk is full; make room".
  */
 struct database;
 typedef struct database database_t;
@@ -31,7 +32,9 @@ enum database_error {
 
 /* A step of a migration, to a version from the one before. */
 struct database_step {
-	/* executed before and after the tables and columns with this `since` are made; may be NULL */
+	/*
+	 * executed before and after the tables and columns with this `since` are made; may be NULL
+	 */
 	const char *before, *sql;
 	/* a query whose result, 0 or 1, says whether `sql` is needed; NULL: always */
 	const char *wanted;
@@ -60,8 +63,8 @@ enum database_mode {
 };
 
 /*
- * Opens the file `path` for one thread. `busy_ms`: how long it waits for locks of other connections. Returns NULL with
- * `error`.
+ * Opens the file `path` for one thread. `busy_ms`: how long it waits for locks of other
+ * connections. Returns NULL with `error`.
  */
 struct database *database_open(const struct database_kind *kind, const char *path,
 			       enum database_mode mode, int busy_ms, GError **error);
@@ -70,14 +73,14 @@ void database_close(struct database *database);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(database_t, database_close)
 
 /*
- * Reads the version of the file. `create`: an empty file has version 0; else it is an error, as is a file of another
- * kind or of a later version.
+ * Reads the version of the file. `create`: an empty file has version 0; else it is an error, as is
+ * a file of another kind or of a later version.
  */
 bool database_identify(struct database *database, bool create, GError **error);
 
 /*
- * Gives a file of an earlier version (0: an empty one) the tables and columns that it lacks, in one transaction. Call
- * it after database_identify().
+ * Gives a file of an earlier version (0: an empty one) the tables and columns that it lacks, in one
+ * transaction. Call it after database_identify().
  */
 bool database_migrate(struct database *database, GError **error);
 
@@ -93,7 +96,10 @@ sqlite3 *database_handle(struct database *database);
 /* How long the connection waits for locks of others from now on, in milliseconds. */
 void database_set_busy(struct database *database, int busy_ms);
 
-/* SQLite's check by `sql` (NULL: of the whole file); false with `error`: damaged, or the check failed. */
+/*
+ * SQLite's check by `sql` (NULL: of the whole file); false with `error`: damaged, or the check
+ * failed.
+ */
 bool database_check(struct database *database, const char *sql, GError **error);
 
 /*
@@ -200,24 +206,37 @@ bool database_add(struct database *database, const struct record *record, const 
  */
 bool database_update(struct database *database, const struct record *record, const void *data,
 		     const char *doing, GError **error);
-/* Executes `sql`, such as an INSERT with a condition, with all columns of `record` in order as its arguments. */
+/*
+ * Executes `sql`, such as an INSERT with a condition, with all columns of `record` in order as its
+ * arguments.
+ */
 bool database_put_by(struct database *database, const char *sql, const struct record *record,
 		     const void *data, const char *doing, GError **error);
 /*
- * The rows of `record`'s table that fulfil `rest`, such as "WHERE run = ? ORDER BY task", a text that lives as long as the
- * database, with its arguments (DATABASE_ARGS(run, task)): GPtrArray of structures, each freed by record->free. Columns of a later version than
- * the file's are null; a file without the table has no rows. NULL with `error`.
+ * The rows of `record`'s table that fulfil `rest`, such as "WHERE run = ? ORDER BY task", a text
+ * that lives as long as the database, with its arguments (DATABASE_ARGS(run, task)): GPtrArray of
+ * structures, each freed by record->free. Columns of a later version than the file's are null; a
+ * file without the table has no rows. NULL with `error`.
  */
 GPtrArray *database_list(struct database *database, const struct record *record, const char *rest,
 			 const struct database_value *arguments, size_t count, const char *doing,
 			 GError **error);
-/* As database_list(), for a whole SELECT with the columns of `record` in order, a text as for database_query(). */
+/*
+ * As database_list(), for a whole SELECT with the columns of `record` in order, a text as for
+ * database_query().
+ */
 GPtrArray *database_list_by(struct database *database, const char *sql, const struct record *record,
 			    const struct database_value *arguments, size_t count, const char *doing,
 			    GError **error);
-/* The present row of a statement whose columns are those of `record` in order; `data` is uninitialised. */
+/*
+ * The present row of a statement whose columns are those of `record` in order; `data` is
+ * uninitialised.
+ */
 void database_read_record(sqlite3_stmt *statement, const struct record *record, void *data);
-/* As database_list(), for one row; NULL without `error`: there is none. The caller frees with record_free(). */
+/*
+ * As database_list(), for one row; NULL without `error`: there is none. The caller frees with
+ * record_free().
+ */
 void *database_get(struct database *database, const struct record *record, const char *rest,
 		   const struct database_value *arguments, size_t count, const char *doing,
 		   GError **error);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The schema of a file: the tables of records, the file's version, its upgrade, and SQLite's check. */
+/*
+ * The schema of a file: the tables of records, the file's version, its upgrade, and SQLite's check.
+ */
 #include "common/sqlite/database_private.h"
 
 #include "common/error_fail.h"

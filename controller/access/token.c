@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/access/token.h"
 
-G_DEFINE_QUARK(virtbed-token-error, token_error)
+G_DEFINE_QUARK(virtbed_token_error, token_error)
 
 static const char *const role_names[] = {
 	[HTTP_ROLE_VIEWER] = "viewer",

@@ -29,8 +29,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(file_t, file_close)
 int token_file_open_dir(const char *dir, bool lock, GError **error);
 
 /*
- * Reads the file in `dir_fd`, the opened directory `dir` (-1: it could not be opened, with `error`).
- * Returns a list as tokens_list() does, or NULL with `error`.
+ * Reads the file in `dir_fd`, the opened directory `dir` (-1: it could not be opened, with
+ * `error`). Returns a list as tokens_list() does, or NULL with `error`.
  */
 GPtrArray *token_file_read(int dir_fd, const char *dir, GError **error);
 

@@ -52,7 +52,8 @@ void fleet_count_nodes(const struct run_session *session, uint32_t cluster, uint
 /* The state of a node, as far as known. Pointers are borrowed until the main loop runs again. */
 struct fleet_standing {
 	enum fleet_node_state state;
-	uint32_t task;      /* FLEET_NO_TASK: none; on shared hosts only the local scheduler knows */
+	/* FLEET_NO_TASK: none; on shared hosts only the local scheduler knows */
+	uint32_t task;
 	const char *reason; /* NULL: none */
 	const char *host;   /* NULL: unknown */
 	const json_t *caps; /* NULL: unknown */

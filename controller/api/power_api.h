@@ -4,8 +4,8 @@
 #include "common/http_server.h"
 
 /*
- * Watts, energy and utility over time in the controller's API (docs/reference/controller-api.json). Times are
- * seconds since the start of the run under way. Handlers of status_api.c's table.
+ * Watts, energy and utility over time in the controller's API (docs/reference/controller-api.json).
+ * Times are seconds since the start of the run under way. Handlers of status_api.c's table.
  */
 
 /*

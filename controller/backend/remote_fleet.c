@@ -14,7 +14,7 @@
 #define BASELINE_SILENCE_INTERVALS 30.0
 #define BOOT_TIMEOUT_MAX_S 86400.0
 
-G_DEFINE_QUARK(virtbed - remote, remote_error)
+G_DEFINE_QUARK(virtbed_remote, remote_error)
 
 struct remote_fleet {
 	const struct config *config;

@@ -38,7 +38,8 @@ struct remote_listener {
 	void (*task)(struct remote_link *link, const struct remote_task *task, void *data);
 	/*
 	 * A request about the task failed and was rolled back; of a migration task() has reported
-	 * before where the VMs are, of a share at least one VM did not get it. `reason` may be NULL.
+	 * before where the VMs are, of a share at least one VM did not get it. `reason` may be
+	 * NULL.
 	 */
 	void (*failed)(struct remote_link *link, const char *id, enum remote_failure what,
 		       const char *reason, void *data);
@@ -151,9 +152,9 @@ int64_t remote_link_samples_seq(const struct remote_link *link);
 /*
  * Acknowledges events, so that the local scheduler may forget tasks that ended. Two phases:
  * remote_link_note_read(), to be called when all events read so far are recorded, marks them;
- * remote_link_acknowledge(), to be called when they are committed, acknowledges the previous mark. A mark is acknowledged only
- * once all requests made before it are answered, so it takes two calls of
- * remote_link_note_read().
+ * remote_link_acknowledge(), to be called when they are committed, acknowledges the previous mark.
+ * A mark is acknowledged only once all requests made before it are answered, so it takes two calls
+ * of remote_link_note_read().
  */
 void remote_link_note_read(struct remote_link *link);
 void remote_link_acknowledge(struct remote_link *link);

@@ -122,7 +122,9 @@ json_t *client_ask(struct client *client, const char *method, const char *path, 
 
 		if (*ret_status != TOO_MANY || i == AGAIN_MAX)
 			return answer;
-		/* The controller refused without side effects, and accepts again within a second. */
+		/*
+		 * The controller refused without side effects, and accepts again within a second.
+		 */
 		g_clear_error(error);
 		client_pause(1000);
 	}

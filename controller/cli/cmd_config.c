@@ -162,7 +162,9 @@ static void judge(const struct config *config, const char *path, struct judgemen
 	}
 }
 
-/* What makes it wrong: that the section `service` cannot be served by, or that no command takes it. */
+/*
+ * What makes it wrong: that the section `service` cannot be served by, or that no command takes it.
+ */
 static const char *find_wrong(const struct config *config, const struct judgement *judgements)
 {
 	if (config->service && judgements[USE_SERVE].verdict == RUN_PREPARE_REFUSED)

@@ -9,7 +9,7 @@
 #include "controller/cli/script_files.h"
 #include "controller/run/run_service.h"
 
-G_DEFINE_QUARK(virtbed-submission, submission_error)
+G_DEFINE_QUARK(virtbed_submission, submission_error)
 
 static bool fail_option(GError **error, const char *words)
 {

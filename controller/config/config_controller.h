@@ -4,8 +4,9 @@
 #include "common/config/config.h"
 
 /*
- * A configuration with the sections that the controller and the commands read and no local scheduler does: the
- * environments of the papers (`environment`) and what is varied over them (`study`).
+ * A configuration with the sections that the controller and the commands read and no local
+ * scheduler does: the environments of the papers (`environment`) and what is varied over them
+ * (`study`).
  */
 
 /* As config_load(), with these sections. */

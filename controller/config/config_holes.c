@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pairs of type and cluster without an estimate: which there are, and whether an experiment can do without. */
+/*
+ * Pairs of type and cluster without an estimate: which there are, and whether an experiment can do
+ * without.
+ */
 #include "controller/config/config_holes.h"
 
 #include "controller/config/config_environment.h"

@@ -10,7 +10,10 @@
 
 #define COLUMNS_MAX 100 /* columns of the page's source */
 
-/* The lines of the page between which the keys stand; everything before and after them is written in the page itself. */
+/*
+ * The lines of the page between which the keys stand; everything before and after them is written
+ * in the page itself.
+ */
 #define PAGE "/virtbed/virtbed.yaml.5"
 #define KEYS_BEGIN "\n.SH KEYS\n"
 #define KEYS_END ".SH FILES\n"
@@ -111,7 +114,8 @@ char *config_manual_page(void)
 {
 	g_autoptr(GBytes) built_in = g_resource_lookup_data(virtbed_manual_get_resource(), PAGE,
 							    G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
-	const char *prose = g_bytes_get_data(built_in, NULL); /* GResource: a zero follows the data */
+	/* GResource: a zero follows the data */
+	const char *prose = g_bytes_get_data(built_in, NULL);
 	GString *page = g_string_new_len(prose, strstr(prose, KEYS_BEGIN) + strlen(KEYS_BEGIN) - prose);
 	struct config_root root;
 

@@ -4,12 +4,13 @@
 #include "common/config/config_key.h"
 
 /*
- * What there is to know of the keys of a configuration, from their rows: the manual page virtbed.yaml(5), and a list.
+ * What there is to know of the keys of a configuration, from their rows: the manual page
+ * virtbed.yaml(5), and a list.
  */
 
 /*
- * The source of the whole manual page, docs/reference/virtbed.yaml.5: the built-in copy of it with the sections of the
- * keys as the rows have them. The caller frees.
+ * The source of the whole manual page, docs/reference/virtbed.yaml.5: the built-in copy of it with
+ * the sections of the keys as the rows have them. The caller frees.
  */
 char *config_manual_page(void);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The part of a configuration that has tasks with hard deadlines on machines with queues (Gentry 2019). */
+/*
+ * The part of a configuration that has tasks with hard deadlines on machines with queues (Gentry
+ * 2019).
+ */
 #include "controller/config/config_pruning.h"
 
 #include "common/config/config_read.h"
@@ -134,7 +137,10 @@ static char *check_entry(const struct config *config, const char *key,
 	return NULL;
 }
 
-/* Each entry, and whether every type, those of the entries and the configured ones, runs on every machine. */
+/*
+ * Each entry, and whether every type, those of the entries and the configured ones, runs on every
+ * machine.
+ */
 static char *check_entries(const struct config *config, const char *key,
 			   const struct config_pet_entry *entries, uint32_t count)
 {
@@ -162,8 +168,8 @@ bool config_wants_pet(const struct config *config)
 }
 
 /*
- * Whether a task can be of that type: a configured one, one of a list of entries, or t1 to t12 of the
- * matrix of ours.
+ * Whether a task can be of that type: a configured one, one of a list of entries, or t1 to t12 of
+ * the matrix of ours.
  */
 static bool is_type(const struct config *config, const char *name)
 {
@@ -287,8 +293,8 @@ bool config_pruning_fill_in(struct config *config, const char *path, GHashTable 
 				  "%s: environment.pruning.pet: '%s', but there are entries as "
 				  "well; leave out one of them", path, pruning->pet);
 	/*
-	 * Its path begins where the configuration is. Execution times that are read are part of the configuration,
-	 * which is then all that a run depends on.
+	 * Its path begins where the configuration is. Execution times that are read are part of the
+	 * configuration, which is then all that a run depends on.
 	 */
 	if (pruning->pet)
 		pet = g_path_is_absolute(pruning->pet) ? g_strdup(pruning->pet)

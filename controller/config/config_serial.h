@@ -15,15 +15,19 @@ enum config_utility {
  * cores (Machovec 2017, section IV). Tasks use no energy.
  */
 struct config_serial {
-	double spread; /* a trial's clusters have nodes x (1 - spread) to (1 + spread); default 0.5 */
+	/* a trial's clusters have nodes x (1 - spread) to (1 + spread); default 0.5 */
+	double spread;
 	double burst;             /* mean number of tasks that arrive at once, from 1; default 64 */
 	enum config_utility utility;
 	double critical_share;    /* of the task types, [0, 1]; default 0.2 */
-	double critical_utility;  /* that critical tasks start with, ordinary ones with 1; default 8 */
+	/* that critical tasks start with, ordinary ones with 1; default 8 */
+	double critical_utility;
 	double critical_mean_s;   /* mean execution time of critical tasks; default 600 */
 	double ordinary_mean_s;   /* default 3000 */
-	double may_preempt_share; /* of the bursts, [0, 1]: their tasks may preempt others; default 1 */
-	double preemptible_share; /* of the bursts, [0, 1]: their tasks may be preempted; default 1 */
+	/* of the bursts, [0, 1]: their tasks may preempt others; default 1 */
+	double may_preempt_share;
+	/* of the bursts, [0, 1]: their tasks may be preempted; default 1 */
+	double preemptible_share;
 };
 
 /* The names of enum config_utility, NULL-terminated. */

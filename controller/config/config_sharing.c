@@ -49,7 +49,10 @@ const struct config_section config_sharing_section = {sharing_keys, sizeof(struc
 	.advice = "leave it out where it is true, for virtual time stands still in the penalty by default; write "
 	"virtual_time_in_penalty: true where it is false"};
 
-/* When a listed job comes, and whether it could run alone: each host takes as many of its VMs as it has room for. */
+/*
+ * When a listed job comes, and whether it could run alone: each host takes as many of its VMs as it
+ * has room for.
+ */
 static char *check_job(const struct config *config, uint32_t i)
 {
 	const struct config_sharing *sharing = config_environment(config)->sharing;

@@ -283,8 +283,8 @@ struct engine_description {
 };
 
 /*
- * What happens in a run besides the changes that records of tasks show, with the keys of its detail,
- * which is a JSON object.
+ * What happens in a run besides the changes that records of tasks show, with the keys of its
+ * detail, which is a JSON object.
  */
 enum engine_event_kind {
 	ENGINE_EVENT_SLID,      /* a reservation begins later: task, attempt, reason */

@@ -12,7 +12,7 @@
 #include "controller/workload/environment.h"
 #include "controller/workload/environment_pruning.h"
 
-G_DEFINE_QUARK(experiment-error-quark, experiment_error)
+G_DEFINE_QUARK(experiment_error_quark, experiment_error)
 
 /* Refuses a dropping threshold that no task can reach. */
 static bool check_threshold(const struct experiment *experiment, const struct policy *policy,

@@ -151,7 +151,10 @@ struct engine {
 	struct engine_task *tasks;     /* by index */
 	struct sched_task *known;      /* per task, as policies see it: engine_set_preemptible() */
 	uint32_t **task_nodes;         /* per task: room for its nodes */
-	/* Memory of the first pooled_count entries of `task_nodes`; the others are allocated singly. */
+	/*
+	 * Memory of the first pooled_count entries of `task_nodes`; the others are allocated
+	 * singly.
+	 */
 	uint32_t *task_nodes_pool;
 	uint32_t pooled_count;
 	/* per task, the last one; NULL: never suspended */

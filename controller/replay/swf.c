@@ -7,7 +7,7 @@
 #include "common/read_number.h"
 #include "controller/replay/swf_input.h"
 
-G_DEFINE_QUARK(swf-error-quark, swf_error)
+G_DEFINE_QUARK(swf_error_quark, swf_error)
 
 /* Fields of a line, counted from 0. */
 enum field {

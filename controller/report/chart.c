@@ -18,7 +18,7 @@
 /* Pixels of a character of the heading and of the notes. */
 enum { HEADING_CHARACTER = 7, NOTES_CHARACTER = 6 };
 
-G_DEFINE_QUARK(virtbed-chart, chart_error)
+G_DEFINE_QUARK(virtbed_chart, chart_error)
 
 static const char *const format_names[] = {"png", "svg", "pdf"};
 

@@ -3,7 +3,7 @@
 
 #include "common/error_fail.h"
 
-G_DEFINE_QUARK(virtbed-charts, charts_error)
+G_DEFINE_QUARK(virtbed_charts, charts_error)
 
 const char *const chart_kinds[] = {"utility", "estimates", "utility-time", "energy-time",
 				   "gantt",   "power",     NULL};

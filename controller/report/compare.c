@@ -15,7 +15,7 @@
  */
 #define OPPOSITE_LEVEL 0.99
 
-G_DEFINE_QUARK(virtbed-compare, compare_error)
+G_DEFINE_QUARK(virtbed_compare, compare_error)
 
 const char *compare_basis_name(enum compare_basis basis)
 {

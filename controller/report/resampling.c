@@ -14,7 +14,7 @@
 /* Selects the random draws: any fixed number would do. */
 #define RESAMPLING_SEED 2
 
-G_DEFINE_QUARK(virtbed-noise, resampling_error)
+G_DEFINE_QUARK(virtbed_noise, resampling_error)
 
 /* The deviation of a policy under a limit, once it was computed. */
 struct resampling_cell {

@@ -40,8 +40,8 @@ typedef struct run_trace run_trace_t; /* for g_autoptr() */
 
 /*
  * Reads a run of `summary` (borrowed for the trace's life). Returns a trace that the caller frees,
- * or NULL with `error` (DATABASE_ERROR). Trials after the first have no recorded tasks: their traces
- * are empty.
+ * or NULL with `error` (DATABASE_ERROR). Trials after the first have no recorded tasks: their
+ * traces are empty.
  */
 struct run_trace *run_trace_load(const struct summary *summary, const struct store_run *run,
 				 GError **error);

@@ -16,8 +16,8 @@
 
 /*
  * Fills in `run` if it is that of a service, and sets *ret_service; any other run is left as it is.
- * `limit_j` becomes NAN, since a service has no budget. False with `error` (DATABASE_ERROR): its tasks
- * cannot be read, and `run` is unchanged.
+ * `limit_j` becomes NAN, since a service has no budget. False with `error` (DATABASE_ERROR): its
+ * tasks cannot be read, and `run` is unchanged.
  */
 bool service_run_fill(struct store *store, struct store_run *run, bool *ret_service, GError **error);
 

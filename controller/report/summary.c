@@ -26,7 +26,7 @@ static const char *const fact_keys[] = {
 	"profile_host_load",  "host_microcode", "host_governor", "daemons",
 };
 
-G_DEFINE_QUARK(virtbed-summary, summary_error)
+G_DEFINE_QUARK(virtbed_summary, summary_error)
 
 bool summary_same_limit(double a, double b)
 {

@@ -31,7 +31,8 @@ struct standstills {
 /* The time of a step for the tasks of a type on a cluster, over all runs. */
 struct step_times {
 	char *type, *cluster;
-	const char *step; /* "freeze", "save", "restore", "resume", "skew": as the columns of the store */
+	/* "freeze", "save", "restore", "resume", "skew": as the columns of the store */
+	const char *step;
 	uint32_t n;
 	double *values_s; /* n times */
 	double median_s, p90_s, max_s;

@@ -5,8 +5,8 @@
 #include "controller/run/run_supervisor.h"
 
 /*
- * The lab of a run is fitted to a probe of the machine. The probe and the result are kept in the run
- * directory, so that a resumed run is fitted to the same probe.
+ * The lab of a run is fitted to a probe of the machine. The probe and the result are kept in the
+ * run directory, so that a resumed run is fitted to the same probe.
  */
 
 /*

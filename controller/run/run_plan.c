@@ -9,7 +9,7 @@
 
 #define NAME_KEPT 23
 
-G_DEFINE_QUARK(virtbed - run - plan, run_plan_error)
+G_DEFINE_QUARK(virtbed_run_plan, run_plan_error)
 
 char *run_plan_experiment_id(const struct config *config)
 {

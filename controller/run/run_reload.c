@@ -5,7 +5,7 @@
 #include "controller/config/config_controller.h"
 #include "controller/run/run_service.h"
 
-G_DEFINE_QUARK(virtbed-run-reload, run_reload_error)
+G_DEFINE_QUARK(virtbed_run_reload, run_reload_error)
 
 /* Copies the keys that may change; strings are borrowed. */
 static void copy_changeable(struct config_service *to, const struct config_service *from)

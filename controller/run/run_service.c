@@ -59,7 +59,7 @@
 #define PRUNE_S 60
 #define SCRIPTS_S 3600
 
-G_DEFINE_QUARK(virtbed-run-service, run_service_error)
+G_DEFINE_QUARK(virtbed_run_service, run_service_error)
 
 /* The progress. */
 

@@ -35,7 +35,7 @@
 /* A guess of how long nodes take to be ready again. */
 #define SETTLE_GUESS_S 3.0
 
-G_DEFINE_QUARK(virtbed - run, run_error)
+G_DEFINE_QUARK(virtbed_run, run_error)
 
 static bool read_files(struct run_session *session, GError **error)
 {

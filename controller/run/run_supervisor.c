@@ -29,7 +29,7 @@
 /* Exit statuses that virtbed-controller chooses; any other is a crash. */
 enum { CONTROLLER_DONE = 0, CONTROLLER_FAILED = 1, CONTROLLER_INPUT = 2, CONTROLLER_STOPPED = 3 };
 
-G_DEFINE_QUARK(virtbed - run - supervisor, run_supervisor_error)
+G_DEFINE_QUARK(virtbed_run_supervisor, run_supervisor_error)
 
 void run_supervisor_give_up(struct supervisor *supervisor, enum run_supervisor_error code,
 			    const char *format, ...)

@@ -7,11 +7,11 @@
 
 /*
  * The completion times of the queue of one cluster (the papers' machine), task by task
- * (completion_time.h; "machine" below means that cluster), with a memory: walking down a queue again computes only the part behind the
- * first difference to the walk before. Two tasks are the same if execution time, deadline and the
- * time at which the machine becomes free are the same; for an executing task the latter is the same
- * as long as it could not have finished since. Results equal those of a queue without memory to the
- * bit.
+ * (completion_time.h; "machine" below means that cluster), with a memory: walking down a queue
+ * again computes only the part behind the first difference to the walk before. Two tasks are the
+ * same if execution time, deadline and the time at which the machine becomes free are the same; for
+ * an executing task the latter is the same as long as it could not have finished since. Results
+ * equal those of a queue without memory to the bit.
  *
  * Entries of a PET matrix are compared by address: a queue serves one matrix.
  */

@@ -16,9 +16,9 @@
  * describes. Everything is written in the order in which it happened; an interrupted run can be
  * read up to its last committed row.
  *
- * All functions that return bool or a pointer set `error` (DATABASE_ERROR, common/sqlite/database.h) on failure; a failed write
- * leaves the store as it was. A store belongs to one thread; several processes may read it while
- * another writes.
+ * All functions that return bool or a pointer set `error` (DATABASE_ERROR,
+ * common/sqlite/database.h) on failure; a failed write leaves the store as it was. A store belongs
+ * to one thread; several processes may read it while another writes.
  */
 struct store;
 typedef struct store store_t;          /* for g_autoptr() */
@@ -184,7 +184,9 @@ struct store_event {
 	char *detail; /* a JSON object, or NULL */
 };
 
-/* A decision of a run: the snapshot that the policy got, and the actions that it returned, as JSON. */
+/*
+ * A decision of a run: the snapshot that the policy got, and the actions that it returned, as JSON.
+ */
 struct store_decision {
 	int64_t id; /* as of an event */
 	int64_t run;
@@ -257,8 +259,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_task_t, store_task_free)
 /* Inserts or replaces the row (run, task, attempt). */
 bool store_put_lost(struct store *store, const struct store_lost *lost, GError **error);
 /*
- * The lost attempts of a run by task and attempt: GPtrArray of struct store_lost, owned by the caller. None in files
- * before version 10.
+ * The lost attempts of a run by task and attempt: GPtrArray of struct store_lost, owned by the
+ * caller. None in files before version 10.
  */
 GPtrArray *store_lost(struct store *store, int64_t run, GError **error);
 /* The lost attempts of one task. */
@@ -397,5 +399,7 @@ bool store_commit(struct store *store, GError **error);
 bool store_check_begun(const struct store *store, GError **error);
 /* Undoes everything since store_begin(); no effect outside a transaction. */
 void store_rollback(struct store *store);
-/* Ends the transaction: commits it, or undoes it where `good` is false. Whether it was committed. */
+/*
+ * Ends the transaction: commits it, or undoes it where `good` is false. Whether it was committed.
+ */
 bool store_end(struct store *store, bool good, GError **error);

@@ -54,7 +54,10 @@ struct store_account_interval {
 	double from_s, to_s;
 	int64_t from_uj, to_uj;
 	int64_t idle_uj, tasks_uj, management_uj, unattributed_uj;
-	/* NULL: measured. "gap", "unread", "missed", "unserved", "new-counter": docs/reference/store.md. */
+	/*
+	 * NULL: measured. "gap", "unread", "missed", "unserved", "new-counter":
+	 * docs/reference/store.md.
+	 */
 	const char *mark;
 };
 

@@ -65,7 +65,10 @@ bool store_drop_measurement(struct store *store, int64_t n, GError **error);
 /* Inserts or replaces the row (type, cluster). */
 bool store_put_unmeasured(struct store *store, const struct store_unmeasured *unmeasured,
 			  GError **error);
-/* By type and cluster: GPtrArray of struct store_unmeasured, owned by the caller. None before version 10. */
+/*
+ * By type and cluster: GPtrArray of struct store_unmeasured, owned by the caller. None before
+ * version 10.
+ */
 GPtrArray *store_unmeasured(struct store *store, GError **error);
 /* Removes the pair's row. */
 bool store_drop_unmeasured(struct store *store, const char *type, const char *cluster,

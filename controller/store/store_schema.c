@@ -54,9 +54,10 @@ static const char pair_names[] =
 	RENAME_PAIRS_OF_SUMS("energy_task", "run, task, day, host", "sum(uj)");
 
 /*
- * The steps from each version to the next. Tables and columns are those whose `since` is the version: 2 suspensions,
- * 3 queues, 4 migrations and shares, 5 submissions and drained nodes, 6 the energy account, 7 priorities, 8 the counter
- * that a host's account refers to, 10 profiles, what a request asked for, and lost attempts.
+ * The steps from each version to the next. Tables and columns are those whose `since` is the
+ * version: 2 suspensions, 3 queues, 4 migrations and shares, 5 submissions and drained nodes, 6 the
+ * energy account, 7 priorities, 8 the counter that a host's account refers to, 10 profiles, what a
+ * request asked for, and lost attempts.
  */
 static const struct database_step steps[] = {
 	[1] = {.before = meta_table, .sql = history_indices},

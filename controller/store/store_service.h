@@ -98,7 +98,9 @@ bool store_put_drain(struct store *store, const struct store_drain *drain, GErro
 /* Removes the row; no error where there is none. */
 bool store_drop_drain(struct store *store, int64_t run, const char *cluster, uint32_t node,
 		      GError **error);
-/* By cluster and node: GPtrArray of struct store_drain, owned by the caller. None before version 5. */
+/*
+ * By cluster and node: GPtrArray of struct store_drain, owned by the caller. None before version 5.
+ */
 GPtrArray *store_drains(struct store *store, int64_t run, GError **error);
 void store_drain_free(struct store_drain *drain);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(store_drain_t, store_drain_free)

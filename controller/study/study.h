@@ -22,7 +22,8 @@ struct study {
 	uint64_t seed;          /* of the trials; 0: the configured one */
 	uint32_t trials;        /* > 0 */
 	uint32_t jobs;          /* threads, > 0 */
-	uint32_t shard;         /* from 1 to shards: trials with (trial - 1) mod shards = shard - 1 */
+	/* from 1 to shards: trials with (trial - 1) mod shards = shard - 1 */
+	uint32_t shard;
 	uint32_t shards;        /* > 0 */
 	const double *limits_j; /* array of limits_count */
 	uint32_t limits_count;

@@ -17,7 +17,7 @@
 /* Confidence level of the intervals. */
 #define LEVEL 0.95
 
-G_DEFINE_QUARK(virtbed-study-figure, study_figure_error)
+G_DEFINE_QUARK(virtbed_study_figure, study_figure_error)
 
 /* The kinds of studies, for the figures that each of them has. */
 enum { PARALLEL = 1, SERIAL = 2, SHARING = 4, PRUNING = 8 };

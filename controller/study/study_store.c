@@ -19,7 +19,7 @@ struct study_store {
 	char *config;
 };
 
-G_DEFINE_QUARK(virtbed-study-error-quark, study_error)
+G_DEFINE_QUARK(virtbed_study_error_quark, study_error)
 
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS study (identity TEXT NOT NULL, config TEXT NOT NULL) STRICT;"

@@ -73,7 +73,10 @@ const char *study_store_config(const struct study_store *store);
 bool study_store_add(struct study_store *store, const struct study_row *rows, size_t count,
 		     GError **error);
 
-/* Called for each row, ordered by size, value, policy, limit and trial. The row is borrowed for the call. */
+/*
+ * Called for each row, ordered by size, value, policy, limit and trial. The row is borrowed for the
+ * call.
+ */
 typedef void (*study_row_f)(const struct study_row *row, void *data);
 
 /* Calls `each` for all rows. Returns true, or false with `error` set. */

@@ -61,8 +61,8 @@ uint32_t dfrs_whole_hosts(const struct sched_demand *demand);
 
 /*
  * Makes a trial of jobs in order of arrival, each of which could run alone on `hosts` hosts
- * (dfrs_whole_hosts()): a task per job with row = id, whose utility is 1 whenever it ends, the hosts
- * for policies that share them, and a row per job with its time and hosts for others.
+ * (dfrs_whole_hosts()): a task per job with row = id, whose utility is 1 whenever it ends, the
+ * hosts for policies that share them, and a row per job with its time and hosts for others.
  */
 struct environment_trial *dfrs_trial_new(const struct dfrs_job *jobs, uint32_t count,
 					 uint32_t hosts);

@@ -59,7 +59,8 @@ struct environment_trial {
 };
 
 /*
- * Reads config_environment(config)->trace. Returns a new trace, or NULL with `error` (WORKLOAD_ERROR) set.
+ * Reads config_environment(config)->trace. Returns a new trace, or NULL with `error`
+ * (WORKLOAD_ERROR) set.
  */
 struct swf_trace *environment_trace_new(const struct config *config, GError **error);
 

@@ -8,8 +8,9 @@
 
 /*
  * Tasks with hard deadlines on clusters with queues (Gentry 2019, pruning.h), by
- * config_environment(config)->pruning. Execution times are those of its entries, or of the matrix of its
- * seed; rows are the configured types, or the types in the order in which entries first name them.
+ * config_environment(config)->pruning. Execution times are those of its entries, or of the matrix
+ * of its seed; rows are the configured types, or the types in the order in which entries first name
+ * them.
  */
 
 /* The execution times and settings that the system of a trial borrows. */

@@ -22,8 +22,8 @@
  */
 
 /*
- * Fills in the trial's system, names, workload and utility_max. config_environment(config)->serial is
- * there.
+ * Fills in the trial's system, names, workload and utility_max. config_environment(config)->serial
+ * is there.
  */
 void environment_serial_draw(struct environment_trial *trial, const struct config *config,
 			     uint64_t seed, uint32_t number);

@@ -24,7 +24,8 @@ struct environment_place {
 
 /* A task type. */
 struct environment_type {
-	uint32_t special;       /* 0: general; else the place in config_environment(config)->special + 1 */
+	/* 0: general; else the place in config_environment(config)->special + 1 */
+	uint32_t special;
 	double priority;        /* starting utility */
 	double urgency;         /* per minute */
 	uint32_t cores_min;     /* Table 3 */

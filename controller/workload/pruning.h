@@ -47,9 +47,9 @@ struct pet *pruning_pet_new(uint64_t seed, double bin_s);
 extern const char *const pruning_types[PRUNING_TYPES];
 
 /*
- * Fills in a system of the machines and types of the settings' matrix (settings and the names of the
- * types are borrowed): its mean execution times, and one node for a task. The caller finishes it
- * (sched_system_finish()) and frees it before the settings.
+ * Fills in a system of the machines and types of the settings' matrix (settings and the names of
+ * the types are borrowed): its mean execution times, and one node for a task. The caller finishes
+ * it (sched_system_finish()) and frees it before the settings.
  */
 void pruning_fill_system(struct sched_system *system, const struct sched_queueing *settings,
 			 const char *const *types);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-G_DEFINE_QUARK(workload-error-quark, workload_error)
+G_DEFINE_QUARK(workload_error_quark, workload_error)
 
 struct workload *workload_open_new(uint32_t tasks_max)
 {

@@ -54,8 +54,8 @@ struct sched_system *workload_clusters_system(const struct config *config, uint3
 					      uint32_t rows_count);
 
 /*
- * Finishes a system whose estimates are filled in. False with `error` (WORKLOAD_ERROR_SYSTEM), which
- * begins with `place`, such as "environment: ", and names the cluster or type.
+ * Finishes a system whose estimates are filled in. False with `error` (WORKLOAD_ERROR_SYSTEM),
+ * which begins with `place`, such as "environment: ", and names the cluster or type.
  */
 gboolean workload_finish_system(struct sched_system *system, const char *place, GError **error);
 
@@ -81,7 +81,9 @@ struct workload *workload_testbed_new(const struct config *config,
 				      const struct sched_system *system, uint64_t seed,
 				      uint32_t trial, GError **error);
 
-/* The workload of tasks (GArray of struct sched_task, taken over), sorted by arrival and numbered. */
+/*
+ * The workload of tasks (GArray of struct sched_task, taken over), sorted by arrival and numbered.
+ */
 struct workload *workload_of_tasks(GArray *tasks, uint64_t seed, uint32_t trial);
 
 /*

@@ -11,7 +11,7 @@
 /* not a whole number of seconds, whose timers expire in all processes at once (GLib) */
 #define FLUSH_INTERVAL_MS 2000
 
-G_DEFINE_QUARK(virtbed-scheduler, scheduler_error)
+G_DEFINE_QUARK(virtbed_scheduler, scheduler_error)
 
 /* Events. */
 

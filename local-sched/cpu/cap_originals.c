@@ -31,7 +31,7 @@ struct cap_originals {
 	GPtrArray *knobs; /* struct knob, in the order in which they were changed */
 };
 
-G_DEFINE_QUARK(virtbed-cap-originals, cap_originals_error)
+G_DEFINE_QUARK(virtbed_cap_originals, cap_originals_error)
 
 static void knob_free(gpointer data)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-sched/executor/executor.h"
 
-G_DEFINE_QUARK(virtbed-executor, executor_error)
+G_DEFINE_QUARK(virtbed_executor, executor_error)
 
 const struct executor_ops *executor_find(const struct config_cluster *cluster)
 {

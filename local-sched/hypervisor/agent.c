@@ -8,7 +8,7 @@
 
 #define WHAT "guest agent's reply"
 
-G_DEFINE_QUARK(virtbed-agent, agent_error)
+G_DEFINE_QUARK(virtbed_agent, agent_error)
 
 void agent_status_clear(struct agent_status *status)
 {

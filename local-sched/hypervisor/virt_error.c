@@ -3,7 +3,7 @@
 
 #include <libvirt/virterror.h>
 
-G_DEFINE_QUARK(virtbed-virt, virt_error)
+G_DEFINE_QUARK(virtbed_virt, virt_error)
 
 static const struct {
 	int foreign; /* code of libvirt: VIR_ERR_... */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
-G_DEFINE_QUARK(virtbed-lab, lab_error)
+G_DEFINE_QUARK(virtbed_lab, lab_error)
 
 bool lab_error_set_errno(GError **error, const char *doing, const char *what)
 {

@@ -27,7 +27,7 @@ struct pmi_server {
 	bool failed;
 };
 
-G_DEFINE_QUARK(virtbed-pmi, pmi_error)
+G_DEFINE_QUARK(virtbed_pmi, pmi_error)
 
 typedef bool (*command_f)(struct pmi_server *server, uint32_t rank, char **words, GError **error);
 

@@ -16,7 +16,7 @@
 #define USER_MAX INT64_C(4294967294)
 #define DEADLINE_MAX_S 4e6 /* in milliseconds it fits a timer */
 
-G_DEFINE_QUARK(virtbed-task, task_error)
+G_DEFINE_QUARK(virtbed_task, task_error)
 
 /* The cause of an end for which only the outcome is known. */
 static const enum task_cause implied_causes[] = {
@@ -513,7 +513,8 @@ struct task *task_restore(const char *id, const char *request, const char *recor
 		return NULL;
 	if (!parse_request(task, request_json, UINT32_MAX, error))
 		return NULL;
-	script = json_object_get(request_json, "script"); /* the summary, all that is stored of it */
+	/* the summary, all that is stored of it */
+	script = json_object_get(request_json, "script");
 	task->script_summary = script ? json_text(script) : NULL;
 	/* Each row by itself: a bad value leaves the others as they are. */
 	for (const struct record_field *field = task_fields; field->name; field++)

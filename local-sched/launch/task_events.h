@@ -18,9 +18,9 @@ struct task_events {
 	 */
 	void (*ended)(struct task *task, const char *output, size_t length, void *data);
 	/*
-	 * The end of the suspension or resumption that the task's state names. `reason` is NULL where
-	 * it succeeded; otherwise the task runs, or is suspended, as before it. The owner updates the
-	 * task's state and its last suspension.
+	 * The end of the suspension or resumption that the task's state names. `reason` is NULL
+	 * where it succeeded; otherwise the task runs, or is suspended, as before it. The owner
+	 * updates the task's state and its last suspension.
 	 */
 	void (*changed)(struct task *task, const char *reason, void *data);
 	/*

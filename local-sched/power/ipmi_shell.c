@@ -26,7 +26,8 @@ enum {
 enum shell_state {
 	SHELL_STOPPED = 0, /* no child */
 	SHELL_LOGIN,       /* waiting for the first prompt */
-	SHELL_QUIETING,    /* waiting for the prompt after "set verbose 0", to send the command then */
+	/* waiting for the prompt after "set verbose 0", to send the command then */
+	SHELL_QUIETING,
 	SHELL_IDLE,        /* at the prompt */
 	SHELL_BUSY,        /* waiting for the prompt after the command */
 };

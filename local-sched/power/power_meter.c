@@ -7,7 +7,7 @@
 #include "common/error_fail.h"
 #include "common/read_file.h"
 
-G_DEFINE_QUARK(virtbed-power-meter, power_meter_error)
+G_DEFINE_QUARK(virtbed_power_meter, power_meter_error)
 
 /*
  * A new kind of meter is one file, one line here, one in the header and one in the configuration's

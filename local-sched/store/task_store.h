@@ -14,8 +14,9 @@
  * state directory, in WAL mode without a sync per commit. A commit survives the death of the
  * process at any instant; a machine that loses power has lost its VMs as well.
  *
- * Main thread only. Errors are DATABASE_ERROR (common/sqlite/database.h). Outputs of tasks are files, `tasks/ID.out` in the state directory, and the
- * results of scripts are `tasks/ID.files` (mode 0600, as all other files there).
+ * Main thread only. Errors are DATABASE_ERROR (common/sqlite/database.h). Outputs of tasks are
+ * files, `tasks/ID.out` in the state directory, and the results of scripts are `tasks/ID.files`
+ * (mode 0600, as all other files there).
  */
 struct task_store;
 typedef struct task_store task_store_t;

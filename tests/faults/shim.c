@@ -3,13 +3,15 @@
  * Preloaded into the daemons under test (LD_PRELOAD), told what to do by files in the directory
  * VIRTBED_FAULTS, which are read again each time:
  *
- *   kill   "PROGRAM N before ROUND" or "PROGRAM N after ROUND": PROGRAM kills itself at the Nth commit of its
- *          store that it makes while the file is there, before the commit is written or once it is. The file is
- *          then gone, and `killed` is there. Another ROUND, any word, is counted from 1.
+ *   kill   "PROGRAM N before ROUND" or "PROGRAM N after ROUND": PROGRAM kills itself at the Nth
+ *          commit of its store that it makes while the file is there, before the commit is written
+ *          or once it is. The file is then gone, and `killed` is there. Another ROUND, any word, is
+ *          counted from 1.
  *   clock  seconds, by which the wall clock is wrong; the monotonic and the boot clock are not
  *
- * A commit is known by the header of its last frame in SQLite's write-ahead log: 24 bytes, whose second word
- * is the size of the database and 0 in all other frames (sqlite.org/fileformat2.html, 4.1).
+ * A commit is known by the header of its last frame in SQLite's write-ahead log: 24 bytes, whose
+ * second word is the size of the database and 0 in all other frames (sqlite.org/fileformat2.html,
+ * 4.1).
  */
 #include <errno.h>
 #include <fcntl.h>

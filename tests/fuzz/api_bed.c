@@ -119,7 +119,10 @@ static GString *exchange(const struct api_bed *bed, GString *request)
 	return answer;
 }
 
-/* What libsoup refuses by itself has no body; ours is JSON, to the end, but for the page and the metrics. */
+/*
+ * What libsoup refuses by itself has no body; ours is JSON, to the end, but for the page and the
+ * metrics.
+ */
 static void check_answer(const GString *answer, bool head)
 {
 	const char *body = strstr(answer->str, "\r\n\r\n");

@@ -8,9 +8,9 @@
 #include "controller/run/run_session.h"
 
 /*
- * What the fuzzers of the controller's API share: a session with a store and the API on a socket, and
- * requests to it. An input is requests, separated by lines of three dashes; of each the first line is
- * "METHOD PATH", the rest is the body.
+ * What the fuzzers of the controller's API share: a session with a store and the API on a socket,
+ * and requests to it. An input is requests, separated by lines of three dashes; of each the first
+ * line is "METHOD PATH", the rest is the body.
  */
 
 /* Of one input at most. */
@@ -40,7 +40,7 @@ struct api_requests api_requests_read(const struct api_bed *bed, const uint8_t *
 void api_requests_clear(struct api_requests *requests);
 
 /*
- * Asks the next one, if there is one, and checks the answer: JSON where it says so, and where it is an error.
- * For struct script: `data` is struct api_requests.
+ * Asks the next one, if there is one, and checks the answer: JSON where it says so, and where it is
+ * an error. For struct script: `data` is struct api_requests.
  */
 void api_requests_ask_next(double time_s, void *data);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Requests to a controller, over its socket, in the midst of a run with a policy that preempts, by a
- * scripted backend in virtual time. Input: as api_bed.h says. The run comes to its end.
+ * Requests to a controller, over its socket, in the midst of a run with a policy that preempts, by
+ * a scripted backend in virtual time. Input: as api_bed.h says. The run comes to its end.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Scripts as people submit them, and as a local scheduler is sent them. Input: the JSON of a script. An
- * accepted script reads back from its stored form, and its files come out of the stream for the guest as they went in.
+ * Scripts as people submit them, and as a local scheduler is sent them. Input: the JSON of a
+ * script. An accepted script reads back from its stored form, and its files come out of the stream
+ * for the guest as they went in.
  */
 #include "common/json.h"
 #include "common/task_script.h"

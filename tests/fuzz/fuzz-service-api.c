@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Requests to a service, over its socket, in virtual time by a scripted backend: what people submit, ask
- * of their tasks and do with nodes. Input: as api_bed.h says. The service comes to its end, all it took on is
- * in the store as it is in memory, and what was kept of scripts can be read.
+ * Requests to a service, over its socket, in virtual time by a scripted backend: what people
+ * submit, ask of their tasks and do with nodes. Input: as api_bed.h says. The service comes to its
+ * end, all it took on is in the store as it is in memory, and what was kept of scripts can be read.
  */
 #include <math.h>
 #include <stdlib.h>

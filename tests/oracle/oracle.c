@@ -12,7 +12,8 @@ struct oracle {
 	const struct policy *policy;
 	const struct sched_snapshot *snapshot;
 	struct oracle_cluster *clusters;
-	struct oracle_cluster *starts; /* the same, and with +reserve-now what may not be started on */
+	/* the same, and with +reserve-now what may not be started on */
+	struct oracle_cluster *starts;
 	GPtrArray *tasks; /* still to be mapped */
 	GArray *actions;
 	uint32_t *nodes;  /* of the last start found */

@@ -39,5 +39,8 @@ double oracle_earliest(const struct oracle_cluster *cluster, double now_s, uint3
 /* Whether the oracle has the policy. Of others there is nothing to compare with. */
 bool oracle_knows(const struct policy_ops *ops);
 
-/* The actions of a policy that it knows: a GArray of struct sched_action whose nodes are g_malloc()ed. */
+/*
+ * The actions of a policy that it knows: a GArray of struct sched_action whose nodes are
+ * g_malloc()ed.
+ */
 GArray *oracle_decide(const struct policy *policy, const struct sched_snapshot *snapshot);

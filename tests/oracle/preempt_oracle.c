@@ -138,8 +138,8 @@ static uint32_t usable(const struct event *event, const struct job *job, uint32_
 }
 
 /*
- * Whether a job may give way; a complete one does not. For Pair r executes: what is assigned in this
- * event does not yet (the mapping is carried out when it is made, III.A).
+ * Whether a job may give way; a complete one does not. For Pair r executes: what is assigned in
+ * this event does not yet (the mapping is carried out when it is made, III.A).
  */
 static bool gives_way(const struct event *event, uint32_t index, uint32_t cluster)
 {
@@ -339,7 +339,10 @@ static bool find_best(const struct event *event, uint32_t index, bool preempts, 
 	return have;
 }
 
-/* The pair of t with r, and with what else has to give way (lines 5 and 6 of Algorithm 3); false: none. */
+/*
+ * The pair of t with r, and with what else has to give way (lines 5 and 6 of Algorithm 3); false:
+ * none.
+ */
 static bool make_pair(const struct event *event, uint32_t r, struct assignment *a)
 {
 	const struct job *t = &event->jobs[a->job];

@@ -6,9 +6,9 @@
 #include "controller/sched/model.h"
 
 /*
- * The heuristics of Machovec 2017 once more, line by line as Algorithms 1 to 3 have them: every task on
- * its own, every core looked at for each of them after every decision. Shares no code with the
- * library but the utility functions and the random numbers.
+ * The heuristics of Machovec 2017 once more, line by line as Algorithms 1 to 3 have them: every
+ * task on its own, every core looked at for each of them after every decision. Shares no code with
+ * the library but the utility functions and the random numbers.
  */
 
 enum oracle_preempt {
@@ -25,7 +25,10 @@ struct preempt_oracle {
 	const struct sched_snapshot *snapshot;
 	enum oracle_preempt preempt;
 	bool upt;
-	/* Pair by Algorithm 3; else by the text: not where r is to go first (III.E.4), nor if t earns no more than r (II.D) */
+	/*
+	 * Pair by Algorithm 3; else by the text: not where r is to go first (III.E.4), nor if t
+	 * earns no more than r (II.D)
+	 */
 	bool algorithm_3;
 	/*
 	 * Look at single cores, as the paper does: for systems where every task takes one node and

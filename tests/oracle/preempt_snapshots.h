@@ -5,8 +5,9 @@
 
 /*
  * Random snapshots of systems in which tasks preempt one another: bursts of equal tasks, flags true
- * for none, half or all, idle to full clusters, steps and decays, suspended tasks, tasks that outlived
- * their estimate. Half of them draw their numbers from small sets, so that ties are frequent.
+ * for none, half or all, idle to full clusters, steps and decays, suspended tasks, tasks that
+ * outlived their estimate. Half of them draw their numbers from small sets, so that ties are
+ * frequent.
  */
 struct preempt_snapshot {
 	struct sched_snapshot snapshot; /* points into the rest */

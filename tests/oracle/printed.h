@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /*
- * The key of a value (controller/sched/rank_key.h) once more, as plainly as can be: what is read back of the value
- * printed with 12 significant digits.
+ * The key of a value (controller/sched/rank_key.h) once more, as plainly as can be: what is read
+ * back of the value printed with 12 significant digits.
  */
 static inline double printed(double value)
 {
@@ -19,8 +19,8 @@ static inline double printed(double value)
 }
 
 /*
- * Below 0, 0 or above 0: how the oracles compare two values. They are baselines of benchmarks too, so only what may be
- * equal is printed.
+ * Below 0, 0 or above 0: how the oracles compare two values. They are baselines of benchmarks too,
+ * so only what may be equal is printed.
  */
 static inline int printed_compare(double a, double b)
 {

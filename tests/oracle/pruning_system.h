@@ -4,8 +4,8 @@
 #include "controller/workload/pruning.h"
 
 /*
- * A system of the machines and types of the settings' matrix (settings and names are borrowed), with
- * its mean execution times. The caller frees the system before the settings.
+ * A system of the machines and types of the settings' matrix (settings and names are borrowed),
+ * with its mean execution times. The caller frees the system before the settings.
  */
 struct sched_system *pruning_system_of(const struct sched_queueing *settings,
 				       const struct sched_cluster *machines,

@@ -5,9 +5,9 @@
 #include "tests/oracle/queueing_snapshots.h"
 
 /*
- * The mappers of Gentry 2019 once more, as plainly as its text and its equations allow: distributions are
- * arrays over absolute time, everything is computed again whenever it is needed, nothing is shared with
- * what is tested but the PMFs of execution times.
+ * The mappers of Gentry 2019 once more, as plainly as its text and its equations allow:
+ * distributions are arrays over absolute time, everything is computed again whenever it is needed,
+ * nothing is shared with what is tested but the PMFs of execution times.
  */
 struct queueing_plan {
 	uint32_t count;

@@ -25,8 +25,8 @@ struct queueing_random {
 };
 
 /*
- * A snapshot that depends on the seed alone: few types and short times, so that ties are frequent and
- * all parts of the rules are met. Free it with queueing_random_free().
+ * A snapshot that depends on the seed alone: few types and short times, so that ties are frequent
+ * and all parts of the rules are met. Free it with queueing_random_free().
  */
 struct queueing_random *queueing_random_new(uint64_t seed);
 

@@ -91,7 +91,10 @@ static GArray *instants(const struct world *world, const GArray *promised)
 	return list;
 }
 
-/* The earliest instant, `from_s` or later, from which on the job fits for the whole of its estimate. */
+/*
+ * The earliest instant, `from_s` or later, from which on the job fits for the whole of its
+ * estimate.
+ */
 static double earliest_s(const struct world *world, const struct job *job, const GArray *promised,
 			 double from_s)
 {

@@ -22,7 +22,8 @@ struct replay_oracle {
 /* What became of a job. */
 struct replay_oracle_fate {
 	double start_s;
-	double first_s; /* Conservative: what it was promised at its submission; INFINITY elsewhere */
+	/* Conservative: what it was promised at its submission; INFINITY elsewhere */
+	double first_s;
 	double least_s; /* the earliest promise that it ever had */
 };
 

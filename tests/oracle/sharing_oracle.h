@@ -6,9 +6,9 @@
 #include "controller/sched/model.h"
 
 /*
- * A second, plain implementation of the policies that share hosts, written from Stillwell 2010 and without
- * a thought for speed: tasks are packed one at a time, every sum is computed again, every job is looked at
- * in every round.
+ * A second, plain implementation of the policies that share hosts, written from Stillwell 2010 and
+ * without a thought for speed: tasks are packed one at a time, every sum is computed again, every
+ * job is looked at in every round.
  */
 
 /* Where a job is after the event. */

@@ -4,8 +4,8 @@
 #include "controller/sched/model.h"
 
 /*
- * Random snapshots of shared systems that are possible. Needs, requirements and times come from small
- * sets half of the time, so that ties are frequent.
+ * Random snapshots of shared systems that are possible. Needs, requirements and times come from
+ * small sets half of the time, so that ties are frequent.
  */
 struct sharing_snapshot {
 	struct sched_snapshot snapshot; /* points into the rest */

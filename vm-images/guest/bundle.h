@@ -15,15 +15,15 @@
 #define BUNDLE_FILES_MAX 256
 
 /*
- * Unpacks what comes on @fd into @directory.  False if the stream makes no sense or a file cannot be
+ * Unpacks what comes on @fd into @directory. False if the stream makes no sense or a file cannot be
  * written; one line on standard error says so.
  */
 bool bundle_unpack(int fd, const char *directory);
 
 /*
- * Writes the files @names, @count of them, of @directory to @fd, and all regular files in those that
- * are directories.  Follows no symbolic links.  Files that are not there, are none, or are too large
- * are left out, and it says so.
+ * Writes the files @names, @count of them, of @directory to @fd, and all regular files in those
+ * that are directories. Follows no symbolic links. Files that are not there, are none, or are too
+ * large are left out, and it says so.
  */
 void bundle_pack(int fd, const char *directory, char *const *names, int count);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The output of a program, passed on to the client of the agent that started it, and copied to a file
- * that the agent can read meanwhile.  At most RELAY_MAX bytes of a stream are passed on; the rest is
- * read and thrown away, so that the program can continue, and a line says so.
+ * The output of a program, passed on to the client of the agent that started it, and copied to a
+ * file that the agent can read meanwhile. At most RELAY_MAX bytes of a stream are passed on; the
+ * rest is read and thrown away, so that the program can continue, and a line says so.
  */
 #ifndef VIRTBED_GUEST_RELAY_H
 #define VIRTBED_GUEST_RELAY_H

@@ -5,9 +5,9 @@
  *   virtbed-rank run N [OPTION...] PROGRAM [ARGUMENT...]
  *       Run PROGRAM in a process group of its own with the port virtbed.pmi.N open as PMI_FD, and
  *       pass on what it writes (relay.h); what it writes to standard output is in
- *       /run/virtbed-rank.N.out meanwhile.  When it has ended, kill what is left of its group, write
- *       "cmd=virtbed_exit status=S" to the port and end with status S: the program's exit status, or
- *       128 + the signal that killed it.
+ *       /run/virtbed-rank.N.out meanwhile. When it has ended, kill what is left of its group, write
+ *       "cmd=virtbed_exit status=S" to the port and end with status S: the program's exit status,
+ *       or 128 + the signal that killed it.
  *         --user UID    it runs as this user, in a directory of its own, which is its HOME too
  *         --unpack      the directory is new, and holds the files that come on standard input
  *                       (bundle.h); standard error goes where standard output does.  It is for a

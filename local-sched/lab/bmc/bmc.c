@@ -19,7 +19,7 @@ enum {
 #define DEFAULT_MAX_AGE_S 5.0
 #define SDRCOMP_TIMEOUT_S 10.0
 
-G_DEFINE_QUARK(virtbed-bmc, bmc_error)
+G_DEFINE_QUARK(virtbed_bmc, bmc_error)
 
 /* Whether `text` has 1 to `length_max` printable characters and may stand between quotes. */
 static bool quotable(const char *text, gsize length_max)

@@ -43,6 +43,7 @@ enum bmc_error {
 /*
  * Writes the BMC's configuration and starts it. Replaces files of an earlier BMC in `dir`. The
  * process dies with the calling thread and logs to DIR/bmc.log. Returns its pid, or -1 with
- * `error`; subprocess_stop() ends it. It answers some milliseconds later. A port that is taken ends it at once, so watch it.
+ * `error`; subprocess_stop() ends it. It answers some milliseconds later. A port that is taken ends
+ * it at once, so watch it.
  */
 GPid bmc_start(const struct bmc_spec *spec, GError **error);

@@ -18,6 +18,8 @@ __attribute__((section(".multiboot"), used)) static const unsigned header[] = {
 
 static unsigned next[WORDS];
 
+/* The formatter changes these at every call. */
+/* clang-format off */
 /* WHAT(000) to WHAT(03777), in octal digits: one for each function. */
 #define LAST_DIGIT(WHAT, n) \
 	WHAT(n##0) WHAT(n##1) WHAT(n##2) WHAT(n##3) WHAT(n##4) WHAT(n##5) WHAT(n##6) WHAT(n##7)
@@ -48,7 +50,8 @@ static unsigned next[WORDS];
 
 FOR_ALL(DEFINE)
 
-static unsigned (*const functions[])(unsigned) = { FOR_ALL(NAME) };
+static unsigned (*const functions[])(unsigned) = {FOR_ALL(NAME)};
+/* clang-format on */
 _Static_assert(sizeof functions / sizeof *functions == FUNCTIONS, "a function for each index");
 
 /* A linear congruential generator (Numerical Recipes); the high bits are the good ones. */

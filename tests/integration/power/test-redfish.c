@@ -121,7 +121,9 @@ static void test_a_session_is_opened_once_and_renewed(struct fixture *fixture,
 		g_assert_cmpint(meter_fixture_read(&fixture->meter), ==, 0);
 	g_assert_cmpint(fixture->meter.mw, ==, 61400);
 	g_assert_cmpuint(redfish_sessions(fixture->bmc), ==, 1);
-	/* A BMC that was restarted knows no session of before: within one reading it has another. */
+	/*
+	 * A BMC that was restarted knows no session of before: within one reading it has another.
+	 */
 	redfish_free(fixture->bmc);
 	start_bmc(fixture);
 	g_assert_cmpint(meter_fixture_read_answer(&fixture->meter), ==, 0); /* not that of before */

@@ -288,7 +288,10 @@ static void a_file_that_could_not_be_read_is_read_again(struct fixture *fixture,
 		g_assert_cmpint(clock_now_ns(), <, deadline_ns);
 }
 
-/* Several make tokens at once, while another process reads: none is lost, and no read sees half a file. */
+/*
+ * Several make tokens at once, while another process reads: none is lost, and no read sees half a
+ * file.
+ */
 static void writers_do_not_lose_one_anothers_tokens(struct fixture *fixture, gconstpointer data)
 {
 	enum { WRITERS = 4, EACH = 8 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Texts of tasks that are kept: how much memory they take, and that they are those of the tasks as they are. */
+/*
+ * Texts of tasks that are kept: how much memory they take, and that they are those of the tasks as
+ * they are.
+ */
 #include <glib/gstdio.h>
 #include <malloc.h>
 #include <string.h>

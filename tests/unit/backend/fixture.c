@@ -111,7 +111,8 @@ void fixture_reconnect(struct fixture *fixture)
 
 	backend_destroy(fixture->backend);
 	remote_fleet_free(fixture->fleet);
-	scripted_scheduler_restart(fixture->scheduler, true); /* drops the requests that it has not answered */
+	/* drops the requests that it has not answered */
+	scripted_scheduler_restart(fixture->scheduler, true);
 	connect_to(fixture, config);
 }
 

@@ -8,9 +8,9 @@
 #include "tests/unit/backend/scripted_scheduler.h"
 
 /*
- * What tests of the remote backend begin with: a configuration of one cluster, "c1" with three nodes
- * of one core on host "b1", whose meter is read every SCRIPTED_INTERVAL_S, and of one type of tasks;
- * and a backend whose local scheduler is a scripted one.
+ * What tests of the remote backend begin with: a configuration of one cluster, "c1" with three
+ * nodes of one core on host "b1", whose meter is read every SCRIPTED_INTERVAL_S, and of one type of
+ * tasks; and a backend whose local scheduler is a scripted one.
  */
 extern const struct config fixture_config;
 
@@ -63,8 +63,8 @@ struct backend_event fixture_next_of(struct fixture *fixture,
 void fixture_quiet(struct fixture *fixture, double for_s);
 
 /*
- * The next event, and the last: the task ended while no controller listened, so long ago that its outcome is
- * no longer known.
+ * The next event, and the last: the task ended while no controller listened, so long ago that its
+ * outcome is no longer known.
  */
 void fixture_ended_long_ago(struct fixture *fixture);
 

@@ -3,9 +3,10 @@
  * Stands where virtbed-local-sched would, for tests of `virtbed run` on machines without a lab:
  * takes the same arguments, has no VMs, and lets tasks take one second for each node's share. Keeps
  * no state: to kill it is to lose everything. What caps its hosts' CPUs is the real thing. Where
- * VIRTBED_EXECUTED names a file, it appends to it what it executes; VIRTBED_OUTPUT: a file that is the output of all tasks.
- * VIRTBED_CELLS: a file whose lines "CLUSTER TYPE END" say how tasks of a type end there (scripted_scheduler_set_end()),
- * and "CLUSTER down N" that its first N nodes are down from when that is written; VIRTBED_BOOT_S: what a boot may take.
+ * VIRTBED_EXECUTED names a file, it appends to it what it executes; VIRTBED_OUTPUT: a file that is
+ * the output of all tasks. VIRTBED_CELLS: a file whose lines "CLUSTER TYPE END" say how tasks of a
+ * type end there (scripted_scheduler_set_end()), and "CLUSTER down N" that its first N nodes are
+ * down from when that is written; VIRTBED_BOOT_S: what a boot may take.
  */
 #include <glib-unix.h>
 #include <glib.h>
@@ -35,7 +36,10 @@ static double duration_s(const json_t *request, void *data)
 	       (double)json_integer_value(json_object_get(request, "repetitions"));
 }
 
-/* The third word of the first line of VIRTBED_CELLS that is of this cluster and begins with `word`; NULL: none. */
+/*
+ * The third word of the first line of VIRTBED_CELLS that is of this cluster and begins with `word`;
+ * NULL: none.
+ */
 static const char *find_cell(const char *word)
 {
 	g_autofree char *text = NULL;

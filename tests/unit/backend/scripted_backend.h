@@ -59,7 +59,8 @@ struct script {
 	bool twice;            /* says everything that ends, or is suspended or resumed, twice */
 	const struct script_step *steps;
 	uint32_t steps_count;
-	bool kills;            /* an attempt that is killed ends at once; otherwise nothing comes of it */
+	/* an attempt that is killed ends at once; otherwise nothing comes of it */
+	bool kills;
 	double suspend_s;      /* what steps take that are not mentioned */
 	double resume_s;       /* and migrations */
 	bool unmoved;          /* these fail then */
@@ -82,7 +83,8 @@ struct script_suspended {
 	double executed_s;   /* in the stretches before since_s */
 	double since_s;      /* of its last stretch */
 	double leaves_s;     /* asked to suspend it; NAN: it is suspended, or ran on */
-	double goes_on_s;    /* when its resumption was requested; NAN: it was not, or the task continues */
+	/* when its resumption was requested; NAN: it was not, or the task continues */
+	double goes_on_s;
 	bool runs;           /* since since_s */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Migrations and shares of tasks without VMs, as docs/reference/api.md has them: numbered, tried, and over when
- * the test says so.
+ * Migrations and shares of tasks without VMs, as docs/reference/api.md has them: numbered, tried,
+ * and over when the test says so.
  */
 #include <stdlib.h>
 

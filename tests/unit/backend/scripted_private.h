@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The insides of scripted_scheduler.h, for scripted_scheduler.c (its life, events, nodes), scripted_tasks.c,
- * scripted_energy.c, scripted_steps.c (suspensions and resumptions) and scripted_moves.c (migrations and shares)
- * alone.
+ * The insides of scripted_scheduler.h, for scripted_scheduler.c (its life, events, nodes),
+ * scripted_tasks.c, scripted_energy.c, scripted_steps.c (suspensions and resumptions) and
+ * scripted_moves.c (migrations and shares) alone.
  */
 #include "common/http_server.h"
 #include "common/peer_tls.h"

@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /*
- * The far end of docs/reference/api.md for tests of the controller's side: a local scheduler without VMs, in
- * this process, whose tasks end when the test says so and which can misbehave on command.
+ * The far end of docs/reference/api.md for tests of the controller's side: a local scheduler
+ * without VMs, in this process, whose tasks end when the test says so and which can misbehave on
+ * command.
  */
 struct scripted_scheduler;
 
@@ -49,8 +50,8 @@ void scripted_scheduler_refuse(struct scripted_scheduler *scheduler, uint32_t co
 void scripted_scheduler_restart(struct scripted_scheduler *scheduler, bool keep_state);
 
 /*
- * Watts that its host draws from now on, at once; sampled every `SCRIPTED_INTERVAL_S` and integrated
- * as the real one does it (local-sched/power/energy_counter.h).
+ * Watts that its host draws from now on, at once; sampled every `SCRIPTED_INTERVAL_S` and
+ * integrated as the real one does it (local-sched/power/energy_counter.h).
  */
 void scripted_scheduler_set_watts(struct scripted_scheduler *scheduler, double watts);
 #define SCRIPTED_INTERVAL_S 0.1
@@ -61,7 +62,10 @@ void scripted_scheduler_set_metering(struct scripted_scheduler *scheduler, bool 
 /* Tells the last sample of its meter again, under the next number, as one of `t_ns`. */
 void scripted_scheduler_misdate_sample(struct scripted_scheduler *scheduler, int64_t t_ns);
 
-/* Tells the last interval of its meter again, under the next number, with `key` set to `value` (taken over). */
+/*
+ * Tells the last interval of its meter again, under the next number, with `key` set to `value`
+ * (taken over).
+ */
 void scripted_scheduler_spoil_usage(struct scripted_scheduler *scheduler, const char *key,
 				    json_t *value);
 
@@ -74,14 +78,20 @@ void scripted_scheduler_tell(struct scripted_scheduler *scheduler, const char *k
 /* Whether a request waits for the next event. */
 bool scripted_scheduler_is_waited_for(const struct scripted_scheduler *scheduler);
 
-/* Up to which event the controller says that it has all on record, with its last question; -1: it does not. */
+/*
+ * Up to which event the controller says that it has all on record, with its last question; -1: it
+ * does not.
+ */
 int64_t scripted_scheduler_taken(const struct scripted_scheduler *scheduler);
 
 /* Ends a task as `outcome` ("completed", ...). `repeat`: tells it twice. */
 void scripted_scheduler_end_task(struct scripted_scheduler *scheduler, const char *id,
 				 const char *outcome, bool repeat);
 
-/* What a task, once it has ended, or the next event says under `key` is `value` (taken over), whatever that is. */
+/*
+ * What a task, once it has ended, or the next event says under `key` is `value` (taken over),
+ * whatever that is.
+ */
 void scripted_scheduler_spoil_task(struct scripted_scheduler *scheduler, const char *id, const char *key,
 				   json_t *value);
 void scripted_scheduler_spoil_event(struct scripted_scheduler *scheduler, const char *key, json_t *value);
@@ -90,12 +100,15 @@ void scripted_scheduler_spoil_event(struct scripted_scheduler *scheduler, const 
 void scripted_scheduler_fail_task(struct scripted_scheduler *scheduler, const char *id,
 				  const char *cause, int64_t done, int64_t total);
 
-/* Of a task that has ended nothing is kept from now on but its name: it is answered 410. No event tells of it. */
+/*
+ * Of a task that has ended nothing is kept from now on but its name: it is answered 410. No event
+ * tells of it.
+ */
 void scripted_scheduler_forget(struct scripted_scheduler *scheduler, const char *id);
 
 /*
- * The task's ranks end now, and all goes well; but that is told when it is asked to be killed alone,
- * as if its output took long to fetch.
+ * The task's ranks end now, and all goes well; but that is told when it is asked to be killed
+ * alone, as if its output took long to fetch.
  */
 void scripted_scheduler_hold_end(struct scripted_scheduler *scheduler, const char *id);
 
@@ -106,9 +119,9 @@ void scripted_scheduler_set_auto(struct scripted_scheduler *scheduler,
 				 void *data);
 
 /*
- * How tasks that end by themselves do so from now on, by what `end` says of their request: "deadline" at the
- * deadline that it has, with as many steps as fit, "stalled" after a tenth of them, "failed" or "lost" at once;
- * NULL: as completed.
+ * How tasks that end by themselves do so from now on, by what `end` says of their request:
+ * "deadline" at the deadline that it has, with as many steps as fit, "stalled" after a tenth of
+ * them, "failed" or "lost" at once; NULL: as completed.
  */
 void scripted_scheduler_set_end(struct scripted_scheduler *scheduler,
 				const char *(*end)(const json_t *request, void *data), void *data);
@@ -119,8 +132,8 @@ void scripted_scheduler_set_boot_timeout(struct scripted_scheduler *scheduler, d
 void scripted_scheduler_hurry(struct scripted_scheduler *scheduler, double left_s);
 
 /*
- * A suspension freezes after `freeze_s` and is over `rest_s` later; a resumption runs after `rest_s`
- * and is over `freeze_s` later (0.02 and 0.05 until then).
+ * A suspension freezes after `freeze_s` and is over `rest_s` later; a resumption runs after
+ * `rest_s` and is over `freeze_s` later (0.02 and 0.05 until then).
  */
 void scripted_scheduler_set_steps(struct scripted_scheduler *scheduler, double freeze_s,
 				  double rest_s);
@@ -136,8 +149,8 @@ uint32_t scripted_scheduler_suspends(const struct scripted_scheduler *scheduler)
 uint32_t scripted_scheduler_resumes(const struct scripted_scheduler *scheduler);
 
 /*
- * A migration is under way until the test says what comes of it: all VMs have moved (`reason` NULL), or
- * the first one has not, or, of a task of one VM, none has, and it is forgotten.
+ * A migration is under way until the test says what comes of it: all VMs have moved (`reason`
+ * NULL), or the first one has not, or, of a task of one VM, none has, and it is forgotten.
  */
 void scripted_scheduler_settle_move(struct scripted_scheduler *scheduler, const char *id,
 				    const char *reason);
@@ -168,7 +181,10 @@ void scripted_scheduler_hold_nodes(struct scripted_scheduler *scheduler);
 bool scripted_scheduler_holds_nodes(const struct scripted_scheduler *scheduler);
 void scripted_scheduler_let_nodes_go(struct scripted_scheduler *scheduler);
 
-/* It says in its next `answers` answers about itself that not all is known yet, as while its nodes boot first. */
+/*
+ * It says in its next `answers` answers about itself that not all is known yet, as while its nodes
+ * boot first.
+ */
 void scripted_scheduler_set_unsaid(struct scripted_scheduler *scheduler, uint32_t answers);
 
 /* What it says of its hosts' caps from now on, both borrowed ("none" until then). */
@@ -176,8 +192,8 @@ void scripted_scheduler_set_caps(struct scripted_scheduler *scheduler, const cha
 				 const char *effective);
 
 /*
- * Appends a line for each task that starts ("started ID") or ends ("ended ID OUTCOME") to the file: what has
- * really been executed, whatever a controller makes of it.
+ * Appends a line for each task that starts ("started ID") or ends ("ended ID OUTCOME") to the file:
+ * what has really been executed, whatever a controller makes of it.
  */
 void scripted_scheduler_set_log(struct scripted_scheduler *scheduler, const char *path);
 

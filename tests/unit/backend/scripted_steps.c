@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Suspensions and resumptions of tasks without VMs, as docs/reference/api.md has them: numbered, tried, over
- * after a while, failing when the test says so.
+ * Suspensions and resumptions of tasks without VMs, as docs/reference/api.md has them: numbered,
+ * tried, over after a while, failing when the test says so.
  */
 #include <stdlib.h>
 

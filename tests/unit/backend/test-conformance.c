@@ -414,7 +414,10 @@ static struct backend_event suspended(struct subject *subject, uint32_t task)
 	return event;
 }
 
-/* Its nodes take another task; the task resumes on other nodes where there is room, and its stretches add up. */
+/*
+ * Its nodes take another task; the task resumes on other nodes where there is room, and its
+ * stretches add up.
+ */
 static void a_suspended_task_goes_on(struct subject *subject)
 {
 	uint32_t elsewhere = subject->nodes >= 2 * subject->width ? subject->width : 0;

@@ -320,7 +320,10 @@ static void usage_that_makes_no_sense_is_passed_over(struct fixture *fixture, gc
 	g_assert_cmpstr(strstr(fixture->notes->str, "usage-skipped"), ==, "usage-skipped ");
 }
 
-/* What an answer left out is asked for at the next tick: every fifth would not be soon enough for 18 answers. */
+/*
+ * What an answer left out is asked for at the next tick: every fifth would not be soon enough for
+ * 18 answers.
+ */
 static void usage_is_caught_up_with(struct fixture *fixture, gconstpointer data)
 {
 	const gint64 until_us = g_get_monotonic_time() + (gint64)(FIXTURE_SOON_S * G_USEC_PER_SEC);
@@ -484,7 +487,10 @@ static void it_is_not_ready_while_spares_boot(struct fixture *fixture, gconstpoi
 	g_assert_cmpuint(scripted_scheduler_spares_booting(fixture->scheduler), ==, 0);
 }
 
-/* Eight asks, half a second apart, and one more at each: more than it waits where nothing gets ready. */
+/*
+ * Eight asks, half a second apart, and one more at each: more than it waits where nothing gets
+ * ready.
+ */
 static void it_waits_while_more_gets_ready(struct fixture *fixture, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
@@ -594,7 +600,10 @@ static void a_forgotten_start_that_arrives_is_ended(struct fixture *fixture, gco
 	g_assert_false(heard);
 }
 
-/* More than can be under way at a time, asked for `heard`; none is answered before the main loop runs. */
+/*
+ * More than can be under way at a time, asked for `heard`; none is answered before the main loop
+ * runs.
+ */
 #define MANY 40
 
 static void put_many(struct fixture *fixture, bool heard[MANY])
@@ -756,7 +765,10 @@ static void go_away(struct fixture *fixture)
 	scripted_scheduler_restart(fixture->scheduler, true);
 }
 
-/* When it has said that the attempt is ended it is not asked for that again, whenever it comes back. */
+/*
+ * When it has said that the attempt is ended it is not asked for that again, whenever it comes
+ * back.
+ */
 static void what_was_given_up_is_ended_once(struct fixture *fixture, gconstpointer data)
 {
 	fixture_start(fixture, 0, 1, 0);
@@ -774,7 +786,10 @@ static void what_was_given_up_is_ended_once(struct fixture *fixture, gconstpoint
 	g_assert_cmpint(scripted_scheduler_deletes(fixture->scheduler), ==, 1);
 }
 
-/* Of what runs there, only what is of this run and was not taken up is killed: now, and when it was away. */
+/*
+ * Of what runs there, only what is of this run and was not taken up is killed: now, and when it was
+ * away.
+ */
 static void strangers_are_killed(struct fixture *fixture, gconstpointer data)
 {
 	static const char *const others[] = {"test-1-7-1", "test-2-0-1", "test-1-2-0-1", "best-1-0-1",
@@ -819,7 +834,10 @@ static void run_task(struct fixture *fixture, uint32_t task)
 	g_assert_true(remote_backend_is_drained(fixture->backend));
 }
 
-/* What was read when it was noted is said to be on record once it is; nothing to one without memory. */
+/*
+ * What was read when it was noted is said to be on record once it is; nothing to one without
+ * memory.
+ */
 static void what_is_on_record_is_said(struct fixture *fixture, gconstpointer data)
 {
 	struct remote_link *link = remote_fleet_link(fixture->fleet, 0);
@@ -866,7 +884,10 @@ static void a_refresh_takes_no_older_answer(struct fixture *fixture, gconstpoint
 	remote_link_unwait(link);
 }
 
-/* Events from before it was there are those of tasks that it asks about: it has them when that is answered. */
+/*
+ * Events from before it was there are those of tasks that it asks about: it has them when that is
+ * answered.
+ */
 static void what_was_only_asked_about_is_not_said_before(struct fixture *fixture, gconstpointer data)
 {
 	const uint32_t node = 0;
@@ -905,7 +926,10 @@ static void until_killed(struct fixture *fixture, const char *id)
 		g_main_context_iteration(NULL, TRUE);
 }
 
-/* Of tasks alone it answers so when task 0, which runs there for an earlier controller, is adopted and asked about. */
+/*
+ * Of tasks alone it answers so when task 0, which runs there for an earlier controller, is adopted
+ * and asked about.
+ */
 static struct remote_link *adopt_unclear(struct fixture *fixture, enum scripted_mood mood)
 {
 	const uint32_t node = 0;
@@ -955,7 +979,10 @@ static void errors_for_a_moment_lose_nothing(struct fixture *fixture, gconstpoin
 			BACKEND_OUTCOME_COMPLETED);
 }
 
-/* Its other questions are answered, so it is not away; it is told to forget what is on record all the same. */
+/*
+ * Its other questions are answered, so it is not away; it is told to forget what is on record all
+ * the same.
+ */
 static void a_question_that_is_never_answered_holds_nothing_up(struct fixture *fixture, gconstpointer data)
 {
 	struct remote_link *link = adopt_unclear(fixture, SCRIPTED_SILENT);
@@ -978,7 +1005,10 @@ static void a_question_that_is_never_answered_holds_nothing_up(struct fixture *f
 	until_killed(fixture, "test-1-0-1");
 }
 
-/* It has not got what it does not start now, and may forget what is on record: its disk is full, perhaps. */
+/*
+ * It has not got what it does not start now, and may forget what is on record: its disk is full,
+ * perhaps.
+ */
 static void a_start_that_is_not_now_holds_nothing_up(struct fixture *fixture, gconstpointer data)
 {
 	struct remote_link *link = remote_fleet_link(fixture->fleet, 0);

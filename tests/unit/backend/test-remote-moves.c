@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Migrations, shares and places of shared hosts through the remote backend, against a scripted local
- * scheduler: what fails, or is interrupted.
+ * Migrations, shares and places of shared hosts through the remote backend, against a scripted
+ * local scheduler: what fails, or is interrupted.
  */
 #include <glib.h>
 #include <string.h>

@@ -483,9 +483,9 @@ static void usage_is_read_whole(void)
 }
 
 /*
- * A counter that falls or has risen more than a host can draw, times that run backwards or lie ahead, CPU time
- * below 0 or of no number: such an interval is left out, and reading continues after it. One
- * without a number cannot be passed over.
+ * A counter that falls or has risen more than a host can draw, times that run backwards or lie
+ * ahead, CPU time below 0 or of no number: such an interval is left out, and reading continues
+ * after it. One without a number cannot be passed over.
  */
 static void usage_that_makes_no_sense_is_left_out(void)
 {
@@ -595,8 +595,8 @@ static void check_curve(struct remote_curve *curve, GPtrArray *meters, int64_t n
 }
 
 /*
- * Over hours, so that the oldest samples go; the second meter is silent now and then, and tells afterwards what it saw
- * meanwhile or that it does not know.
+ * Over hours, so that the oldest samples go; the second meter is silent now and then, and tells
+ * afterwards what it saw meanwhile or that it does not know.
  */
 static void a_kept_curve_is_what_the_meters_say(void)
 {

@@ -248,7 +248,10 @@ static void a_task_that_ends_before_it_is_frozen_ends(struct fixture *fixture, g
 	fixture_quiet(fixture, 0.3);
 }
 
-/* A controller that was killed, at each point of a suspension; its successor knows what it recorded. */
+/*
+ * A controller that was killed, at each point of a suspension; its successor knows what it
+ * recorded.
+ */
 enum moment {
 	BEFORE_SUSPEND = 0, /* recorded, not asked */
 	WHILE_SUSPENDING,

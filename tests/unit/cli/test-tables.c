@@ -15,8 +15,8 @@ static void assert_table(struct table *(*make)(const json_t *), const char *text
 }
 
 /*
- * Waiting with its reason (its nodes are left of an earlier plan), running with what is left, suspended by a person,
- * ended.
+ * Waiting with its reason (its nodes are left of an earlier plan), running with what is left,
+ * suspended by a person, ended.
  */
 static void test_tasks(void)
 {
@@ -50,8 +50,8 @@ static void test_tasks(void)
 
 /*
  * A resumed task has executed the sum of both stretches; a task whose VMs were lost waits again,
- * beside what it waited before, has executed nothing and is nowhere; a task that is being resumed stands still until
- * then.
+ * beside what it waited before, has executed nothing and is nowhere; a task that is being resumed
+ * stands still until then.
  */
 static void test_interrupted_tasks(void)
 {

@@ -55,7 +55,9 @@ static void peer_start(struct peer *peer)
 	peer->address = g_strdup_printf("http://127.0.0.1:%u", port);
 }
 
-/* Returns when the writes under way have ended, which their client's end of the connection sees to. */
+/*
+ * Returns when the writes under way have ended, which their client's end of the connection sees to.
+ */
 static void peer_stop(struct peer *peer)
 {
 	while (peer->writes > 0)
@@ -166,7 +168,9 @@ static const struct http_operation operations[] = {
 
 #define GOOD "{\"task\": 5, \"state\": \"x\"}"
 
-/* With the API of the peer nothing else is an answer; without it any JSON is, but no redirection. */
+/*
+ * With the API of the peer nothing else is an answer; without it any JSON is, but no redirection.
+ */
 static void test_client_takes_answers_of_the_api_alone(void)
 {
 	static const char type[] = "Content-Type: application/json\r\n";
@@ -412,7 +416,10 @@ static void test_clients_keep_their_connections(void)
 			ask(clients[i]);
 	}
 	g_assert_cmpint(g_atomic_int_get(&traffic.accepted), ==, count);
-	/* All but one go: one of what they left is closed each time that one asks, until it has what one may keep. */
+	/*
+	 * All but one go: one of what they left is closed each time that one asks, until it has
+	 * what one may keep.
+	 */
 	for (int i = 1; i < count; i++)
 		http_client_free(clients[i]);
 	for (int i = 0; i < 2 * count; i++)

@@ -91,8 +91,8 @@ static bool push(GSocket *socket, const char *text, gsize length, gsize *sent)
 }
 
 /*
- * Sends `length` bytes on a socket of ours and returns all that comes back until the end; how many were sent
- * until then, in `ret_sent`.
+ * Sends `length` bytes on a socket of ours and returns all that comes back until the end; how many
+ * were sent until then, in `ret_sent`.
  */
 static char *talk(GSocket *socket, const char *text, gsize length, gsize *ret_sent)
 {

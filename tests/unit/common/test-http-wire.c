@@ -171,7 +171,10 @@ static void test_socket_is_no_site(struct http_fixture *fixture, gconstpointer d
 	}
 }
 
-/* A pipelined second request must not make a waiting first one spin or end; that its peer leaves then does. */
+/*
+ * A pipelined second request must not make a waiting first one spin or end; that its peer leaves
+ * then does.
+ */
 static void test_pipelined_request_does_not_cancel_a_long_poll(struct http_fixture *fixture,
 								gconstpointer data)
 {

@@ -277,7 +277,10 @@ static void on_each_free_the_other(int status, json_t *body, const GError *error
 	g_clear_pointer(&fixture->other, http_client_free);
 }
 
-/* A client that is freed leaves the answers of others on its loop alone, those that are there and those to come. */
+/*
+ * A client that is freed leaves the answers of others on its loop alone, those that are there and
+ * those to come.
+ */
 static void test_a_client_that_goes_leaves_the_others(struct http_fixture *fixture, gconstpointer data)
 {
 	fixture->other = http_client_new(http_server_address(fixture->server), NULL);

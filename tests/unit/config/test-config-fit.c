@@ -5,7 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-/* A lab is fitted to machines that are smaller, larger, slower and faster than the one it was chosen on. */
+/*
+ * A lab is fitted to machines that are smaller, larger, slower and faster than the one it was
+ * chosen on.
+ */
 
 static const char *source_root;
 

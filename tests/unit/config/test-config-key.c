@@ -10,7 +10,8 @@
 #include "controller/config/config_study.h"
 
 /*
- * Rows: what is read, written, filled in and refused by them; former names; and sections that only one program serves.
+ * Rows: what is read, written, filled in and refused by them; former names; and sections that only
+ * one program serves.
  */
 
 struct config_part {
@@ -195,7 +196,10 @@ static void test_a_former_name_is_read_with_a_warning(void)
 	"name: t\nclusters: [{name: a, nodes: 8, cores: 1, memory_mib: 4}]\n" \
 	"experiment: {policies: [easy], limits: [1], mapping_interval_s: 1, duration_s: 86400, budget_j: 1}\n"
 
-/* A local scheduler reads the file that the controller does, and knows nothing of environments and studies. */
+/*
+ * A local scheduler reads the file that the controller does, and knows nothing of environments and
+ * studies.
+ */
 static void test_sections_that_are_not_served_are_unread(void)
 {
 	g_autofree char *path = write_file(BASE "environment: {tasks_per_day: 10}\nstudy: {trials: 7}\n");

@@ -8,7 +8,9 @@
 #include "controller/config/config_controller.h"
 #include "tests/unit/config/config_variant.h"
 
-/* A configuration of one blade with `cluster` and `host` (their keys). The caller frees the path. */
+/*
+ * A configuration of one blade with `cluster` and `host` (their keys). The caller frees the path.
+ */
 static char *write_lab(const char *cluster, const char *host, const char *blade)
 {
 	g_autofree char *text = g_strdup_printf("name: t\n"

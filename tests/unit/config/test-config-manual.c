@@ -119,7 +119,10 @@ static const char *const configurations[] = {
 	EXPERIMENT "}\n",
 };
 
-/* A number of `data` has the default of its row, or the row has none and its help says one, or none is filled in. */
+/*
+ * A number of `data` has the default of its row, or the row has none and its help says one, or none
+ * is filled in.
+ */
 static void compare_number(const char *path, const struct config_key *key, const void *place)
 {
 	const double value = config_key_number(key, key->kind, place);

@@ -30,7 +30,9 @@ static const struct {
 	{ "qemu:///system", "kind: acpi", NULL },
 	{ "qemu:///system", "kind: model, idle_w: 60, core_w: 12.5", NULL },
 	{ "qemu:///system", "kind: model, idle_w: 0, core_w: 12.5", NULL },
-	/* A meter that is switched off keeps its keys, those of every kind, and their ranges hold. */
+	/*
+	 * A meter that is switched off keeps its keys, those of every kind, and their ranges hold.
+	 */
 	{ "qemu:///system", "kind: none, address: b, password_file: p, bay: 3, snmp: v1, user: u", NULL },
 	{ "qemu+ssh://b/system", "kind: none, sys_root: /x, proc_root: /y, idle_w: 3, cipher_suite: 3, auth: session", NULL },
 	{ "qemu:///system", "kind: none, ca_file: c, tls: insecure, privilege: USER, interval_s: 5", NULL },

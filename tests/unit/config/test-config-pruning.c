@@ -9,8 +9,9 @@
 #include <string.h>
 
 /*
- * Environments of tasks with deadlines and the sweeps of their studies: the shipped ones load, defaults
- * are the paper's, execution times come from a file, and what makes no sense is refused with its key.
+ * Environments of tasks with deadlines and the sweeps of their studies: the shipped ones load,
+ * defaults are the paper's, execution times come from a file, and what makes no sense is refused
+ * with its key.
  */
 
 static const char *source_root;

@@ -7,11 +7,14 @@
 
 /*
  * Times that follow from the estimates (workload.load, workload.tasks, experiment.mapping_interval,
- * experiment.duration): worked out by hand for one system, scaled with its execution times, given in seconds
- * instead, and refused where they make no sense.
+ * experiment.duration): worked out by hand for one system, scaled with its execution times, given
+ * in seconds instead, and refused where they make no sense.
  */
 
-/* Two nodes of a run one task of two cores, the one node of b another: 1/10 + 1/5 tasks per second, 6.67 s each. */
+/*
+ * Two nodes of a run one task of two cores, the one node of b another: 1/10 + 1/5 tasks per second,
+ * 6.67 s each.
+ */
 static const char head[] = "name: t\n"
 			   "clusters:\n"
 			   "  - {name: a, nodes: 2, cores: 1, memory_mib: 100}\n"
@@ -24,7 +27,9 @@ static const char relative[] = "workload: {load: 1.5, tasks: 45, utility_max: [1
 			       "experiment: {policies: [easy], limits: [1], mapping_interval: 0.15, "
 			       "duration: 1.25}\n";
 
-/* Estimates of type x on both clusters; what type y takes counts for nothing, since none arrives. */
+/*
+ * Estimates of type x on both clusters; what type y takes counts for nothing, since none arrives.
+ */
 static char *estimates(double a_s, double b_s)
 {
 	return g_strdup_printf("estimates:\n"
@@ -105,7 +110,9 @@ static void test_unknown_until_measured(void)
 	g_unlink(path);
 }
 
-/* A configuration that was saved with its times has those of the estimates that it is given next. */
+/*
+ * A configuration that was saved with its times has those of the estimates that it is given next.
+ */
 static void test_follow_again_after_saving(void)
 {
 	g_autofree char *slow = estimates(100, 50);
@@ -152,7 +159,9 @@ static void test_service_takes_the_interval_for_0(void)
 	assert_near(config->service->mapping_interval_s, 7);
 }
 
-/* An interval that the service is not given is that of the experiment, whatever is measured later. */
+/*
+ * An interval that the service is not given is that of the experiment, whatever is measured later.
+ */
 static void test_service_follows_new_estimates(void)
 {
 	static const struct {

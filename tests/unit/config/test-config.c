@@ -12,7 +12,9 @@
 
 static const char *source_root;
 
-/* 64 lists within each other, in both ways to write them. The mapping of the file is around them. */
+/*
+ * 64 lists within each other, in both ways to write them. The mapping of the file is around them.
+ */
 #define EIGHT(text) text text text text text text text text
 #define DEEP EIGHT(EIGHT("["))
 #define SHALLOW EIGHT(EIGHT("]"))

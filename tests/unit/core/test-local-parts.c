@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Small parts that need no file of their own: CPU accounts and caps, boot queue and watch, outputs. */
+/*
+ * Small parts that need no file of their own: CPU accounts and caps, boot queue and watch, outputs.
+ */
 #include <glib.h>
 #include <string.h>
 
@@ -155,7 +157,9 @@ static void test_cap_for_vm(void)
 	g_assert_cmpint(cpu_cap_for_vm(&cap, 1).quota_us, ==, 0);
 }
 
-/* Looks 5 s apart at the CPU time a VM has used, and which of them, from 0, finds a hang; -1: none. */
+/*
+ * Looks 5 s apart at the CPU time a VM has used, and which of them, from 0, finds a hang; -1: none.
+ */
 static void test_boot_watch(void)
 {
 	static const struct {
@@ -266,7 +270,10 @@ static void test_volumes(void)
 	}
 }
 
-/* Answers of VMs in a ring: + reached, - cut, ? not known; then a letter for each VM: x is rebooted. */
+/*
+ * Answers of VMs in a ring: + reached, - cut, ? not known; then a letter for each VM: x is
+ * rebooted.
+ */
 static void test_network(void)
 {
 	static const struct {

@@ -7,12 +7,15 @@
 #include "tests/unit/backend/scripted_backend.h"
 
 /*
- * Scenes of a policy that decides on a thread of its own. What people do meanwhile is done while the
- * policy stands still in the midst of its decision, so that it always comes before the plan is
+ * Scenes of a policy that decides on a thread of its own. What people do meanwhile is done while
+ * the policy stands still in the midst of its decision, so that it always comes before the plan is
  * carried out.
  */
 
-/* A narrow task takes one of the two nodes for 15 s, a wide one both; an urgent one is narrow and dear. */
+/*
+ * A narrow task takes one of the two nodes for 15 s, a wide one both; an urgent one is narrow and
+ * dear.
+ */
 enum { NARROW, WIDE, URGENT };
 
 enum async_deed {
@@ -45,7 +48,8 @@ struct async_scene {
 	} between; /* the first two parts of the first plan that has some */
 	const char *log;       /* what the backend was asked */
 	const char *overtaken; /* tasks of the plan that were left out */
-	const char *slid;      /* tasks whose promises slid, and "c" and those whose were taken back */
+	/* tasks whose promises slid, and "c" and those whose were taken back */
+	const char *slid;
 	const char *deciders;  /* policies on record, in order */
 	const char *aborts;    /* why the run ends, if it does */
 	uint32_t completed;

@@ -130,7 +130,10 @@ const struct backend_ops open_caller_ops = {
 	.wake = caller_wake,
 };
 
-/* Two clusters, a type that runs in both, one in each. Shared: OPEN_HOSTS hosts, and how long tasks take there. */
+/*
+ * Two clusters, a type that runs in both, one in each. Shared: OPEN_HOSTS hosts, and how long tasks
+ * take there.
+ */
 static struct sched_system *make_system(bool shared, bool real)
 {
 	static const struct sched_cluster clusters[] = {

@@ -40,7 +40,8 @@ struct open_bed {
 	struct sched_system *system;
 	struct sched_system *real; /* what the simulation knows */
 	struct workload *workload; /* an open one */
-	const struct workload *closed; /* submitted at its arrivals; NULL: what people do is drawn */
+	/* submitted at its arrivals; NULL: what people do is drawn */
+	const struct workload *closed;
 	struct engine_setup setup;
 	struct open_caller caller;
 	struct engine *engine;

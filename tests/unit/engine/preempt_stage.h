@@ -7,14 +7,14 @@
 #include "tests/unit/backend/scripted_backend.h"
 
 /*
- * Scenes of tasks that leave their nodes and resume: what a policy asks for that plays out a script, what a scripted
- * backend makes of it, and what comes of that.
+ * Scenes of tasks that leave their nodes and resume: what a policy asks for that plays out a
+ * script, what a scripted backend makes of it, and what comes of that.
  */
 
 /*
- * Two clusters: c has two nodes, d one. A narrow task takes one node for 15 s, a wide one both nodes
- * of c for as long. The last task of every case is never mapped: the policy is asked as long as a
- * task waits.
+ * Two clusters: c has two nodes, d one. A narrow task takes one node for 15 s, a wide one both
+ * nodes of c for as long. The last task of every case is never mapped: the policy is asked as long
+ * as a task waits.
  */
 enum { NARROW, WIDE };
 
@@ -77,7 +77,10 @@ struct preempt_stage {
 	GString *seen; /* by the policy */
 };
 
-/* Readies a run of `scene`, which is borrowed; one at a time. Its settings may be changed before it runs. */
+/*
+ * Readies a run of `scene`, which is borrowed; one at a time. Its settings may be changed before it
+ * runs.
+ */
 void preempt_stage_init(struct preempt_stage *stage, const struct preempt_scene *scene);
 void preempt_stage_run(struct preempt_stage *stage);
 void preempt_stage_finish(struct preempt_stage *stage);

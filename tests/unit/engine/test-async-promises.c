@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A policy that decides on a thread of its own: which promises wait for tasks that are late, and when
- * waiting tasks are mapped after suspensions, resumptions and migrations.
+ * A policy that decides on a thread of its own: which promises wait for tasks that are late, and
+ * when waiting tasks are mapped after suspensions, resumptions and migrations.
  */
 #include <glib.h>
 
@@ -15,7 +15,8 @@ static const struct async_scene scenes[] = {
 		.rows = { WIDE + 1, WIDE + 1, NARROW + 1 },
 		.late_s = 55,
 		/*
-		 * At 25 s its nodes are busy; at 30 and 60 s what runs there is late, which ends before the next event.
+		 * At 25 s its nodes are busy; at 30 and 60 s what runs there is late, which ends
+		 * before the next event.
 		 */
 		.log = "10 start 0.1 c0 0,1\n65 start 1.1 c0 0,1\n80 start 2.1 c0 0\n",
 		.slid = "1 1 c1 ",
@@ -26,7 +27,8 @@ static const struct async_scene scenes[] = {
 		.policy = "easy",
 		.rows = { WIDE + 1, WIDE + 1, NARROW + 1 },
 		.late_s = 55,
-		.deeds = { { NOTHING, 0 }, { SUSPEND, 0 } }, /* at 30 s, when it was moved to 60 s */
+		/* at 30 s, when it was moved to 60 s */
+		.deeds = { { NOTHING, 0 }, { SUSPEND, 0 } },
 		.log = "10 start 0.1 c0 0,1\n30 suspend 0.1 #1\n30 start 1.1 c0 0,1\n45 start 2.1 c0 0\n100 kill 0.1\n",
 		.slid = "1 1 c1 ",
 		.completed = 2,
@@ -36,7 +38,8 @@ static const struct async_scene scenes[] = {
 		.policy = "easy",
 		.rows = { NARROW + 1, NARROW + 1, NARROW + 1, WIDE + 1 },
 		.late_s = 55,
-		.deeds = { { NOTHING, 0 }, { NOTHING, 0 }, { MIGRATE, 0 } }, /* at 30 s, when it was moved to 60 s */
+		/* at 30 s, when it was moved to 60 s */
+		.deeds = { { NOTHING, 0 }, { NOTHING, 0 }, { MIGRATE, 0 } },
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n30 migrate 0.1 #1 c0 1\n32 start 2.1 c0 0\n"
 		       "65 start 3.1 c0 0,1\n",
 		.slid = "2 2 c2 3 c3 ",
@@ -97,8 +100,8 @@ static const struct async_scene scenes[] = {
 		.leaves_s = 35,
 		.deeds = { { SUBMIT, URGENT } },
 		/*
-		 * Task 2 is to come when task 0 has left, and task 3 behind it; at 30 s that was moved to 60 s. Task 0
-		 * would be resumed first: EASY knows nothing of it.
+		 * Task 2 is to come when task 0 has left, and task 3 behind it; at 30 s that was
+		 * moved to 60 s. Task 0 would be resumed first: EASY knows nothing of it.
 		 */
 		.later = { { 13, EASY, 0 }, { 14, SUBMIT, WIDE }, { 40, CANCEL, 2 }, { 41, SUSPEND, 0 } },
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 0.1 #1\n46 start 3.1 c0 0,1\n100 kill 0.1\n",
@@ -132,7 +135,8 @@ static const struct async_scene scenes[] = {
 		.policy = "easy",
 		.rows = { NARROW + 1, NARROW + 1, WIDE + 1 },
 		.late_s = 5,
-		.deeds = { { SUBMIT, NARROW }, { SUSPEND, 1 }, { NOTHING, 0 }, { CANCEL, 1 } }, /* when task 0 ended early */
+		/* when task 0 ended early */
+		.deeds = { { SUBMIT, NARROW }, { SUSPEND, 1 }, { NOTHING, 0 }, { CANCEL, 1 } },
 		.log = "10 start 0.1 c0 0\n10 start 1.1 c0 1\n11 suspend 1.1 #1\n15 kill 1.1\n"
 		       "25 start 2.1 c0 0,1\n40 start 3.1 c0 0\n",
 		.completed = 3,

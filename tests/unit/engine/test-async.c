@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A policy that decides on a thread of its own, while people act, and plans that are carried out in parts. */
+/*
+ * A policy that decides on a thread of its own, while people act, and plans that are carried out in
+ * parts.
+ */
 #include <glib.h>
 
 #include "tests/unit/engine/async_stage.h"

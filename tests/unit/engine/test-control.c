@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Requests of users during a run: tasks that come and go at any time, and nodes that are drained. */
+/*
+ * Requests of users during a run: tasks that come and go at any time, and nodes that are drained.
+ */
 #include <glib.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +15,9 @@
 #define DURATION_S 100
 #define TASKS_MAX 8
 
-/* A narrow task takes one of the two nodes for 15 s, a wide one both; a long one a node for 200 s. */
+/*
+ * A narrow task takes one of the two nodes for 15 s, a wide one both; a long one a node for 200 s.
+ */
 enum { NARROW, WIDE, LONG };
 
 enum deed { SUBMIT, SUBMIT_HELD, SUBMIT_FIRST, SUBMIT_LAST, CANCEL, HOLD, RELEASE, SUSPEND, RESUME, DRAIN, UNDRAIN, WHY, EASY };
@@ -530,7 +534,10 @@ static void test_scene(const void *data)
 	stage_finish(&stage);
 }
 
-/* Tasks that ended are restored by number; what they earned is by time, and what is earned later follows. */
+/*
+ * Tasks that ended are restored by number; what they earned is by time, and what is earned later
+ * follows.
+ */
 static void test_earned(void)
 {
 	static const struct scene scene = {
@@ -579,7 +586,9 @@ static void test_reasons(void)
 	stage_finish(&stage);
 }
 
-/* A waiting task was held, another one submitted so; a running task was cancelled, a node drained. */
+/*
+ * A waiting task was held, another one submitted so; a running task was cancelled, a node drained.
+ */
 static void test_restored(void)
 {
 	static const struct scene scene = {

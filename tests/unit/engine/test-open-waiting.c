@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How long tasks of an open workload wait, over all of their attempts, and how often a policy is asked
- * and recorded meanwhile.
+ * How long tasks of an open workload wait, over all of their attempts, and how often a policy is
+ * asked and recorded meanwhile.
  */
 #include <glib.h>
 #include <math.h>
@@ -67,7 +67,10 @@ static void check_still(const char *policy, uint32_t recorded)
 	open_bed_finish(&bed);
 }
 
-/* Tasks wait from 11 s on; one starts at 3010 s, when places are promised to the others, one by one. */
+/*
+ * Tasks wait from 11 s on; one starts at 3010 s, when places are promised to the others, one by
+ * one.
+ */
 static void test_still(void)
 {
 	check_still("fcfs", 5);
@@ -82,7 +85,10 @@ static void call_apart(void *data)
 	engine_submit(bed->engine, &task, false);
 }
 
-/* A task that arrives alone is considered at once; tasks that arrive close behind it, together a second later. */
+/*
+ * A task that arrives alone is considered at once; tasks that arrive close behind it, together a
+ * second later.
+ */
 static void test_apart(void)
 {
 	static const double calls_s[] = { 10, 10.25, 10.5, 10.75, 13, 13.5 };
@@ -198,7 +204,9 @@ static void assert_restored(const struct open_bed *bed, const struct losses *los
 	engine_free(engine);
 }
 
-/* What a task waits is that before all of its attempts, and none of the time that one of them took. */
+/*
+ * What a task waits is that before all of its attempts, and none of the time that one of them took.
+ */
 static void test_waiting(void)
 {
 	struct losses losses = { .recorder.lost = note_lost };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Open workloads on the simulation: tasks that are submitted at their arrivals fare as those of a closed
- * workload, to the bit, and whatever people ask for, in whatever order, policies are never led to ask for
- * what cannot be, no task is lost or ends twice, and nothing starts on a drained node.
+ * Open workloads on the simulation: tasks that are submitted at their arrivals fare as those of a
+ * closed workload, to the bit, and whatever people ask for, in whatever order, policies are never
+ * led to ask for what cannot be, no task is lost or ends twice, and nothing starts on a drained
+ * node.
  */
 #include <glib.h>
 #include <string.h>

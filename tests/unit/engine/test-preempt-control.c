@@ -219,7 +219,9 @@ static void test_another_policy(void)
 	preempt_stage_finish(&person.stage);
 }
 
-/* Nor does the next engine know why: it was the policy before, or a window that had no energy left. */
+/*
+ * Nor does the next engine know why: it was the policy before, or a window that had no energy left.
+ */
 static void test_another_engine(void)
 {
 	static const struct preempt_scene scene = { .tasks_count = 1 };
@@ -252,8 +254,9 @@ static void test_another_engine(void)
 }
 
 /*
- * A limit per window suspends task 0 at 5 s, and the window that begins at 20 s lets it resume. At CUT_S the run is cut
- * off, while there are no nodes for it, or while its resumption is under way, which the next backend rolls back once.
+ * A limit per window suspends task 0 at 5 s, and the window that begins at 20 s lets it resume. At
+ * CUT_S the run is cut off, while there are no nodes for it, or while its resumption is under way,
+ * which the next backend rolls back once.
  */
 #define CUT_S 22
 

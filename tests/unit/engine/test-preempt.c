@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tasks that leave their nodes and resume: what the engine makes of plans that suspend and resume, and
- * of what the backend says to it. The policy of all cases plays out a script of its own.
+ * Tasks that leave their nodes and resume: what the engine makes of plans that suspend and resume,
+ * and of what the backend says to it. The policy of all cases plays out a script of its own.
  */
 #include <glib.h>
 #include <math.h>
@@ -402,7 +402,9 @@ static void test_day(void)
 	preempt_stage_finish(&stage);
 }
 
-/* Task 0 was leaving node 0 for task 1 when the run was cut off: that claim is a reservation now. */
+/*
+ * Task 0 was leaving node 0 for task 1 when the run was cut off: that claim is a reservation now.
+ */
 static void restore_claim(struct preempt_stage *stage)
 {
 	static const uint32_t node = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Runs on machines that keep their queues themselves (Gentry 2019), as local schedulers do: what is
- * recorded, that decisions can be made again from the record, and that a run that is cut off is resumed.
+ * recorded, that decisions can be made again from the record, and that a run that is cut off is
+ * resumed.
  */
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -471,7 +472,10 @@ static void test_cut(gconstpointer name)
 	}
 }
 
-/* What has ended before the next task of its machine began is not dropped, although that is told later. */
+/*
+ * What has ended before the next task of its machine began is not dropped, although that is told
+ * later.
+ */
 static void test_overtaken(gconstpointer name)
 {
 	struct engine_result result;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs on machines with queues (Gentry 2019), simulated: what the engine owes to tasks and machines. */
+/*
+ * Runs on machines with queues (Gentry 2019), simulated: what the engine owes to tasks and
+ * machines.
+ */
 #include <glib.h>
 #include <math.h>
 
@@ -249,9 +252,10 @@ static struct pet *hand_pet(void)
 }
 
 /*
- * Of five tasks that arrive at 0 under MM three go to machine a: x from 0 to 10, x from 10 to 20, y from
- * 20 to 40; two to b: x from 0 to 10, y from 10, late at its deadline 25 and taken off. The order in
- * which they leave: 0, 1 (10), 2 (20), 3 (25), 4 (40); without the first and the last 1, 2 and 3 count.
+ * Of five tasks that arrive at 0 under MM three go to machine a: x from 0 to 10, x from 10 to 20, y
+ * from 20 to 40; two to b: x from 0 to 10, y from 10, late at its deadline 25 and taken off. The
+ * order in which they leave: 0, 1 (10), 2 (20), 3 (25), 4 (40); without the first and the last 1, 2
+ * and 3 count.
  */
 static void test_robustness_by_hand(void)
 {

@@ -18,8 +18,8 @@ static const char *const policies[] = { "easy", "max-upr", "max-upe+reservations
 					NULL };
 
 /*
- * In the midst of steps, which take some seconds. (At 4651 s a task is being resumed where another one
- * is leaving: that is not on record, it is mappable again after a restart.)
+ * In the midst of steps, which take some seconds. (At 4651 s a task is being resumed where another
+ * one is leaving: that is not on record, it is mappable again after a restart.)
  */
 static const double preempt_cuts_s[] = { 1051.5, 2551, 4657, 4701.5, 5001, 6304, 9999 };
 
@@ -28,8 +28,8 @@ static uint32_t states[ENGINE_TASK_RESUMING + 1];
 
 /*
  * A policy that preempts more than any other would: at every third event all that runs in a cluster
- * gives way. What waits, and then what is suspended, goes to idle nodes; at some events the other way
- * round.
+ * gives way. What waits, and then what is suspended, goes to idle nodes; at some events the other
+ * way round.
  */
 struct turns {
 	struct mapping *mapping;

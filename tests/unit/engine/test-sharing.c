@@ -598,7 +598,10 @@ static bool check_row(const struct store_task *row)
 	return !row->type && isnan(row->etc_s) && g_str_equal(row->state, "completed");
 }
 
-/* A run is recorded though its jobs' execution times are unknown, and its snapshots decide the same. */
+/*
+ * A run is recorded though its jobs' execution times are unknown, and its snapshots decide the
+ * same.
+ */
 static void test_record(const void *data)
 {
 	const struct policy_ops *ops = data;
@@ -652,7 +655,8 @@ static void test_penalty(void)
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_STARTED);
 	backend_wait(backend, 20, &event);
 	g_assert_cmpint(event.kind, ==, BACKEND_EVENT_NONE);
-	for (uint32_t n = 1; n <= 2; n++) { /* at 20 s, and again 10 s later: the penalty starts again */
+	/* at 20 s, and again 10 s later: the penalty starts again */
+	for (uint32_t n = 1; n <= 2; n++) {
 		backend_suspend(backend, 0, 1, n);
 		backend_wait(backend, 20, &event);
 		g_assert_cmpint(event.kind, ==, BACKEND_EVENT_SUSPENDED);

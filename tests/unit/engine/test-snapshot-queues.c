@@ -90,7 +90,8 @@ static void test_nonsense(void)
 		const char *says; /* NULL: it is still good */
 	} cases[] = {
 		{ "'missed': 0", "'missed': 3", NULL },
-		{ ", 'start_s': 99}]", "}]", "in two of" }, /* it runs, but its queue does not say so */
+		/* it runs, but its queue does not say so */
+		{ ", 'start_s': 99}]", "}]", "in two of" },
 		{ "'bin_s': 0.5", "'bin_s': 0", "\"bin_s\" is 0" },
 		{ "'length': 3", "'length': 0", "\"length\" is 0" },
 		{ "'drop_threshold': 0.5", "'drop_threshold': 1.5", "\"drop_threshold\" is 1.5" },

@@ -5,7 +5,10 @@
 #include "common/json.h"
 #include "controller/engine/snapshot_json.h"
 
-/* A snapshot in ties/, the policy that decides, and its decision: kind, task and cluster of each action. */
+/*
+ * A snapshot in ties/, the policy that decides, and its decision: kind, task and cluster of each
+ * action.
+ */
 static const struct tie {
 	const char *name;
 	const char *policy; /* NULL: the one in the snapshot */

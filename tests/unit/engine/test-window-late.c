@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A limit of energy per window where meters look now and then, and tell late: on the simulation, whose energy the
- * engine sees only so. By how much a window exceeded the limit is then what it exceeded it by in truth, and never more
- * than the largest power times the interval and the reaction that was measured, whatever else is late.
+ * A limit of energy per window where meters look now and then, and tell late: on the simulation,
+ * whose energy the engine sees only so. By how much a window exceeded the limit is then what it
+ * exceeded it by in truth, and never more than the largest power times the interval and the
+ * reaction that was measured, whatever else is late.
  */
 #include <glib.h>
 #include <jansson.h>
@@ -34,7 +35,8 @@ struct meters {
 struct scene {
 	struct meters meters;
 	double limit_j, begin_s, length_s, shift_s;
-	uint32_t tasks; /* at first: another one comes when all is over, and what the others used is known */
+	/* at first: another one comes when all is over, and what the others used is known */
+	uint32_t tasks;
 	double hang_s;  /* the first suspension of task 0 is carried out so late, ... */
 	bool fails;     /* its task fails instead */
 };
@@ -304,7 +306,10 @@ static void look_at_end(const struct bed *bed)
 				  bed->scene.hang_s + STEP_S);
 }
 
-/* Returns how many windows exceeded the limit; and of how many it is not known at last, and at most. */
+/*
+ * Returns how many windows exceeded the limit; and of how many it is not known at last, and at
+ * most.
+ */
 static uint32_t play_unknown(const struct scene *scene, uint32_t *ret_last, uint32_t *ret_most)
 {
 	struct sched_system *system = make_system(1);
@@ -371,7 +376,10 @@ static uint32_t run(const struct meters *meters, double limit_j, double begin_s)
 	});
 }
 
-/* Whatever is late: the sample, what it shows, or both, until after the window, and in the next one. */
+/*
+ * Whatever is late: the sample, what it shows, or both, until after the window, and in the next
+ * one.
+ */
 static void test_late(void)
 {
 	static const struct meters cases[] = {
@@ -451,7 +459,10 @@ static void test_silence(void)
 	}
 }
 
-/* They are silent for longer than windows are looked back on, or than what they said before is kept. */
+/*
+ * They are silent for longer than windows are looked back on, or than what they said before is
+ * kept.
+ */
 static void test_unknown(void)
 {
 	static const struct {

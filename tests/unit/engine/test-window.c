@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A limit of energy per window, on the simulation: no window spends more, whatever the estimates are worth; every
- * refusal is on record with numbers that add up; and all tasks end well in the windows that come. Limits and clocks
- * that are set meanwhile, and what people want of tasks that stand still, among it.
+ * A limit of energy per window, on the simulation: no window spends more, whatever the estimates
+ * are worth; every refusal is on record with numbers that add up; and all tasks end well in the
+ * windows that come. Limits and clocks that are set meanwhile, and what people want of tasks that
+ * stand still, among it.
  */
 #include <glib.h>
 #include <jansson.h>
@@ -222,7 +223,9 @@ static void test_refusals(void)
 	check(1, false);
 }
 
-/* Estimates that are too low: what runs stands still at the limit, and resumes in the next window. */
+/*
+ * Estimates that are too low: what runs stands still at the limit, and resumes in the next window.
+ */
 static void test_exhaustion(void)
 {
 	check(1.6, true);
@@ -294,7 +297,8 @@ static void set_limit(struct bed *bed, double limit_j)
 
 static void raise_limit(struct bed *bed)
 {
-	g_assert_cmpuint(engine_window(bed->engine).refusals, >=, TASKS - 4); /* one may be promised nodes */
+	/* one may be promised nodes */
+	g_assert_cmpuint(engine_window(bed->engine).refusals, >=, TASKS - 4);
 	set_limit(bed, 20000);
 }
 
@@ -406,7 +410,10 @@ static void shorten_windows(struct bed *bed)
 	engine_set_window(bed->engine, &window);
 }
 
-/* Of each counts what it uses in the length of a window, 500 J: two at a time, and none has to stop. */
+/*
+ * Of each counts what it uses in the length of a window, 500 J: two at a time, and none has to
+ * stop.
+ */
 static void test_long(void)
 {
 	static const struct wish wishes[] = {{1, shorten_windows}, {0}};

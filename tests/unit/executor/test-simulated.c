@@ -203,7 +203,10 @@ static void test_task(struct fixture *fixture, gconstpointer data)
 	took_s = clock_elapsed_s(task->started_ns, task->ended_ns);
 	g_assert_cmpfloat(took_s, >=, run.time_s - 2e-3);
 	g_assert_cmpfloat_with_epsilon(task->benchmark_time_s, took_s, 0.05);
-	/* Both nodes' hosts: their idle watts, and what the task draws, which is the estimate's energy. */
+	/*
+	 * Both nodes' hosts: their idle watts, and what the task draws, which is the estimate's
+	 * energy.
+	 */
 	g_assert_cmpfloat_with_epsilon(task->host_energy_uj * 1e-6,
 				       100 * task->benchmark_time_s + run.watts * task->benchmark_time_s,
 				       0.5);
@@ -367,7 +370,8 @@ static void test_times(struct fixture *fixture, gconstpointer data)
 		else
 			g_assert_true(fabs(run.time_s - first_s) > 0);
 	}
-	g_assert_cmpfloat_with_epsilon(sum / 2000, 0.2, 0.003); /* 20 s at 100 times the speed, +-2 */
+	/* 20 s at 100 times the speed, +-2 */
+	g_assert_cmpfloat_with_epsilon(sum / 2000, 0.2, 0.003);
 }
 
 static void test_host(void)

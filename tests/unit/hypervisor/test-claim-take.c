@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two that take a claim at the same time, one between any two calls of the other, over a storage pool in memory. */
+/*
+ * Two that take a claim at the same time, one between any two calls of the other, over a storage
+ * pool in memory.
+ */
 #include <glib.h>
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>
@@ -181,7 +184,8 @@ static char *prepare(enum before before)
 	second->pid = getppid();
 	second->start_ticks = (int64_t)lab_state_start_ticks(getppid());
 	ended->start_ticks--;
-	if (before == LAPSED) { /* the first one holds it, and is not seen to live from where the second one is */
+	/* the first one holds it, and is not seen to live from where the second one is */
+	if (before == LAPSED) {
 		g_free(second->machine);
 		second->machine = g_strdup("another machine");
 		g_free(second->boot_id);
@@ -193,7 +197,10 @@ static char *prepare(enum before before)
 	return before == LAPSED ? g_steal_pointer(&text) : NULL;
 }
 
-/* Wherever the first one comes between: one holds it at most, and once they have looked again one does. */
+/*
+ * Wherever the first one comes between: one holds it at most, and once they have looked again one
+ * does.
+ */
 static void test_one_holds_it(gconstpointer data)
 {
 	const enum before before = GPOINTER_TO_INT(data);

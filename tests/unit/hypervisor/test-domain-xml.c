@@ -91,7 +91,10 @@ static void test_fingerprint(void)
 	g_assert_nonnull(strstr(xml, a));
 }
 
-/* On a host with other names: the XML that it would have been given there, and nothing of the one here. */
+/*
+ * On a host with other names: the XML that it would have been given there, and nothing of the one
+ * here.
+ */
 static void test_changes(void)
 {
 	struct domain_spec from = with_swap();

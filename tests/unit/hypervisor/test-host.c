@@ -518,7 +518,10 @@ static void test_hung_vms(struct fixture *fixture, gconstpointer uri)
 	gate_finish(&gate);
 }
 
-/* However many guests hang, and VMs that are being ended: the claim is reported, and CPU times are read. */
+/*
+ * However many guests hang, and VMs that are being ended: the claim is reported, and CPU times are
+ * read.
+ */
 static void test_kept_workers(struct fixture *fixture, gconstpointer uri)
 {
 	struct gate gate;
@@ -575,7 +578,10 @@ static void test_order(struct fixture *fixture, gconstpointer uri)
 	gate_finish(&gate);
 }
 
-/* A peer that takes a connection and says nothing until it is closed, as a libvirtd that stands still. */
+/*
+ * A peer that takes a connection and says nothing until it is closed, as a libvirtd that stands
+ * still.
+ */
 static void test_out_of_reach(void)
 {
 	g_autofree char *dir = g_dir_make_tmp("virtbed-host-XXXXXX", NULL);

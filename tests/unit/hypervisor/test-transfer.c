@@ -48,7 +48,10 @@ static const struct {
 	{"is-gone", NOTHING, NOTHING, GONE, GONE},
 };
 
-/* One for each URI while a test runs: with a libvirtd behind them, all connections to a host see the same VMs. */
+/*
+ * One for each URI while a test runs: with a libvirtd behind them, all connections to a host see
+ * the same VMs.
+ */
 static struct {
 	pthread_mutex_t lock; /* ThreadSanitizer does not see GMutex */
 	GHashTable *by_uri;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A VM over libvirt's own test driver: what the host says while its VM is being created, and while it serves. */
+/*
+ * A VM over libvirt's own test driver: what the host says while its VM is being created, and while
+ * it serves.
+ */
 #include <glib.h>
 #include <libvirt-glib/libvirt-glib.h>
 #include <pthread.h>
@@ -266,7 +269,9 @@ static bool is_queued_or_more(struct fixture *fixture)
 	return !is_down(fixture);
 }
 
-/* A VM that may be on another host too is booted when that was asked, and says so if it is wanted. */
+/*
+ * A VM that may be on another host too is booted when that was asked, and says so if it is wanted.
+ */
 static void test_barred(struct fixture *fixture, gconstpointer data)
 {
 	wait_until(fixture, is_past_creating);
@@ -295,7 +300,9 @@ static void reach_ready(struct fixture *fixture)
 		vm_fire(fixture->vm, VM_EVENT_DONE, NULL);
 }
 
-/* A VM that was paused from outside is kept, and its guest's silence excused as long as it lasts. */
+/*
+ * A VM that was paused from outside is kept, and its guest's silence excused as long as it lasts.
+ */
 static void test_paused(struct fixture *fixture, gconstpointer data)
 {
 	const GError silent = {.domain = VIRT_ERROR, .code = VIRT_ERROR_AGENT};
@@ -327,7 +334,10 @@ static void test_stopped_by_failure(struct fixture *fixture, gconstpointer data)
 	g_assert_cmpstr(vm_reason(fixture->vm), ==, "it was stopped by an I/O error");
 }
 
-/* A call about the VM that holds up those to its agent until it may end, and what is answered after them. */
+/*
+ * A call about the VM that holds up those to its agent until it may end, and what is answered after
+ * them.
+ */
 struct gate {
 	pthread_mutex_t lock; /* ThreadSanitizer does not see GMutex */
 	pthread_cond_t changed;

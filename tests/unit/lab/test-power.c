@@ -93,7 +93,8 @@ static void test_a_counter_that_starts_anew_counts_from_zero(void)
 	lab_power_init(&power, 0, 100);
 	lab_power_update(&power, 0, UINT64_C(9000000000), 1);
 	lab_power_update(&power, TICK_NS, UINT64_C(9000000000) + TICK_NS, 1);
-	watts = lab_power_update(&power, 2 * TICK_NS, TICK_NS, 1); /* a new group, busy for a tick */
+	/* a new group, busy for a tick */
+	watts = lab_power_update(&power, 2 * TICK_NS, TICK_NS, 1);
 	assert_watts(watts, 100);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Ranks that are killed, in a VM of libvirt's test driver, whose agent is this test's. How long something takes is made
- * of times that are moved back.
+ * Ranks that are killed, in a VM of libvirt's test driver, whose agent is this test's. How long
+ * something takes is made of times that are moved back.
  */
 #include <glib.h>
 #include <libvirt-glib/libvirt-glib.h>
@@ -56,7 +56,8 @@ struct fixture {
 	struct job *job;
 };
 
-static const struct task_events task_events = {0}; /* nothing is told before the job's usage is read */
+/* nothing is told before the job's usage is read */
+static const struct task_events task_events = {0};
 
 /* A job whose ranks run in a VM that the test driver has from the beginning; it has no ports. */
 static void set_up(struct fixture *fixture, gconstpointer data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A task whose rank 0 falls silent, in a VM of libvirt's test driver, whose CPU time and agent are this test's. Time
- * passes by moving the moment back until which it was counted.
+ * A task whose rank 0 falls silent, in a VM of libvirt's test driver, whose CPU time and agent are
+ * this test's. Time passes by moving the moment back until which it was counted.
  */
 #include <glib.h>
 #include <libvirt-glib/libvirt-glib.h>
@@ -80,7 +80,8 @@ struct fixture {
 	struct job *job;
 };
 
-static const struct task_events task_events = {0}; /* nothing is told before the job's usage is read */
+/* nothing is told before the job's usage is read */
+static const struct task_events task_events = {0};
 
 static void set_up(struct fixture *fixture, gconstpointer data)
 {

@@ -199,7 +199,10 @@ static uint64_t take(struct fixture *fixture, const char *owner)
 	return cpu_ns;
 }
 
-/* As with the sample of a meter just before the end, whose reading is there while that of the end is taken. */
+/*
+ * As with the sample of a meter just before the end, whose reading is there while that of the end
+ * is taken.
+ */
 static void test_another_reading_ends_nothing(struct fixture *fixture, gconstpointer data)
 {
 	struct cpu_account *account = fixture->sources[0].account;
@@ -236,7 +239,10 @@ static int listen_at(const char *path)
 	return fd;
 }
 
-/* Both hosts are read at the end; the reading of the VM's host counts, though the other may be read first. */
+/*
+ * Both hosts are read at the end; the reading of the VM's host counts, though the other may be read
+ * first.
+ */
 static void test_the_host_that_it_left_ends_nothing(struct fixture *fixture, gconstpointer data)
 {
 	g_autofree char *dir = g_dir_make_tmp("virtbed-test-XXXXXX", NULL);
@@ -264,8 +270,8 @@ static void test_the_host_that_it_left_ends_nothing(struct fixture *fixture, gco
 }
 
 /*
- * The first reading is held up until that of the end is asked for, which comes after it all the same, so that nothing
- * is negative: of the start nothing is known.
+ * The first reading is held up until that of the end is asked for, which comes after it all the
+ * same, so that nothing is negative: of the start nothing is known.
  */
 static void test_readings_come_in_order(struct fixture *fixture, gconstpointer data)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A task whose ranks have all ended on a VM that has no agent: libvirt's own test driver knows none. */
+/*
+ * A task whose ranks have all ended on a VM that has no agent: libvirt's own test driver knows
+ * none.
+ */
 #include <glib.h>
 #include <libvirt-glib/libvirt-glib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The kernels as a local scheduler starts them, on this vm: what rank 0 tells the PMI server of its progress. */
+/*
+ * The kernels as a local scheduler starts them, on this vm: what rank 0 tells the PMI server of its
+ * progress.
+ */
 #include <gio/gio.h>
 #include <glib-unix.h>
 #include <poll.h>

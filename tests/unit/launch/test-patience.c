@@ -11,7 +11,10 @@ static void test_first_task(void)
 	g_assert_cmpfloat(patience_s(NULL, "cg", 'W', 50), ==, PATIENCE_MAX_S);
 }
 
-/* With what it takes to kill the ranks and to look, a task that hangs is to cost two minutes at most. */
+/*
+ * With what it takes to kill the ranks and to look, a task that hangs is to cost two minutes at
+ * most.
+ */
 static void test_bounds(void)
 {
 	g_assert_cmpfloat(PATIENCE_MAX_S, <=, 100);

@@ -261,7 +261,10 @@ static void test_progress(void)
 	g_assert_cmpint(done, ==, 12);
 }
 
-/* Of a report that was cut off with its port nothing is left that the next words could be taken for. */
+/*
+ * Of a report that was cut off with its port nothing is left that the next words could be taken
+ * for.
+ */
 static void test_torn(void)
 {
 	g_autoptr(pmi_server_t) server = pmi_server_new(1, 1, 1);
@@ -304,7 +307,9 @@ static void test_bounds(void)
 	g_assert_error(error, PMI_ERROR, PMI_ERROR_PROTOCOL);
 }
 
-/* The ends of ranks are seen after a failure as well: that is how a kill is known to have worked. */
+/*
+ * The ends of ranks are seen after a failure as well: that is how a kill is known to have worked.
+ */
 static void test_exit_after_failure(void)
 {
 	g_autoptr(pmi_server_t) server = pmi_server_new(2, 2, 1);

@@ -31,7 +31,8 @@ static void test_order(void)
 
 	fill(tasks, queue);
 	g_assert_null(task_queue_take(queue, SECOND_NS, ready, &none));
-	g_assert_null(task_queue_take(queue, SECOND_NS, ready, &last)); /* task 1 wants node 2 first */
+	/* task 1 wants node 2 first */
+	g_assert_null(task_queue_take(queue, SECOND_NS, ready, &last));
 	g_assert_null(task_queue_take(queue, SECOND_NS, ready, &some));
 	g_assert_true(task_queue_take(queue, SECOND_NS, ready, &all) == &tasks[0]);
 	g_assert_true(task_queue_take(queue, SECOND_NS, ready, &all) == &tasks[1]);

@@ -133,7 +133,10 @@ static void test_round_trip(void)
 	g_assert_nonnull(strstr(record, "\"progress\":{\"age_s\":95.0,\"done\":12,\"total\":375}"));
 }
 
-/* Of the same outcome there may be several causes; where none is given the outcome says what it can. */
+/*
+ * Of the same outcome there may be several causes; where none is given the outcome says what it
+ * can.
+ */
 static const struct {
 	enum task_outcome outcome;
 	enum task_cause given;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a local scheduler forgets, when, and what it never does. Time is what the tests say it is. */
+/*
+ * What a local scheduler forgets, when, and what it never does. Time is what the tests say it is.
+ */
 #include <glib.h>
 #include <glib/gstdio.h>
 
@@ -229,7 +231,8 @@ static void test_reopening(struct fixture *fixture, gconstpointer data)
 	add_ended(fixture, "x-1-7-1");
 	attend(fixture, 1, 2 * KEEP_S);
 	remove_all(fixture);
-	g_assert_cmpstr(fixture->gone->str, ==, ""); /* the last event stays, and what is about it */
+	/* the last event stays, and what is about it */
+	g_assert_cmpstr(fixture->gone->str, ==, "");
 	close_store(fixture);
 	open_store(fixture);
 	g_assert_cmpuint(task_store_last_event(fixture->store), ==, 1);
@@ -249,7 +252,9 @@ static char *output_path(const struct fixture *fixture, guint task)
 	return g_strdup_printf("%s/tasks/x-1-%u-1.out", fixture->directory, task);
 }
 
-/* A directory where its output is, more of them than go in one step: they are kept, the others go. */
+/*
+ * A directory where its output is, more of them than go in one step: they are kept, the others go.
+ */
 static void test_stuck(struct fixture *fixture, gconstpointer data)
 {
 	const guint stuck = 100;

@@ -61,7 +61,10 @@ static void damage(const char *directory, const char *sql)
 	g_assert_no_error(error);
 }
 
-/* The task stays known, so that it is not carried out once more under its name, and is reported as lost. */
+/*
+ * The task stays known, so that it is not carried out once more under its name, and is reported as
+ * lost.
+ */
 static void test_damaged_rows_are_put_aside(void)
 {
 	char *directory = new_directory();

@@ -84,7 +84,9 @@ static void test_tells_nobody_who_did_not_ask(void)
 	npb_progress_step(NULL);
 }
 
-/* As a port whose far end does not read: the rank runs on, and reports the next time that it can. */
+/*
+ * As a port whose far end does not read: the rank runs on, and reports the next time that it can.
+ */
 static void test_waits_for_nobody(void)
 {
 	static char bytes[65536];

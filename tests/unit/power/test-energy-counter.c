@@ -28,7 +28,9 @@ static void test_counter_follows_its_rules(void)
 		{ 8 * S, -1, ENERGY_COUNTER_IGNORED, 250000000, 0, 2 * S, 0 },
 		/* Three intervals are no gap yet: 3 s x 150 W. */
 		{ 10 * S, 100000, ENERGY_COUNTER_COVERED, 700000000, 0, 5 * S, 0 },
-		/* A nanosecond more is one; the larger of 100 W and 0 W is held (1 ns is 0.1 uJ). */
+		/*
+		 * A nanosecond more is one; the larger of 100 W and 0 W is held (1 ns is 0.1 uJ).
+		 */
 		{ 13 * S + 1, 0, ENERGY_COUNTER_GAP, 1000000000, 300000000, 5 * S, 3 * S + 1 },
 		{ 14 * S + 1, 0, ENERGY_COUNTER_COVERED, 1000000000, 300000000, 6 * S, 3 * S + 1 },
 		/* The larger of 0 W and 50 W. */
@@ -71,8 +73,8 @@ static void add_exact(int64_t twice_mw, int64_t ns, bool gap, unsigned __int128 
 }
 
 /*
- * For random samples, gaps included: the counter is the exact integral of the samples, rounded down,
- * at every sample; it never falls; covered and gap time add up to all time.
+ * For random samples, gaps included: the counter is the exact integral of the samples, rounded
+ * down, at every sample; it never falls; covered and gap time add up to all time.
  */
 static void test_counter_is_the_exact_integral_of_any_samples(void)
 {
@@ -104,7 +106,9 @@ static void test_counter_is_the_exact_integral_of_any_samples(void)
 			g_assert_true(counter.energy_uj == (uint64_t)(exact / 2000000));
 			g_assert_cmpuint(counter.energy_uj, >=, last_uj);
 			g_assert_cmpint(counter.covered_ns + counter.gap_ns, ==, t_ns - first_ns);
-			/* Each gap's part is rounded with the whole: off by less than one per gap. */
+			/*
+			 * Each gap's part is rounded with the whole: off by less than one per gap.
+			 */
 			g_assert_cmpint(llabs((int64_t)(exact_gap / 2000000) - (int64_t)counter.gap_uj),
 					<=, i + 1);
 			last_ns = t_ns;

@@ -185,7 +185,9 @@ static void test_reboot_keeps_sums_and_numbers_alone(void)
 	remove_path(path);
 }
 
-/* Each host's counter has a name of its own; a text that is no UUID, or none, is not taken for it. */
+/*
+ * Each host's counter has a name of its own; a text that is no UUID, or none, is not taken for it.
+ */
 static void test_counter_without_its_file_has_another_name(void)
 {
 	static const char *const texts[] = {

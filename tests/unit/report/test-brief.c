@@ -144,7 +144,8 @@ static void test_nothing(void)
 static void test_troubles(void)
 {
 	static const struct {
-		const char *unmeasured, *speed_changes, *words; /* words: between what was modelled and the noise */
+		/* words: between what was modelled and the noise */
+		const char *unmeasured, *speed_changes, *words;
 	} cases[] = {
 		{"'a' on 'c1': lost", NULL, "watts; 1 pair of type and cluster could not be measured; few"},
 		{"'a' on 'c1': lost\n'b' on 'c2': stalled",

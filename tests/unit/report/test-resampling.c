@@ -150,7 +150,10 @@ static void test_noise_is_that_of_repeats(void)
 	clear(&often);
 }
 
-/* As above, for tasks with deadlines, whose execution times are drawn from what was measured of them. */
+/*
+ * As above, for tasks with deadlines, whose execution times are drawn from what was measured of
+ * them.
+ */
 static void test_noise_of_deadlines(void)
 {
 	g_autoptr(config_t) config = pruning();

@@ -229,7 +229,9 @@ static void test_differ(void)
 	side_clear(&simulated);
 }
 
-/* One run each: the interval is that of its tasks' stretches, around the difference of their means. */
+/*
+ * One run each: the interval is that of its tasks' stretches, around the difference of their means.
+ */
 static void test_single_runs_use_tasks(void)
 {
 	struct side measured = side_new(short_first, true, 1);

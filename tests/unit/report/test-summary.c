@@ -159,7 +159,10 @@ static char *heading_text(const struct summary *summary)
 	return g_strjoinv("\n", (char **)heading->pdata);
 }
 
-/* Tasks of the runs shown that started later than they were promised are counted, with why, and the largest delay. */
+/*
+ * Tasks of the runs shown that started later than they were promised are counted, with why, and the
+ * largest delay.
+ */
 static void test_overdue(struct directory *directory, const void *data)
 {
 	g_autoptr(summary_t) summary = NULL;
@@ -199,7 +202,10 @@ static void test_overdue_unknown(struct directory *directory, const void *data)
 	g_assert_true(json_is_null(json_object_get(json, "overdue")));
 }
 
-/* What a service decided by, from the first on record; a service with one policy throughout has no line. */
+/*
+ * What a service decided by, from the first on record; a service with one policy throughout has no
+ * line.
+ */
 static void test_policies_of_a_service(struct directory *directory, const void *data)
 {
 	static const char *const policies[] = {"easy", "easy", "max-util", "easy", "fcfs", "easy",
@@ -250,7 +256,10 @@ static void test_odd_names(struct directory *directory, const void *data)
 	json_decref(document);
 }
 
-/* A task that was suspended twice, and once more but that was rolled back; a task that was not resumed. */
+/*
+ * A task that was suspended twice, and once more but that was rolled back; a task that was not
+ * resumed.
+ */
 static void put_suspended(struct directory *directory)
 {
 	static const struct store_suspension rows[] = {

@@ -169,7 +169,10 @@ static void test_visible(void)
 	fixture_remove(dir);
 }
 
-/* The trace of the only run of a store of these tasks, suspensions and lost attempts. The caller frees. */
+/*
+ * The trace of the only run of a store of these tasks, suspensions and lost attempts. The caller
+ * frees.
+ */
 static char *export_tasks(const struct store_task *tasks, size_t tasks_count,
 			  const struct store_suspension *suspensions, size_t suspensions_count,
 			  const struct store_lost *lost, size_t lost_count)
@@ -259,7 +262,10 @@ static void test_suspended(void)
 #define JOBS 200
 #define PROCS 8
 
-/* What ran under FCFS, at any fractions of seconds, is replayed to the schedule that the trace says. */
+/*
+ * What ran under FCFS, at any fractions of seconds, is replayed to the schedule that the trace
+ * says.
+ */
 static void test_replay(void)
 {
 	g_autofree struct store_task *tasks = g_new0(struct store_task, JOBS);

@@ -8,8 +8,8 @@
 
 /*
  * Run directories made by the engine itself on simulated clusters: every task's time and energy are
- * its estimates times a random ratio, so that a "measured" run has noise whose size is known. Tasks with
- * deadlines take what is drawn from their distributions, times that ratio.
+ * its estimates times a random ratio, so that a "measured" run has noise whose size is known. Tasks
+ * with deadlines take what is drawn from their distributions, times that ratio.
  */
 struct testbed_runs {
 	const struct config *config;

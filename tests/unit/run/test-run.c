@@ -87,7 +87,10 @@ static void a_broken_plan_is_refused(void)
 	g_rmdir(dir);
 }
 
-/* A directory whose one run, of each of the policies at the whole budget, is done; in a file of version 9. */
+/*
+ * A directory whose one run, of each of the policies at the whole budget, is done; in a file of
+ * version 9.
+ */
 static char *old_directory(const char *const *policies)
 {
 	char *dir = temporary_dir();
@@ -122,7 +125,10 @@ static void remove_directory(const char *dir)
 	g_rmdir(dir);
 }
 
-/* The policies of Pair had other names before version 10: the plan means them as its runs do, also when saved. */
+/*
+ * The policies of Pair had other names before version 10: the plan means them as its runs do, also
+ * when saved.
+ */
 static void an_old_plan_means_the_policies_of_its_time(void)
 {
 	static const char *const before[] = {"easy", "max-util-preempt-pair", "max-upt-preempt-pair+no-wait", NULL};

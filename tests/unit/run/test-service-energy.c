@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The account of a service's energy: what local schedulers tell goes into the store, whatever it is. */
+/*
+ * The account of a service's energy: what local schedulers tell goes into the store, whatever it
+ * is.
+ */
 #include <glib/gstdio.h>
 #include <math.h>
 
@@ -12,7 +15,10 @@
 /* How long the run has been under way when a service begins. */
 #define AGE_S 1000
 
-/* As much of a service as its account asks for; host "b1" is no emulated blade, and draws nothing idle. */
+/*
+ * As much of a service as its account asks for; host "b1" is no emulated blade, and draws nothing
+ * idle.
+ */
 struct account {
 	struct fixture remote;
 	char *dir;
@@ -207,7 +213,10 @@ static void who_takes_over_knows_since_when_somebody_serves(struct account *acco
 	g_assert_cmpint(sum.unserved_uj, <, 960000);
 }
 
-/* Another counter of the host's, which begins at 0 and has passed the old one's value while no controller looked. */
+/*
+ * Another counter of the host's, which begins at 0 and has passed the old one's value while no
+ * controller looked.
+ */
 static void another_counter_is_no_missed_energy(struct account *account, gconstpointer data)
 {
 	struct wire_usage usage;
@@ -229,7 +238,10 @@ static void another_counter_is_no_missed_energy(struct account *account, gconstp
 	g_assert_cmpint(sum_of(account).meter_uj, ==, 201);
 }
 
-/* As before there were names: a counter that has fallen is another one, a counter that has risen is not. */
+/*
+ * As before there were names: a counter that has fallen is another one, a counter that has risen is
+ * not.
+ */
 static void a_counter_without_a_name_goes_by_its_value(struct account *account, gconstpointer data)
 {
 	static const char *const names[] = {NULL, "new", NULL};
@@ -349,7 +361,10 @@ static void many_intervals_go_on_record_at_once(struct account *account, gconstp
 	g_assert_cmpint(count(other, sql), ==, 5);
 }
 
-/* The account in memory is ahead of the record then: nothing that follows may be written without what failed. */
+/*
+ * The account in memory is ahead of the record then: nothing that follows may be written without
+ * what failed.
+ */
 static void after_an_answer_that_failed_nothing_is_written(struct account *account, gconstpointer data)
 {
 	static const char sql[] = "SELECT (SELECT count(*) FROM energy_interval) + (SELECT count(*) FROM energy_part)"
@@ -383,8 +398,8 @@ static void after_an_answer_that_failed_nothing_is_written(struct account *accou
 }
 
 /*
- * A row for each task and minute, also after a service that began in the midst of a minute; and they add up. So many
- * intervals come in an answer.
+ * A row for each task and minute, also after a service that began in the midst of a minute; and
+ * they add up. So many intervals come in an answer.
  */
 static void check_parts(struct account *account, int at_once)
 {

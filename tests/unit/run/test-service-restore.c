@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a service makes of rows that are damaged: it continues with the others, and removes no user's file. */
+/*
+ * What a service makes of rows that are damaged: it continues with the others, and removes no
+ * user's file.
+ */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -308,7 +311,10 @@ static bool submit(struct bed *bed, GError **error)
 	return submit_as(bed, NULL, false, &first, error);
 }
 
-/* Of what a store before version 10 has not kept nothing is compared: whether it was held, and the script. */
+/*
+ * Of what a store before version 10 has not kept nothing is compared: whether it was held, and the
+ * script.
+ */
 static void test_keys_of_old_submissions(struct bed *bed, const void *data)
 {
 	g_autoptr(GError) error = NULL;
@@ -343,8 +349,8 @@ static void go_on_recording(struct bed *bed)
 }
 
 /*
- * In the turn in which the engine ends: what others submitted in it stays, and nothing is left of a submission that
- * comes too late.
+ * In the turn in which the engine ends: what others submitted in it stays, and nothing is left of a
+ * submission that comes too late.
  */
 static void test_a_request_after_the_end(struct bed *bed, const void *data)
 {
@@ -368,8 +374,8 @@ static void test_a_request_after_the_end(struct bed *bed, const void *data)
 }
 
 /*
- * SQLite undoes a whole transaction where the disk is full: what comes after it would be kept, and done after a
- * restart.
+ * SQLite undoes a whole transaction where the disk is full: what comes after it would be kept, and
+ * done after a restart.
  */
 static void test_a_request_that_is_not_recorded(struct bed *bed, const void *data)
 {
@@ -409,7 +415,9 @@ static void test_a_request_after_a_lost_transaction(struct bed *bed, const void 
 	remote_fleet_free(bed->session.fleet);
 }
 
-/* What people want of tasks and nodes is done or refused, and no refusal is done after a restart. */
+/*
+ * What people want of tasks and nodes is done or refused, and no refusal is done after a restart.
+ */
 static void check_wish(struct bed *bed, bool drains)
 {
 	static const char *const schedulers[] = { "unix:/nobody" };

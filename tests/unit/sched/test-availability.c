@@ -53,8 +53,8 @@ static const struct scene scenes[] = {
 	  { 1 } },
 	{ "an open end is no void", 2, { { 0, 20, 30 } }, 1, 5, 0, { 1 } },
 	/*
-	 * Figure 4 of Machovec 2018, in numbers: three of the nodes 3 to 6 at time 10. Nodes 5 and 6
-	 * get no new void, 3 and 4 one each, and the one of node 3 is the smaller.
+	 * Figure 4 of Machovec 2018, in numbers: three of the nodes 3 to 6 at time 10. Nodes 5 and
+	 * 6 get no new void, 3 and 4 one each, and the one of node 3 is the smaller.
 	 */
 	{ "figure 4 of the paper",
 	  7,

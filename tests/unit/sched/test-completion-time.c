@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Completion times of queues against the enumeration of all outcomes: every execution time that every
- * task may have, played out task by task as a machine would, with probabilities in integers.
+ * Completion times of queues against the enumeration of all outcomes: every execution time that
+ * every task may have, played out task by task as a machine would, with probabilities in integers.
  */
 #include <glib.h>
 #include <math.h>

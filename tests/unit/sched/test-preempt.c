@@ -212,15 +212,16 @@ struct scene {
 		int on;          /* cluster where it runs since 95 s; -1: it waits */
 		uint32_t first;  /* its first node */
 		double zero_s;   /* age at which the function ends; 0: 1000 */
-		double executed_s; /* suspended in its cluster with so much; on is then -2 - cluster */
+		/* suspended in its cluster with so much; on is then -2 - cluster */
+		double executed_s;
 	} tasks[5];
 	const char *plan;
 	const char *verdicts; /* on task 0's options, by cluster; NULL: not looked at */
 };
 
 /*
- * III.E.3: t1 runs on c1 and will earn 2.0. t2 would earn 2.5 there, or 1.0 on the idle c2, where it
- * takes longer.
+ * III.E.3: t1 runs on c1 and will earn 2.0. t2 would earn 2.5 there, or 1.0 on the idle c2, where
+ * it takes longer.
  */
 static void test_example(void)
 {

@@ -120,7 +120,9 @@ static uint32_t refused_early(const struct sched_plan *plan)
 	return early;
 }
 
-/* A task that is given up is explained by the machines as they were then, not as they were filled. */
+/*
+ * A task that is given up is explained by the machines as they were then, not as they were filled.
+ */
 static void test_explains_when_given_up(void)
 {
 	const struct policy policy = policy_named("pam");
@@ -244,7 +246,9 @@ static void test_misfit(void)
 	queueing_random_free(random);
 }
 
-/* A deadline within the present bin has not passed before its instant (and a hair before it has). */
+/*
+ * A deadline within the present bin has not passed before its instant (and a hair before it has).
+ */
 static void test_deadline_to_the_instant(void)
 {
 	const struct {

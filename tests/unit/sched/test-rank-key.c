@@ -31,7 +31,10 @@ static double draw_bits(GRand *rand)
 	return value;
 }
 
-/* Numbers of all kinds: any bits, denormals, next to powers of ten, few digits, next to a limit between keys. */
+/*
+ * Numbers of all kinds: any bits, denormals, next to powers of ten, few digits, next to a limit
+ * between keys.
+ */
 static double draw(GRand *rand)
 {
 	static const double special[] = { 0, -0.0, INFINITY, -INFINITY, G_MINDOUBLE, G_MAXDOUBLE, -G_MAXDOUBLE,

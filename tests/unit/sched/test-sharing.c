@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Policies that share hosts in time (Stillwell 2010) against a plain implementation and brute force. */
+/*
+ * Policies that share hosts in time (Stillwell 2010) against a plain implementation and brute
+ * force.
+ */
 #include <glib.h>
 #include <math.h>
 #include <string.h>
@@ -277,7 +280,9 @@ static void test_brute_force(void)
 	arena_free(context.arena);
 }
 
-/* The example of Stillwell 2010, III.A: 10 s at 1, a pause, 30 s at 0.5 are 25 s of virtual time. */
+/*
+ * The example of Stillwell 2010, III.A: 10 s at 1, a pause, 30 s at 0.5 are 25 s of virtual time.
+ */
 static void test_priority(void)
 {
 	g_assert_true(isinf(sharing_priority(100, 0)));

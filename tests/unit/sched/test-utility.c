@@ -70,7 +70,10 @@ static void test_step(void)
 				  cases[i].value);
 }
 
-/* Where a segment starts lower than the one before it ended, both hold for an instant: the higher counts. */
+/*
+ * Where a segment starts lower than the one before it ended, both hold for an instant: the higher
+ * counts.
+ */
 static void test_jump(void)
 {
 	const struct utility utility = {

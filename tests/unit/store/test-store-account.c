@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whose energy it was: intervals, what is summed up of them, and that they come all or not at all. */
+/*
+ * Whose energy it was: intervals, what is summed up of them, and that they come all or not at all.
+ */
 #include <glib/gstdio.h>
 #include <math.h>
 
@@ -45,8 +47,8 @@ static void tear_down(struct fixture *fixture, const void *data)
 }
 
 /*
- * Interval `n` of a host, ten seconds and 100 uJ long: 40 idle, 30 of task 1, 20 of task 2, 9 and 1. The parts of two
- * intervals are summed up.
+ * Interval `n` of a host, ten seconds and 100 uJ long: 40 idle, 30 of task 1, 20 of task 2, 9 and
+ * 1. The parts of two intervals are summed up.
  */
 static bool add(struct fixture *fixture, const char *host, int64_t n, const char *mark,
 		GError **error)
@@ -193,7 +195,9 @@ static void test_meters(struct fixture *fixture, const void *data)
 	g_assert_cmpstr(meter->stream, ==, "x");
 }
 
-/* The same interval again is none: nothing of it counts, inside a transaction of others or outside. */
+/*
+ * The same interval again is none: nothing of it counts, inside a transaction of others or outside.
+ */
 static void test_whole(struct fixture *fixture, const void *data)
 {
 	g_autoptr(GError) error = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What of a file is checked before a service continues from it, and what beside it, however it was left. */
+/*
+ * What of a file is checked before a service continues from it, and what beside it, however it was
+ * left.
+ */
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -96,7 +99,9 @@ static void damage(const struct fixture *fixture, const char *table)
 	copy_to(fixture, "", content, length);
 }
 
-/* What a `kill -9` leaves: the last commits are in the journal beside the file, which has the rest. */
+/*
+ * What a `kill -9` leaves: the last commits are in the journal beside the file, which has the rest.
+ */
 static void die(const struct fixture *fixture)
 {
 	struct store *store = store_open_to_serve(fixture->dir, NULL);
@@ -166,7 +171,10 @@ static void test_sound_after_death(struct fixture *fixture, const void *data)
 	g_assert_cmpstr(found, ==, "sound");
 }
 
-/* The records that a service continues from, and any table that is not known to be long: `data` is the table. */
+/*
+ * The records that a service continues from, and any table that is not known to be long: `data` is
+ * the table.
+ */
 static void test_record(struct fixture *fixture, const void *data)
 {
 	g_autoptr(GError) error = NULL;

@@ -6,8 +6,8 @@
 #include "controller/store/store_energy.h"
 
 /*
- * An independent meter: integrates in the unit of docs/reference/api.md with a remainder that started long
- * before the run, at times that are no round numbers.
+ * An independent meter: integrates in the unit of docs/reference/api.md with a remainder that
+ * started long before the run, at times that are no round numbers.
  */
 struct meter {
 	int64_t t_ns;

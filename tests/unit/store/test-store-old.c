@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Stores of every earlier version: old/N.sql is one as version N made it, from the text of its schema at that
- * time, with a row or two in each table; 1-early is version 1 before samples were keyed by time. All have run 1
- * and in it task 7. A new version leaves one of its predecessor there, made by `sqlite3 run.sqlite .dump`.
+ * Stores of every earlier version: old/N.sql is one as version N made it, from the text of its
+ * schema at that time, with a row or two in each table; 1-early is version 1 before samples were
+ * keyed by time. All have run 1 and in it task 7. A new version leaves one of its predecessor
+ * there, made by `sqlite3 run.sqlite .dump`.
  */
 #include <glib/gstdio.h>
 #include <math.h>
@@ -196,7 +197,9 @@ static void assert_like_new(struct store *store)
 	remove_files(dir);
 }
 
-/* What an old file could not hold. A local scheduler that lost its state has the same number again. */
+/*
+ * What an old file could not hold. A local scheduler that lost its state has the same number again.
+ */
 static void write_new(struct store *store)
 {
 	const struct store_submission submission = {.run = RUN, .task = 8, .type = (char *)"IS.2",
@@ -283,7 +286,10 @@ static void insert(const struct fixture *fixture, const char *sql)
 	sqlite3_close(db);
 }
 
-/* Before version 10 Pair was Algorithm 3, and the paper's text with +no-wait: each has the name that it has now. */
+/*
+ * Before version 10 Pair was Algorithm 3, and the paper's text with +no-wait: each has the name
+ * that it has now.
+ */
 static void test_pairs(struct fixture *fixture, const void *data)
 {
 	static const char sql[] =

@@ -301,7 +301,10 @@ static goffset journal_size(const struct fixture *fixture)
 	return status.st_size;
 }
 
-/* How often the journal was restarted: the fourth word of its header (sqlite.org/fileformat2.html, 4.1). */
+/*
+ * How often the journal was restarted: the fourth word of its header (sqlite.org/fileformat2.html,
+ * 4.1).
+ */
 static uint32_t journal_begun(const struct fixture *fixture)
 {
 	g_autofree char *path = g_build_filename(fixture->dir, STORE_FILE "-wal", NULL);
@@ -346,7 +349,10 @@ static void test_sync(struct fixture *fixture, const void *data)
 	g_assert_true(store_sync_free(NULL, NULL));
 }
 
-/* Each time the journal is restarted a writer waits for the disk, so small commits do not bring that about. */
+/*
+ * Each time the journal is restarted a writer waits for the disk, so small commits do not bring
+ * that about.
+ */
 static void test_sync_seldom(struct fixture *fixture, const void *data)
 {
 	struct store_sync *sync = new_sync(fixture);
@@ -365,8 +371,8 @@ static void test_sync_seldom(struct fixture *fixture, const void *data)
 }
 
 /*
- * The journal is restarted even if a writer always has a transaction open, and what is not committed yet
- * is not lost.
+ * The journal is restarted even if a writer always has a transaction open, and what is not
+ * committed yet is not lost.
  */
 static void test_sync_open(struct fixture *fixture, const void *data)
 {
@@ -466,7 +472,10 @@ static void limit_files(rlim_t bytes)
 	g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &limit), ==, 0);
 }
 
-/* The journal can be written, but the file cannot: people hear of it before the journal has filled the disk. */
+/*
+ * The journal can be written, but the file cannot: people hear of it before the journal has filled
+ * the disk.
+ */
 static void test_sync_full(struct fixture *fixture, const void *data)
 {
 	g_autoptr(GError) error = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Workloads of Stillwell 2010: the Lublin model, its scaling and annotation, and the trials made of them. */
+/*
+ * Workloads of Stillwell 2010: the Lublin model, its scaling and annotation, and the trials made of
+ * them.
+ */
 #include <glib.h>
 #include <math.h>
 
@@ -31,7 +34,8 @@ static void test_ranges(void)
 
 /*
  * Means over all trials, with room for chance: serial jobs between the shares of the two kinds, a
- * thousand jobs in "4-6 days" (Stillwell 2010, IV.C), fewer arrivals at night than in the afternoon.
+ * thousand jobs in "4-6 days" (Stillwell 2010, IV.C), fewer arrivals at night than in the
+ * afternoon.
  */
 static void test_means(void)
 {
@@ -163,7 +167,9 @@ static void test_hpc2n(void)
 	g_assert_cmpfloat(second[0].demand.memory, ==, 1);
 }
 
-/* Policies that share see hosts and no times; others see whole hosts and how long each job takes. */
+/*
+ * Policies that share see hosts and no times; others see whole hosts and how long each job takes.
+ */
 static void test_trial(void)
 {
 	const struct dfrs_job jobs[] = {

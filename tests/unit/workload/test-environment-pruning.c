@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Experiments with deadlines and queues (Gentry 2019): trials have the configured execution times and
- * tasks, runs end with all tasks done or dropped, and results hold what the paper shows.
+ * Experiments with deadlines and queues (Gentry 2019): trials have the configured execution times
+ * and tasks, runs end with all tasks done or dropped, and results hold what the paper shows.
  */
 #include <glib/gstdio.h>
 #include <string.h>
@@ -39,8 +39,8 @@ static struct config *load(const char *machines, const char *pruning, const char
 }
 
 /*
- * x takes 10 s on a and 20 s on b, y 30 s and 40 s. Under MM the first x goes to a, the second, with 20 s
- * on either, to a as well; y, due at 25, is late everywhere and leaves at its deadline.
+ * x takes 10 s on a and 20 s on b, y 30 s and 40 s. Under MM the first x goes to a, the second,
+ * with 20 s on either, to a as well; y, due at 25, is late everywhere and leaves at its deadline.
  */
 #define LISTED                                                                           \
 	"prices: [3600, 7200], entries: [{type: x, machine: a, samples: [10]}, "         \
@@ -76,8 +76,9 @@ static void test_list_by_hand(void)
 
 /* The matrix is that of its seed in every trial; the tasks are others. */
 /*
- * A task takes 50 s on one machine, the mean of both types, and 25 s on the other: 0.06 tasks a second in all. A
- * hundred that come three times as fast are there after 100 / 0.18 s, give or take the phases of the types.
+ * A task takes 50 s on one machine, the mean of both types, and 25 s on the other: 0.06 tasks a
+ * second in all. A hundred that come three times as fast are there after 100 / 0.18 s, give or take
+ * the phases of the types.
  */
 static void test_demand_is_of_what_machines_can_do(void)
 {

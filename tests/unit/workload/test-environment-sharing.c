@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Experiments on shared hosts (Stillwell 2010): trials are what dfrs.h draws, policies see the system that
- * is theirs, and results hold stretches, pauses and migrations.
+ * Experiments on shared hosts (Stillwell 2010): trials are what dfrs.h draws, policies see the
+ * system that is theirs, and results hold stretches, pauses and migrations.
  */
 #include <glib/gstdio.h>
 #include <math.h>
@@ -62,9 +62,9 @@ static struct engine_result *run_all(const struct config *config)
 	"{arrival_s: 40, run_s: 50, vms: 1, cpu: 1, memory: %s}]"
 
 /*
- * Two jobs on one host. FCFS: the second waits until 100, stretch 110 / 50. GREEDY: the same where the
- * memory does not do, else both at half from 40 to 140, when the second ends after 100 s, and the first
- * at 150.
+ * Two jobs on one host. FCFS: the second waits until 100, stretch 110 / 50. GREEDY: the same where
+ * the memory does not do, else both at half from 40 to 140, when the second ends after 100 s, and
+ * the first at 150.
  */
 static void test_stretches_by_hand(void)
 {
@@ -81,8 +81,8 @@ static void test_stretches_by_hand(void)
 }
 
 /*
- * Where both do not fit GREEDY-PMTN pauses the first at 40 and resumes it at 90: it ends at 150, or with
- * the penalty at 180.
+ * Where both do not fit GREEDY-PMTN pauses the first at 40 and resumes it at 90: it ends at 150, or
+ * with the penalty at 180.
  */
 static void test_pauses_and_penalty_by_hand(void)
 {
